@@ -89,8 +89,12 @@ export class SharedDatabase {
         this.#raw.exec('COMMIT')
         return result
       } catch (error) {
-        this.#options.onRollback?.()
-        this.#rollBack()
+        try {
+          this.#options.onRollback?.()
+        } finally {
+          // Whatever else fails, no transaction stays open while the event loop runs.
+          this.#rollBack()
+        }
         throw error
       }
     }, signal)

@@ -6,7 +6,7 @@ import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../co
 import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type Sql } from '../sqlite/shared-database.ts'
 import { MIGRATIONS } from './schema.ts'
-import { counterOf, isKnownPlace, type Place, placeOf, Seal, whyCopied } from './seal.ts'
+import { counterOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
 import { stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
@@ -77,9 +77,9 @@ export class State {
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
     await this.#guarded(async () => {
       const version = await this.#db.read((sql) => this.#version(sql), signal)
-      // After a power cut or a kill the file is looked through once, before anything relies on it.
-      const isKnown = version > 0 && (await this.#db.read((sql) => isKnownPlace(sql, this.#place), signal))
-      if (version > 0 && (hadJournal || !isKnown)) await this.#check(signal)
+      // After a power cut or a kill the file is looked through once, before anything relies on it. A journal may be gone.
+      const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
+      if (version > 0 && (hadJournal || !(await this.#db.read(isOurs, signal)))) await this.#check(signal)
       if (version < MIGRATIONS.length) await this.#migrate(signal)
       this.#isMigrated = true
     })
@@ -137,8 +137,8 @@ export class State {
 
   #commit(sql: Sql): void {
     if (!this.#isMigrated) return
-    sql.run('UPDATE state SET counter = counter + 1')
     this.#seal.counter = this.#before + 1
+    sql.run('UPDATE state SET counter = ?, sealed_at = ?', this.#before + 1, this.#seal.changedAt)
   }
 
   #rollBack(): void {
@@ -171,7 +171,7 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
     const hadJournal = existsSync(`${path}-journal`)
-    const seal = new Seal(`${path}-seal`)
+    const seal = new Seal(path)
     let state: State | null = null
     try {
       state = new State(stateDir, await placeOf(path), seal, open)

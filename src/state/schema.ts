@@ -8,9 +8,10 @@ CREATE TABLE state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   counter INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
-  copied_because TEXT
+  copied_because TEXT,
+  sealed_at TEXT
 );
-INSERT INTO state VALUES (1, 0, 0, NULL);
+INSERT INTO state (id, counter, epoch) VALUES (1, 0, 0);
 
 CREATE TABLE places (
   host TEXT NOT NULL,

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { bootId } from '../core/process-identity.ts'
@@ -13,8 +13,6 @@ export interface Place {
 }
 
 const SLOT_BYTES = 256
-const HOLDER_AT = 0
-const COUNTER_AT = SLOT_BYTES
 const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
 
 export async function placeOf(path: string): Promise<Place> {
@@ -23,57 +21,74 @@ export async function placeOf(path: string): Promise<Place> {
 }
 
 /**
- * The file beside the database by which a copy is recognised. It has the counter of the last writing transaction, written
- * under the lock just before the commit: a database that was restored alone has another one. It also names the process
- * that is in a transaction.
+ * The files beside the database by which a copy is recognised. `-seal` has the counter of the last writing transaction,
+ * written under the lock just before the commit: a database that was restored alone has another one. The database has the
+ * time at which the seal was written, as the file system keeps it (`ctime`), which no restore can set: files that were
+ * restored together, in place, have another one. `-holder` names the process that is in a transaction.
  *
  * A process that is killed between the two writes leaves a counter that doesn't fit. That is taken for a copy: it costs
  * a look at the server, and is rare.
  */
 export class Seal {
   readonly #file: number
+  readonly #holder: number
 
+  /** @param path that of the database */
   constructor(path: string) {
-    this.#file = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
+    this.#file = openSlot(`${path}-seal`)
+    try {
+      this.#holder = openSlot(`${path}-holder`)
+    } catch (error) {
+      closeSync(this.#file)
+      throw error
+    }
   }
 
   get counter(): number | null {
-    const text = this.#read(COUNTER_AT)
+    const text = readSlot(this.#file)
     return /^\d+$/.test(text) ? Number(text) : null
   }
 
   set counter(value: number) {
-    this.#write(COUNTER_AT, String(value))
+    writeSlot(this.#file, String(value))
+  }
+
+  /** When anything last changed the seal, in nanoseconds of the file system's clock. */
+  get changedAt(): string {
+    return String(fstatSync(this.#file, { bigint: true }).ctimeNs)
   }
 
   /** Who began the last writing transaction. */
   get holder(): string | null {
-    return this.#read(HOLDER_AT) || null
+    return readSlot(this.#holder) || null
   }
 
   takeNote(): void {
-    this.#write(HOLDER_AT, `pid ${pid} on ${hostname()}`)
+    writeSlot(this.#holder, `pid ${pid} on ${hostname()}`)
   }
 
   close(): void {
     closeSync(this.#file)
-  }
-
-  #read(at: number): string {
-    const bytes = Buffer.alloc(SLOT_BYTES)
-    const length = readSync(this.#file, bytes, 0, SLOT_BYTES, at)
-    return bytes.toString('utf8', 0, length).replaceAll('\0', '').trim()
-  }
-
-  #write(at: number, text: string): void {
-    const bytes = Buffer.alloc(SLOT_BYTES, ' ')
-    bytes.write(text, 0, SLOT_BYTES - 1)
-    writeSync(this.#file, bytes, 0, SLOT_BYTES, at)
+    closeSync(this.#holder)
   }
 }
 
+const openSlot = (path: string): number => openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
+
+function readSlot(file: number): string {
+  const bytes = Buffer.alloc(SLOT_BYTES)
+  const length = readSync(file, bytes, 0, SLOT_BYTES, 0)
+  return bytes.toString('utf8', 0, length).replaceAll('\0', '').trim()
+}
+
+function writeSlot(file: number, text: string): void {
+  const bytes = Buffer.alloc(SLOT_BYTES, ' ')
+  bytes.write(text, 0, SLOT_BYTES - 1)
+  writeSync(file, bytes, 0, SLOT_BYTES, 0)
+}
+
 /** Whether the database was seen at this place before. */
-export function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
+function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
   const found = sql.get(
     'SELECT 1 FROM places WHERE host = ? AND device = ? AND inode = ? AND boot = ?',
     host,
@@ -89,13 +104,16 @@ export function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): bo
  * asked under the lock.
  */
 export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
-  const { counter } = counterOf(sql)
-  if (!isKnownPlace(sql, place)) return counter === 0 ? null : 'it was not used at this place before'
-  return seal.counter === counter ? null : 'it is not as old as the file beside it'
+  // First: a reader is alone with the seal from here on.
+  const { counter, sealed_at } = counterOf(sql)
+  if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the database that was here before is gone'
+  if (!isKnownPlace(sql, place)) return 'it was not used at this place before'
+  if (seal.counter !== counter) return 'it is not as old as the file beside it'
+  return seal.changedAt === sealed_at ? null : 'the file beside it was changed by something else'
 }
 
-export function counterOf(sql: Sql): { counter: number; epoch: number } {
-  const row = sql.get<{ counter: number; epoch: number }>('SELECT counter, epoch FROM state')
+export function counterOf(sql: Sql): { counter: number; epoch: number; sealed_at: string | null } {
+  const row = sql.get<ReturnType<typeof counterOf>>('SELECT counter, epoch, sealed_at FROM state')
   if (row === undefined) throw new Error('the state has no counter')
   return row
 }

@@ -1,5 +1,5 @@
 import { cpSync } from 'node:fs'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { wrapDatabase } from '../helpers/wrap-database.ts'
@@ -104,5 +104,33 @@ describe('a copied state', () => {
     const { error, events } = await machine.command(service, 'createnft')
     expect(events.map(({ type }) => type)).toContain('copied')
     expect(error).toMatchObject({ code: 'seems_minted' })
+  })
+
+  test('restored with all files beside it, in place, is recognised by when its seal was changed', async () => {
+    const service = new Service(false)
+    await machine.command(service, 'createnft', {
+      content: 'another',
+      request: async () => ({ ...MINT, metadata: [{ ...DAWN, title: 'Dusk' }] }),
+    })
+    await cp(machine.stateDir, copies, { recursive: true })
+    await machine.command(service, 'createnft')
+    for (const name of await readdir(copies)) {
+      await writeFile(join(machine.stateDir, name), await readFile(join(copies, name)))
+    }
+    expect((await machine.command(service, 'createnft')).error).toMatchObject({ code: 'seems_minted' })
+    expect(service.made).toBe(2)
+  })
+
+  test.each([
+    ['deleted', (path: string) => rm(path)],
+    ['truncated to nothing', (path: string) => truncate(path)],
+  ])('that was %s leaves a seal, by which the next mint is compared', async (_how, lose) => {
+    const service = new Service(false)
+    await machine.command(service, 'createnft')
+    await lose(join(machine.stateDir, 'state.db'))
+    const { error, events } = await machine.command(service, 'createnft')
+    expect(error).toMatchObject({ code: 'seems_minted' })
+    expect(events).toContainEqual({ type: 'copied', reason: 'the database that was here before is gone' })
+    expect(service.made).toBe(1)
   })
 })

@@ -36,7 +36,7 @@ const servers = (state: State) =>
 describe('the file', () => {
   test('is for its owner alone, and has no journal after a commit', async () => {
     await addServer(await open(), 'a')
-    for (const name of ['state.db', 'state.db-seal'])
+    for (const name of ['state.db', 'state.db-seal', 'state.db-holder'])
       expect((await stat(join(stateDir, name))).mode & 0o777).toBe(0o600)
     expect(existsSync(join(stateDir, 'state.db-journal'))).toBe(false)
   })
@@ -166,7 +166,9 @@ describe('where no database can be made', () => {
       expect(done).toMatchObject({ code: 'data_dir', message: expect.stringContaining('no space left') })
       if (before !== null) expect(await servers(state)).toEqual(before)
     }
-    expect(await state.read((sql) => sql.get('SELECT epoch FROM state'))).toEqual({ epoch: 0 })
+    // What fails after the seal was written looks like a copy: the last statements of a transaction, and no other.
+    const epoch = await state.read((sql) => sql.get<{ epoch: number }>('SELECT epoch FROM state')?.epoch)
+    expect(epoch).toBeLessThanOrEqual(2)
   })
 })
 
