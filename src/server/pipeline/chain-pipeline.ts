@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
-import { MAX_TOLD } from '../store/requests.ts'
+import { MAX_LOGGED_REQUESTS } from '../store/requests.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { createChainStep } from './chain-step.ts'
 import { createDeployStep } from './deploy-step.ts'
@@ -31,14 +31,14 @@ export interface ChainPipelineOptions {
 }
 
 export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline {
-  const { store, createDriver, now, log, serves, onSettled: tell = () => {} } = options
+  const { store, createDriver, now, log, serves, onSettled: notify } = options
   const onSigned: OnSigned = (signed, requests) => {
     const [first] = signed
     if (first === undefined) return
-    const { id, hash, signer, nonce, kind } = first
-    const facts =
-      signed.length === 1 ? { transaction: id, hash, signer, nonce } : { transactions: signed.length, signer }
-    log.info({ blockchain, kind, ...facts, requests: requests.slice(0, MAX_TOLD) }, 'a transaction is signed')
+    const { id: transaction, hash, signer, nonce, kind } = first
+    const facts = { blockchain, kind, signer, requests: requests.slice(0, MAX_LOGGED_REQUESTS) }
+    if (signed.length === 1) log.info({ ...facts, transaction, hash, nonce }, 'a transaction is signed')
+    else log.info({ ...facts, transactions: signed.length }, 'transactions are signed')
     chainLoop.wake()
   }
   const driver = createDriver(onSigned)
@@ -48,7 +48,7 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
 
   const onSettled = (transaction: TransactionRow, outcome: Outcome) => {
     const { kind, collection_id } = transaction
-    tell(transaction, outcome)
+    notify?.(transaction, outcome)
     if (kind === 'factory' || kind === 'collection') deployLoop.wake()
     // Any that is settled leaves its signer room for others.
     transferLoop?.wake()

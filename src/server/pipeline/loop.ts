@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 /** A step of the pipeline that runs over and over: whenever it is woken, and when the time that it named has come. */
 export interface Loop {
   wake(): void
-  /** Resolves when the turn that is under way has ended; none begins afterwards. */
+  /** Resolves when the turn in progress has ended; none begins afterwards. */
   stop(): Promise<void>
 }
 

@@ -20,7 +20,7 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
 }
 
 /** Requests that a line of the log names at most: as many as a batch holds, so that each is found there. */
-export const MAX_TOLD = 200
+export const MAX_LOGGED_REQUESTS = 200
 
 /** Requests whose rows a transaction on its way carries. Ask before it is settled. */
 export async function requestsOfTransaction(
@@ -39,7 +39,7 @@ export async function requestsOfTransaction(
           .distinct()
           .where('transaction_id', '=', id)
           .where('step', '=', sql.lit('chain'))
-          .limit(MAX_TOLD)
+          .limit(MAX_LOGGED_REQUESTS)
           .execute()
       : await db.selectFrom('collections').select('request_id').where('id', '=', collection_id).execute()
   return rows.map((row) => row.request_id)

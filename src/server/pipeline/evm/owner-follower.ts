@@ -50,9 +50,9 @@ export function startOwnerFollower({
       }, GATHER_MS)
     },
     async caughtUp() {
-      const told = new Promise<void>((resolve) => waiting.push(resolve))
+      const caughtUp = new Promise<void>((resolve) => waiting.push(resolve))
       loop.wake()
-      await Promise.race([told, delay(LONGEST_WAIT_MS, undefined, { ref: false })])
+      await Promise.race([caughtUp, delay(LONGEST_WAIT_MS, undefined, { ref: false })])
     },
     async stop() {
       clearTimeout(gathering)

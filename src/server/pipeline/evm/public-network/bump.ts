@@ -31,12 +31,12 @@ export interface Bumper {
  * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
  */
 export function createBumper({ store, findSigner, now, log }: BumperOptions): Bumper {
-  /** Of what was told, so that it is told once and not at every look. */
-  const told = new Set<string>()
-  const tellOnce = (transaction: TransactionRow, what: string) => {
+  /** Warnings that were logged, so that each is logged once and not at every look. */
+  const warned = new Set<string>()
+  const warnOnce = (transaction: TransactionRow, what: string) => {
     const { id, nonce, signer } = transaction
-    if (told.has(`${id} ${what}`)) return
-    told.add(`${id} ${what}`)
+    if (warned.has(`${id} ${what}`)) return
+    warned.add(`${id} ${what}`)
     log.warn({ transaction: id, nonce, signer }, what)
   }
   /** By signer: the nonce of ours that is next, and since when it was seen so. */
@@ -46,7 +46,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const { signer } = transaction
     const nonce = nonceOf(transaction)
     const onChain = await publicNetwork.nextNonce(signer as Hex)
-    // A node that is behind has an earlier one: what others have told stands.
+    // A node that is behind has an earlier one: what others have said stands.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
     else if (next.get(signer)?.nonce !== nonce || timeSince(next.get(signer)?.since ?? now()) === null) {
@@ -69,7 +69,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     // Also where it can pay for nothing new: what is stuck may be what its funds are bound by.
     const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
     if (signer === null) {
-      tellOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
+      warnOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
       return false
     }
     const call = parseTransaction(raw as Hex)
@@ -77,18 +77,18 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const suggested = await publicNetwork.suggestFees()
     const fees = raiseFees(highest(original, earlier), suggested)
     if (fees.maxFeePerGas > publicNetwork.feeCap) {
-      tellOnce(transaction, 'a transaction is stuck and its fees are at the cap')
+      warnOnce(transaction, 'a transaction is stuck and its fees are at the cap')
       return false
     }
     if (action === null && isFarAbove(fees, suggested)) {
-      tellOnce(transaction, 'a transaction is stuck though it offers far more than is usual: higher fees are up to you')
+      warnOnce(transaction, 'a transaction is stuck though it offers far more than is usual: higher fees are up to you')
       return false
     }
     const cancels = cancel || earlier.at(-1)?.cancels === 1
     const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
     // No node takes it, and each signing would make it dearer for when the funds are back.
     if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
-      tellOnce(transaction, 'a transaction waits for the funds of its signer')
+      warnOnce(transaction, 'a transaction waits for the funds of its signer')
       return false
     }
     const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
@@ -114,7 +114,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       return true
     })
     if (stored) {
-      for (const one of told) if (one.startsWith(id)) told.delete(one)
+      for (const one of warned) if (one.startsWith(id)) warned.delete(one)
       const { maxFeePerGas } = fees
       const facts = { transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }
       log.info(facts, cancel ? 'an empty transaction is to take its nonce' : 'fees were raised')

@@ -4,7 +4,7 @@ const MOST_ADDRESSES = 1000
 /** Answers to as much as is taken, until more is tried again: the limit may have been another provider's. */
 const TRY_MORE_AFTER = 100
 
-/** How much a network's providers take at once, as their refusals have told. */
+/** How much a network's providers take at once, by their refusals so far. */
 export interface EventQueryRange {
   readonly blocks: number
   readonly addresses: number

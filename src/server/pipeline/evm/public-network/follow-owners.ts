@@ -23,7 +23,7 @@ export interface FollowPublicOwnersOptions {
  * from their first block on, and never for more than a provider takes at once. A turn resolves with whether there is
  * more to do at once.
  *
- * What was read counts only if the node that told it has the block up to which it was read, and the one from which on:
+ * What was read counts only if the node that was read has the block up to which it was read, and the one from which on:
  * the nodes behind a URL need not all be at the same block, nor on the same branch.
  */
 export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
@@ -65,20 +65,22 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
       return await fallBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
-    // One of the nodes may be late: what others have told stands. A reorg is seen once its chain is as long.
+    // One of the nodes may be late: what others have said stands. A reorg is seen once its chain is as long.
     if (top < from) return false
     const to = Math.min(top, from + range.blocks - 1)
     // After the head: whatever is in its blocks was accepted before.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
-    const told = await publicNetwork.logs(filtersFor({ from, to, addresses }, range), asked).catch((error: unknown) => {
-      if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
-      throw error
-    })
-    if (told === null) return true
-    const { logs, hashes } = told
+    const answer = await publicNetwork
+      .logs(filtersFor({ from, to, addresses }, range), asked)
+      .catch((error: unknown) => {
+        if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
+        throw error
+      })
+    if (answer === null) return true
+    const { logs, hashes } = answer
     const [last, before] = hashes
-    // The node is behind the one that told the head.
+    // The node is behind the one that has the head.
     if (last === null || last === undefined || before === null) return false
     if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
     if (to === top && last !== head.hash) return false

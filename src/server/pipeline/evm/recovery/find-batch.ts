@@ -16,7 +16,7 @@ const TURN_MS = 20
  * A batch takes what waits in that order, but for rows whose files weren't stored yet. So rows that follow each other
  * are tried first, then those with one row left out in between, then two and so on.
  *
- * @param timeMs for how long to try: which rows were left out can't be told from the digest
+ * @param timeMs for how long to try: the digest doesn't say which rows were left out
  */
 export async function findBatch<Row extends { receiver: string }>(
   waiting: readonly Row[],
