@@ -10,7 +10,10 @@ const MOST_STEPS = 90
 
 const machines: Machine[] = []
 afterEach(async () => {
-  for (const machine of machines.splice(0)) await machine.stop()
+  for (const machine of machines.splice(0)) {
+    await machine.stop()
+    await rm(`${machine.stateDir}-backup`, { recursive: true, force: true })
+  }
 })
 
 const FAULTS: readonly (Fault | null)[] = [
