@@ -20,7 +20,7 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The newest first. signed: sent and not final yet; final; reverted: the chain refused it; lost: another used its nonce; cancelled. On Solana a backend keeps its own list, which is not shown here.',
+      'The newest first. signed: sent and not final yet; final; reverted: the chain refused it; lost: another used its nonce; cancelled. Transactions on Solana are not shown.',
     examples: [
       ['What still waits', 'gdn tx list --state signed'],
       ['Gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],
