@@ -36,15 +36,22 @@ export type Effect = { readonly in: 'collection' | 'owner' } | { readonly in: 'n
 export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'
 
 interface NftsResponse {
-  nfts: readonly { nft_gdn_ids: string; accepted_date: string }[]
+  nfts: readonly { nft_gdn_ids: string; accepted_date: string; reference_id?: string | undefined }[]
+}
+
+interface NftsRequest {
+  metadata: readonly unknown[]
+  reference_ids?: readonly string[] | undefined
 }
 
 /** What `createnft` and `createnfttrans` have in common for a client. */
-export const creatingNfts: Creation<{ metadata: readonly unknown[] }, NftsResponse> = {
-  problem({ metadata }, { nfts }) {
+export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
+  problem({ metadata, reference_ids }, { nfts }) {
     const ids = nfts.map((nft) => nft.nft_gdn_ids)
     if (ids.length !== metadata.length) return `${ids.length} ids for ${metadata.length} NFTs`
-    return new Set(ids).size === ids.length ? null : 'the same id for several NFTs'
+    if (new Set(ids).size !== ids.length) return 'the same id for several NFTs'
+    if (ids.includes('')) return 'an NFT without an id'
+    return nfts.some(({ reference_id }, i) => isOther(reference_id, reference_ids?.[i])) ? OTHER_REFERENCE : null
   },
   accepted: ({ nfts }) => ({
     nfts: nfts.map(({ nft_gdn_ids, accepted_date }) => ({ nft_gdn_id: nft_gdn_ids, accepted_date })),
@@ -59,12 +66,27 @@ export const creatingNfts: Creation<{ metadata: readonly unknown[] }, NftsRespon
   },
 }
 
+interface TransactionResponse {
+  response: { transaction_gdn_id: string; accepted_date: string; reference_id?: string | undefined }
+}
+
+/** Why a response does not prove that a transfer or a collection was accepted; null where it does. */
+export function transactionProblem(
+  request: { reference_id?: string | undefined },
+  { response }: TransactionResponse,
+): string | null {
+  if (response.transaction_gdn_id === '') return 'a transaction without an id'
+  return isOther(response.reference_id, request.reference_id) ? OTHER_REFERENCE : null
+}
+
+const OTHER_REFERENCE = 'the reference ID of another operation'
+
+/** Whether a response names another reference ID than the request. A server that doesn't know them names none. */
+const isOther = (answered: string | undefined, asked: string | undefined): boolean =>
+  answered !== undefined && asked !== undefined && answered !== asked
+
 /** What an endpoint that starts a transaction accepted. */
-export const acceptedTransaction = ({
-  response,
-}: {
-  response: { transaction_gdn_id: string; accepted_date: string }
-}): AcceptedIds => ({
+export const acceptedTransaction = ({ response }: TransactionResponse): AcceptedIds => ({
   nfts: [],
   transaction_gdn_id: response.transaction_gdn_id,
   accepted_date: response.accepted_date,

@@ -18,6 +18,7 @@ import {
   countUnknown,
   endAttempt,
   enterKnown,
+  givenToOthers,
   hasEndedSince,
   insertOperation,
   intend,
@@ -25,13 +26,15 @@ import {
   type Operation,
   type OperationName,
   type OperationRequest,
+  otherUnknown,
   releaseOperation,
 } from '../state/operations.ts'
 import { endRun, insertRun, pruneRuns, removeRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
 import { refuseLookAlikes } from './check-copy.ts'
 import { claimOperation, HeldRun, newRun } from './hold.ts'
-import { acceptedByReference } from './reconcile/by-reference.ts'
+import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
+import { sentMetadata } from './reconcile/content.ts'
 import { listIds } from './reconcile/listing.ts'
 import { isKnown, type LookDeps, lookFor } from './reconcile/look-for.ts'
 import { sendOperation } from './send.ts'
@@ -270,8 +273,10 @@ class Operating {
     const request = await this.#wanted.request()
     refuseSilentBackend(this.#wanted.backend)
     if (!this.#wanted.again) await this.#checkCopy(request)
-    const listedAt = await this.#listBefore()
-    return { key: randomUUID(), request, backend: { url, id, incarnation }, listedAt }
+    // Unknown means that the server gave no answer: sending will tell that better.
+    const honorsKey = await this.#deps.client.learnIdempotency({ signal: this.#deps.signal })
+    const listedAt = honorsKey === false ? await this.#listBefore() : null
+    return { key: randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
   }
 
   /** A copied state may not know of what was sent after it was copied. */
@@ -291,8 +296,7 @@ class Operating {
     const { collectionId } = this.#operation
     if (contract === null || blockchain === null || collectionId === null) return null
     if (this.#creates.effect.in !== 'collection') return null
-    // Unknown means that the server gave no answer: sending will tell that better.
-    if ((await client.learnIdempotency({ signal })) !== false || client.supportsReferences() === true) return null
+    if (client.supportsReferences() === true) return null
     try {
       const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
       if (ids === null) throw signal.reason
@@ -339,18 +343,29 @@ class Operating {
 
   /** Resolves an operation that may have had an effect. */
   async #resolve(operation: SentOperation, restored: boolean): Promise<AcceptedOperation> {
-    const { client, signal, onEvent } = this.#deps
+    const { onEvent } = this.#deps
     await onEvent({ type: 'in_doubt', operation })
     if (operation.state === 'sent') {
       await this.#change((sql) => moveOperation(sql, operation.id, 'unknown', ENDED_EARLY))
       this.#operation = { ...operation, state: 'unknown', reason: ENDED_EARLY }
     }
     // A restored backend may have lost the record of the key or of the reference after it minted: it is looked for instead.
-    const isHonored = (await client.learnIdempotency({ signal })) !== false || client.supportsReferences() === true
-    if (!restored && isHonored) {
+    if (!restored && (await this.#isRepeatable()) !== false) {
       return await this.#send(this.#operation.reason ?? ENDED_EARLY)
     }
     return await this.#lookFor(asSent(this.#operation))
+  }
+
+  /**
+   * Whether the bytes have one effect however often they are sent; null while the server doesn't answer. A key counts only
+   * where it did when they were sent first: a server that learned of keys since then has no record of this one.
+   */
+  async #isRepeatable(): Promise<boolean | null> {
+    const { client, signal } = this.#deps
+    const { body, honorsKey } = asSent(this.#operation).request
+    const honorsNow = await client.learnIdempotency({ signal })
+    const byReference = referencesOf(body).length > 0 ? client.supportsReferences() : false
+    return byReference === true || honorsKey === false ? byReference : honorsNow
   }
 
   /** Looks at the server for an operation whose outcome is unknown; sends nothing. */
@@ -363,8 +378,12 @@ class Operating {
     const looked = await lookFor(request, this.#creates, {
       ...this.#deps,
       copies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
-      newIds: async (listed) =>
-        collection === null ? [] : await state.read((sql) => newIds(sql, collection, request.listedAt, listed)),
+      others: async () => {
+        const others = await state.read((sql) => otherUnknown(sql, operation))
+        return others.map(({ body, listedAt }) => ({ metadata: sentMetadata(body), listedAt }))
+      },
+      newIds: async (listed, listedAt) =>
+        collection === null ? [] : await state.read((sql) => newIds(sql, collection, listedAt, listed)),
       onLook: (look) =>
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })
@@ -391,6 +410,7 @@ class Operating {
       body: Buffer.from(request.body),
       key: request.key,
       doubt,
+      isRepeatable: () => this.#isRepeatable(),
       problem: (response) => this.#creates.problem(JSON.parse(request.body), response),
       record: {
         sending: () =>
@@ -408,13 +428,29 @@ class Operating {
     })
     const operation = asSent(this.#operation)
     if (outcome.kind === 'created') {
-      return await this.#accept(operation, { ...this.#creates.accepted(outcome.response), by: 'answer', at: now() })
+      const accepted: Accepted = { ...this.#creates.accepted(outcome.response), by: 'answer', at: now() }
+      await this.#refuseGiven(operation, accepted)
+      return await this.#accept(operation, accepted)
     }
     if (outcome.kind === 'no_effect') {
       await this.#refused(outcome)
       throw outcome.error
     }
     throw unknownOperation(operation, this.#creates, outcome.reason, [], outcome.cause)
+  }
+
+  /** A response with the NFTs of an earlier operation, which has other reference IDs, says nothing of this one. */
+  async #refuseGiven(operation: SentOperation, { nfts }: Accepted): Promise<void> {
+    if (referencesOf(operation.request.body).length === 0) return
+    const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+    const given = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
+    if (given.length === 0) return
+    const reason = 'it was answered with NFTs of an earlier operation'
+    await this.#change((sql) => {
+      endAttempt(sql, operation, 'unknown', this.#deps.now())
+      moveOperation(sql, operation.id, 'unknown', reason)
+    }).catch(() => undefined)
+    throw unknownOperation(operation, this.#creates, reason, given)
   }
 
   /** What was sent had no effect: it is as if it had not been sent. */

@@ -20,7 +20,7 @@ interface SendRecord {
 }
 
 interface Sending<Name extends CreatingEndpoint> {
-  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency'>
+  client: Pick<ApiClient, 'send' | 'decode'>
   clock: Clock
   signal: AbortSignal
   endpoint: Name
@@ -29,6 +29,8 @@ interface Sending<Name extends CreatingEndpoint> {
   /** Why the outcome of an earlier sending of this body under this key is unknown. Null where there was none. */
   doubt: string | null
   record: SendRecord
+  /** Whether the server creates these bytes once however often they are sent; null while it doesn't answer. */
+  isRepeatable(): Promise<boolean | null>
   /** Why a response of the right form does not prove acceptance; null where it does. */
   problem(response: ResponseOf<Name>): string | null
 }
@@ -46,7 +48,7 @@ type Once<Response> =
 
 /**
  * Sends a request at most once. While every sending had no effect for certain, another may follow. Once one is unknown,
- * only a success resolves it: the same bytes go again under the same key, to a server that honors it.
+ * only a success resolves it: the same bytes go again under the same key, to a server that creates them once.
  */
 export async function sendOperation<Name extends CreatingEndpoint>(
   sending: Sending<Name>,
@@ -87,7 +89,7 @@ export async function sendOperation<Name extends CreatingEndpoint>(
 
 /** Sends bytes of unknown outcome again, as long as that may resolve it. */
 async function ask<Response>(
-  { client, clock, signal }: Pick<Sending<CreatingEndpoint>, 'client' | 'clock' | 'signal'>,
+  { clock, signal, isRepeatable }: Pick<Sending<CreatingEndpoint>, 'clock' | 'signal' | 'isRepeatable'>,
   doubt: Extract<Once<unknown>, { kind: 'unknown' }>,
   first: number,
   mayWait: (wait: number) => boolean,
@@ -96,14 +98,14 @@ async function ask<Response>(
   let wait = doubt.retryAfterMs
   let times = 0
   let lastSaid: string | null = null
-  let isHonored: boolean | null = null
+  let mayRepeat: boolean | null = null
   try {
     for (let attempt = first; attempt < MAX_SENDINGS && mayWait(0); attempt++) {
-      isHonored ??= await client.learnIdempotency({ signal })
-      if (isHonored === false) break
+      mayRepeat ??= await isRepeatable()
+      if (mayRepeat === false) break
       await clock.sleep(wait ?? backoffMs(attempt, RETRIES, clock.random), signal)
       wait = null
-      if (isHonored === null) continue
+      if (mayRepeat === null) continue
       times++
       const again = await send()
       if (again.kind === 'created') return again

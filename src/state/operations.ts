@@ -35,6 +35,8 @@ export interface OperationRequest {
   key: string
   body: string
   backend: { url: string; id: string | null; incarnation: string | null }
+  /** Whether the server said that it honors Idempotency-Key, before it was sent; null where it didn't answer. */
+  honorsKey: boolean | null
   /** When the NFTs of the collection were listed before it was sent, as a counter of the state; null where they weren't. */
   listedAt: number | null
   /** When it was sent first; null before. */
@@ -75,6 +77,7 @@ interface RequestRow {
   backend_url: string
   backend_id: string | null
   incarnation: string | null
+  honors_key: number | null
   listed_at: number | null
   sent_at: number | null
 }
@@ -190,7 +193,8 @@ function readRequest(sql: Sql, id: number): OperationRequest {
   }
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
   const { idempotency_key: key, body, listed_at: listedAt, sent_at: sentAt } = row
-  return { rowId: row.id, key, body, backend, listedAt, sentAt }
+  const honorsKey = row.honors_key === null ? null : row.honors_key === 1
+  return { rowId: row.id, key, body, backend, honorsKey, listedAt, sentAt }
 }
 
 /** Enters a planned operation, whose name is now taken. @throws where a live one has the name */
@@ -214,7 +218,7 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
 export function intend(
   sql: Sql,
   id: string,
-  { key, body, backend, listedAt }: Omit<OperationRequest, 'rowId' | 'sentAt'>,
+  { key, body, backend, honorsKey, listedAt }: Omit<OperationRequest, 'rowId' | 'sentAt'>,
 ): Operation {
   const { request } = readOperation(sql, id)
   // Under the key of an earlier sending to a backend that was emptied since.
@@ -223,13 +227,15 @@ export function intend(
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
   }
   sql.run(
-    'INSERT INTO requests (idempotency_key, body, sha256, backend_url, backend_id, incarnation, listed_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    `INSERT INTO requests (idempotency_key, body, sha256, backend_url, backend_id, incarnation, honors_key, listed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     key,
     body,
     hashOf(body),
     backend.url,
     backend.id,
     backend.incarnation,
+    honorsKey === null ? null : Number(honorsKey),
     listedAt,
   )
   const row = rowId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
@@ -312,6 +318,31 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
     id,
   )
   return row?.n ?? 0
+}
+
+/** The requests of other names in the same collection whose outcome is unknown. */
+export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
+  return sql
+    .all<Pick<RequestRow, 'id' | 'body' | 'listed_at'>>(
+      `SELECT DISTINCT r.id, r.body, r.listed_at FROM operations o JOIN operations mine ON mine.id = ? JOIN requests r ON r.id = o.request_id
+        WHERE o.collection_id = mine.collection_id AND o.state IN ('sent', 'unknown')
+          AND (o.kind <> mine.kind OR o.identity <> mine.identity)`,
+      id,
+    )
+    .map(({ body, listed_at }) => ({ body, listedAt: listed_at }))
+}
+
+/** Those of the IDs that another operation was given. */
+export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
+        JOIN operations mine ON mine.id = ? AND o.server_id = mine.server_id
+        WHERE o.id <> mine.id AND nft_gdn_id IN (SELECT value FROM json_each(?))`,
+      id,
+      JSON.stringify(ids),
+    )
+    .map((row) => row.id)
 }
 
 /** Enters the NFTs that a listing shows, and returns the counter from which on others are new. */

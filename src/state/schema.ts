@@ -55,6 +55,7 @@ CREATE TABLE requests (
   backend_url TEXT NOT NULL,
   backend_id TEXT,
   incarnation TEXT,
+  honors_key INTEGER,
   listed_at INTEGER
 );
 

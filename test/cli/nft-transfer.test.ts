@@ -86,8 +86,8 @@ describe('nft transfer', () => {
     const result = await cli([...argv, ...more, '--base-url', api.url, '-o', 'ids'], { env })
     expect(result).toMatchObject({ code: 0, stdout: 'id-0\n' })
     expect(api.bodies('transfernft')).toEqual([REQUEST])
-    // Whether the server honours Idempotency-Key shows in its answer: a transfer needs no look before.
-    expect(api.calls.map(({ path }) => path)).toEqual(['/healthz', '/api/v1/transfernft'])
+    // Whether the server knows reference IDs must be known before the bytes are written.
+    expect(api.calls.map(({ path }) => path)).toEqual(['/healthz', '/api/v1/getisgdnnft', '/api/v1/transfernft'])
   })
 
   test('a flag wins over what was looked up', async () => {

@@ -15,6 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => machine.stop())
 
+const TO_OTHER = { ...REQUESTS.createnft, receiver_wallet_address: OTHER }
 const unknown = expect.objectContaining({ code: 'unknown_outcome', exitCode: 9 })
 const printedIds = (tried: Awaited<ReturnType<Machine['command']>>) =>
   tried.printed?.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
@@ -341,6 +342,53 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(service.made).toBe(2)
   })
 
+  test.each([
+    ['a grant of the same', 'createnfttrans', {}],
+    ['a mint to who owns it now', 'createnft', { content: 'other', request: async () => TO_OTHER }],
+  ] as const)('an NFT that %s of unknown outcome may have created is undecided', async (_what, endpoint, options) => {
+    const service = new Service(false)
+    service.faults = ['cut_before', 'cut_after']
+    service.hidden.add('nft-1')
+    expect((await machine.command(service, endpoint, options)).error).toEqual(unknown)
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+    service.hidden.clear()
+    // The only NFT is of the second command. It was moved since then.
+    if (endpoint === 'createnft') for (const nft of service.nfts) nft.owner = OTHER
+    const { error } = await machine.command(service, endpoint, options)
+    expect(error?.message).toContain('of another command whose outcome is unknown too')
+  })
+
+  test('two receivers of the same content get their own', async () => {
+    const service = new Service(false)
+    service.faults = ['cut_after', 'cut_after']
+    const other = { content: 'other', request: async () => TO_OTHER }
+    await machine.command(service, 'createnft')
+    await machine.command(service, 'createnft', other)
+    expect(printedIds(await machine.command(service, 'createnft', other))).toEqual(['nft-2'])
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test('a server that honors keys only since then has no record of this one: it is looked for', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    const updated = new Service(true)
+    updated.nfts.push(...service.nfts)
+    expect(printedIds(await machine.command(updated, 'createnft'))).toEqual(['nft-1'])
+    expect(updated.arrived).toHaveLength(0)
+    expect(updated.made).toBe(1)
+  })
+
+  test.each(['createcollection', 'transfernft'] as const)(
+    'nor is %s sent to one that honors keys only since then',
+    async (endpoint) => {
+      const service = new Service(false)
+      await doubt(service, endpoint)
+      const updated = new Service(true)
+      expect((await machine.command(updated, endpoint)).error).toEqual(unknown)
+      expect(updated.arrived).toHaveLength(0)
+    },
+  )
+
   test('a transfer is done when the receiver owns the NFT', async () => {
     const service = new Service(false)
     await doubt(service, 'transfernft')
@@ -388,7 +436,34 @@ describe('a server that creates each reference ID once', () => {
     const bodies = sentBodies(service)
     expect(new Set(service.arrived.map(({ body }) => body)).size).toBe(1)
     expect(service.made).toBe(1)
-    if (endpoint === 'createnft') expect(bodies[0].reference_ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
+    const { reference_id, reference_ids = [reference_id] } = bodies[0]
+    expect(reference_ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
+  })
+
+  test('needs no keys: an unknown outcome is resolved by the same bytes', async () => {
+    const service = new Service(false)
+    service.references = true
+    service.faults = Array<'cut_after'>(6).fill('cut_after')
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+    expect(service.made).toBe(1)
+  })
+
+  test.each([
+    ['names another reference ID', { reference_id: 'another' }],
+    ['names an NFT of an earlier operation', { nft_gdn_ids: 'nft-1' }],
+    ['has an empty ID', { nft_gdn_ids: '' }],
+  ])('whose answer %s leaves the outcome unknown', async (_what, odd) => {
+    const service = new Service(true)
+    service.references = true
+    await machine.command(service, 'createnft', {
+      content: 'earlier',
+      request: async () => ({ ...REQUESTS.createnft, metadata: [{ ...DAWN, title: 'Dusk' }] }),
+    })
+    service.answers = (json) => ({ ...json, nfts: json.nfts.map((nft) => ({ ...nft, ...odd })) })
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+    service.answers = (json) => json
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
   test('gets one for each NFT of a request, and another ID with --again', async () => {

@@ -107,6 +107,8 @@ export class Service {
   /** Whether it creates each reference ID once. */
   references = false
   readonly nfts: Minted[] = []
+  /** Changes what it answers to a creating request. */
+  answers: (json: CreatedReply) => object = (json) => json
   readonly transactions: { id: string; endpoint: string }[] = []
   /** Faults of the creating requests to come, one each. */
   faults: (Fault | null)[] = []
@@ -150,6 +152,7 @@ export class Service {
     const json = this.#create(endpoint, request.headers['idempotency-key'] ?? '', JSON.parse(body))
     killer.step()
     if (fault === 'cut_after') throw new TransportError('socket hang up', true)
+    if (fault === null) return this.#answer(200, this.answers(json as CreatedReply))
     if (fault === 'wrong_count') return this.#answer(200, { ...(json as object), nfts: [] })
     if (fault !== null && typeof fault === 'object') return this.#answer(fault.status, refusal)
     return this.#answer(200, json)

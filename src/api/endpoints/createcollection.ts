@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedTransaction } from '../creation.ts'
+import { acceptedTransaction, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain, transactionGdnId } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
@@ -14,7 +14,7 @@ export const createcollection = defineCreatingEndpoint({
   tag: 'Collections',
   permissions: ['collection:create'],
   creates: {
-    problem: () => null,
+    problem: transactionProblem,
     accepted: acceptedTransaction,
     transactionsFrom: 'getcollections',
     effect: { in: 'none', reason: 'the API has no list of collections to look at' },

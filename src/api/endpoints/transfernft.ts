@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, REPEAT_LATER } from '../creation.ts'
+import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
@@ -18,7 +18,7 @@ export const transfernft = defineCreatingEndpoint({
   summary: 'Transfer an NFT to a new owner',
   permissions: ['nft:transfer'],
   creates: {
-    problem: () => null,
+    problem: transactionProblem,
     accepted: acceptedTransaction,
     transactionsFrom: 'gettransactions',
     effect: { in: 'owner' },

@@ -16,6 +16,12 @@ interface SentBody {
   reference_ids?: string[]
 }
 
+/** The reference IDs of a request, from the bytes that it is sent with. */
+export function referencesOf(body: string): string[] {
+  const { reference_id, reference_ids } = JSON.parse(body) as SentBody
+  return reference_ids ?? (reference_id === undefined ? [] : [reference_id])
+}
+
 /**
  * Asks the server for what a request created, by its reference IDs. It creates nothing.
  *
@@ -26,8 +32,8 @@ export async function acceptedByReference(
   { body }: OperationRequest,
   { client, signal, now }: ReferenceDeps,
 ): Promise<Accepted | null> {
-  const { reference_id, reference_ids, contract_address, blockchain } = JSON.parse(body) as SentBody
-  const wanted = reference_ids ?? (reference_id === undefined ? [] : [reference_id])
+  const { contract_address, blockchain } = JSON.parse(body) as SentBody
+  const wanted = referencesOf(body)
   if (wanted.length === 0) return null
   const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>

@@ -5,6 +5,7 @@ import { sameAddress } from '../../api/same-address.ts'
 import { statusOf } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import type { Accepted, OperationRequest } from '../../state/operations.ts'
+import { contentOf } from './content.ts'
 import { type Found, findMinted } from './find-minted.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from './listing.ts'
 import { ownersOf } from './owners.ts'
@@ -28,14 +29,16 @@ export interface LookDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   /**
-   * Those of the listed IDs that the collection did not have before the request was sent, and that no other operation of
-   * this machine was given.
+   * Those of the listed IDs that the collection did not have at a counter of the state, and that no other operation of this
+   * machine was given.
    */
-  newIds(listed: ReadonlySet<string>): Promise<string[]>
+  newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
   /** What the batches of this machine have to do with a collection. */
   batches(contract: string, blockchain: Blockchain): Promise<OfBatches>
   /** How many operations of the same content have an unknown outcome, this one included. */
   copies(): Promise<number>
+  /** What other operations of unknown outcome asked for in the same collection, and when it was listed before. */
+  others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
@@ -66,14 +69,25 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const batches = await deps.batches(body.contract_address, body.blockchain)
-  const newIds = async (listed: ReadonlySet<string>) => {
-    const ids = await deps.newIds(listed)
+  const newIds = async (listed: ReadonlySet<string>, listedAt: number | null) => {
+    const ids = await deps.newIds(listed, listedAt)
     return ids.filter((id) => !batches.ids.has(id))
   }
+  const wanted = body.metadata.map(contentOf)
+  const rivals = await rivalsFor(wanted, deps)
+  // What any of them may have created: where that is less than all asked for, one that was moved looks like ours.
+  const since = rivals.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
+  let pool: readonly NftRecord[] = []
+  const isShort = (content: string, copies: number): boolean => {
+    const asked = rivals.flatMap(({ contents }) => contents).filter((one) => one === content).length
+    const ours = copies * wanted.filter((one) => one === content).length
+    return asked > 0 && pool.filter((nft) => contentOf(nft.request_metadata) === content).length < ours + asked
+  }
+  const copies = await deps.copies()
   const sought = {
     metadata: body.metadata,
     owners: ownersOf({ receiver, sender }),
-    copies: await deps.copies(),
+    copies,
     doubtful: (content: string) =>
       request.listedAt === null
         ? 'nobody knows whether they were there before'
@@ -81,10 +95,20 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
           ? `they may be of a batch whose journal can't be read (${batches.unreadable})`
           : batches.contested.has(content)
             ? 'they may be of a batch whose outcome is unknown too: reconcile that first'
-            : null,
+            : isShort(content, copies)
+              ? 'they may be of another command whose outcome is unknown too'
+              : null,
   }
   const records = new Map<string, NftRecord>()
-  const look = async (): Promise<Found> => findMinted(await newNfts(body, newIds, records, deps), sought)
+  const look = async (): Promise<Found> => {
+    const nfts = await newNfts(body, (listed) => newIds(listed, since), records, deps)
+    pool = nfts
+    const ours = await newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt)
+    return findMinted(
+      nfts.filter(({ nft_gdn_id }) => ours.includes(nft_gdn_id)),
+      sought,
+    )
+  }
   // What a listing doesn't show yet it may show soon. Counted by what was slept: a clock may be put back meanwhile.
   let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let found = await look()
@@ -101,6 +125,24 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   }
   return { kind: 'accepted', accepted: acceptedAs(found.ids, deps.now()) }
 }
+
+/** The other operations of unknown outcome that asked for some of these contents. */
+async function rivalsFor(
+  wanted: readonly string[],
+  deps: LookDeps,
+): Promise<{ contents: string[]; listedAt: number | null }[]> {
+  const others = await deps.others()
+  return others
+    .map(({ metadata, listedAt }) => ({
+      contents: metadata.map(contentOf).filter((one) => wanted.includes(one)),
+      listedAt,
+    }))
+    .filter(({ contents }) => contents.length > 0)
+}
+
+/** The earlier of two counters; null is before any. */
+const earlier = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : Math.min(one, other)
 
 /** The NFTs of the collection that nobody accounts for. A record that is whole isn't asked for again. */
 async function newNfts(
