@@ -16,5 +16,9 @@ export async function bundleProcess(entry: URL, outfile: string, from: string): 
     logLevel: 'error',
     external: ['libsql'],
     define: { 'import.meta.url': JSON.stringify(from) },
+    // CommonJS packages in the bundle require Node's own modules.
+    banner: {
+      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(${JSON.stringify(from)})`,
+    },
   })
 }

@@ -58,6 +58,7 @@ function herd(url: string, paceDir: string) {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     child.stdout?.on('data', (text) => String(text).includes('trouble') && trouble.push(String(text)))
+    child.on('exit', (code) => code !== null && trouble.push(`exit code ${code}`))
     children[index] = child
   }
   for (let index = 0; index < PROCESSES; index++) start(index)
@@ -110,7 +111,10 @@ test('8 processes left alone use the pace up, and each of them gets on', async (
   const server = await limitedServer()
   const { trouble } = herd(server.url, join(folder, 'fair'))
   const agents = () => new Set(server.arrivals.map(({ agent }) => agent))
-  while (agents().size < PROCESSES) await pause(20)
+  while (agents().size < PROCESSES) {
+    expect(trouble).toEqual([])
+    await pause(20)
+  }
   const first = server.arrivals.length
   await pause(SOAK ? 60_000 : 3_000)
   const settled = server.arrivals.slice(first)
