@@ -89,8 +89,12 @@ export interface ApiClient {
   supportsIdempotency(): boolean | null
   /** Whether the server creates each reference ID once; null until it has answered. */
   supportsReferences(): boolean | null
-  /** As supportsIdempotency, but asks the server when that isn't known yet; null when it gave no answer. */
-  learnIdempotency(options?: CallOptions): Promise<boolean | null>
+  /**
+   * As supportsIdempotency, but asks the server when that isn't known yet; null when it gave no answer.
+   *
+   * With `anew` it is asked in any case, about reference IDs too.
+   */
+  learnIdempotency(options?: CallOptions & { anew?: boolean }): Promise<boolean | null>
   /** The rate limit that the server told in its last answer of an endpoint; null where it told none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>

@@ -198,7 +198,10 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
-    learnIdempotency: ({ signal } = {}) => probe(signal),
+    learnIdempotency: ({ signal, anew = false } = {}) => {
+      if (anew) dispatch.forgetSupport()
+      return probe(signal)
+    },
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),
   }

@@ -41,6 +41,8 @@ export interface Dispatch {
   /** What the server said of itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
+  /** Forgets both: the next answer tells. */
+  forgetSupport(): void
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
 }
 
@@ -99,6 +101,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
+    forgetSupport() {
+      idempotency = null
+      references = null
+    },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
   }
 }

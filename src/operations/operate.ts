@@ -350,7 +350,7 @@ class Operating {
       this.#operation = { ...operation, state: 'unknown', reason: ENDED_EARLY }
     }
     // A restored backend may have lost the record of the key or of the reference after it minted: it is looked for instead.
-    if (!restored && (await this.#isRepeatable()) !== false) {
+    if (!restored && (await this.#isRepeatable({ anew: false })) !== false) {
       return await this.#send(this.#operation.reason ?? ENDED_EARLY)
     }
     return await this.#lookFor(asSent(this.#operation))
@@ -360,10 +360,10 @@ class Operating {
    * Whether the bytes have one effect however often they are sent; null while the server doesn't answer. A key counts only
    * where it did when they were sent first: a server that learned of keys since then has no record of this one.
    */
-  async #isRepeatable(): Promise<boolean | null> {
+  async #isRepeatable({ anew }: { anew: boolean }): Promise<boolean | null> {
     const { client, signal } = this.#deps
     const { body, honorsKey } = asSent(this.#operation).request
-    const honorsNow = await client.learnIdempotency({ signal })
+    const honorsNow = await client.learnIdempotency({ signal, anew })
     const byReference = referencesOf(body).length > 0 ? client.supportsReferences() : false
     return byReference === true || honorsKey === false ? byReference : honorsNow
   }
@@ -410,7 +410,7 @@ class Operating {
       body: Buffer.from(request.body),
       key: request.key,
       doubt,
-      isRepeatable: () => this.#isRepeatable(),
+      isRepeatable: () => this.#isRepeatable({ anew: true }),
       problem: (response) => this.#creates.problem(JSON.parse(request.body), response),
       record: {
         sending: () =>

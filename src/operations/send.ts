@@ -29,7 +29,10 @@ interface Sending<Name extends CreatingEndpoint> {
   /** Why the outcome of an earlier sending of this body under this key is unknown. Null where there was none. */
   doubt: string | null
   record: SendRecord
-  /** Whether the server creates these bytes once however often they are sent; null while it doesn't answer. */
+  /**
+   * Asks whether the server creates these bytes once however often they are sent; null while it doesn't answer. It is asked
+   * before each repetition, since another version may have taken its place.
+   */
   isRepeatable(): Promise<boolean | null>
   /** Why a response of the right form does not prove acceptance; null where it does. */
   problem(response: ResponseOf<Name>): string | null
@@ -98,10 +101,9 @@ async function ask<Response>(
   let wait = doubt.retryAfterMs
   let times = 0
   let lastSaid: string | null = null
-  let mayRepeat: boolean | null = null
   try {
     for (let attempt = first; attempt < MAX_SENDINGS && mayWait(0); attempt++) {
-      mayRepeat ??= await isRepeatable()
+      const mayRepeat = await isRepeatable()
       if (mayRepeat === false) break
       await clock.sleep(wait ?? backoffMs(attempt, RETRIES, clock.random), signal)
       wait = null

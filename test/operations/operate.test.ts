@@ -440,6 +440,21 @@ describe('a server that creates each reference ID once', () => {
     expect(reference_ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
   })
 
+  test('that stops announcing them while an outcome is unknown gets nothing again', async () => {
+    const service = new Service(true)
+    service.references = true
+    service.faults = Array<'cut_after'>(6).fill('cut_after')
+    service.onCreated = () => {
+      service.references = false
+      service.idempotency = false
+    }
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+    expect(service.arrived).toHaveLength(1)
+    // It still tells what a reference names.
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+    expect(service.made).toBe(1)
+  })
+
   test('needs no keys: an unknown outcome is resolved by the same bytes', async () => {
     const service = new Service(false)
     service.references = true

@@ -24,7 +24,7 @@ async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
   const { clock } = it
   const outcome = await sendOperation({
     ...{ client: it, clock, signal, endpoint: 'createnft', body, key, doubt, record, problem },
-    isRepeatable: () => it.learnIdempotency({ signal }),
+    isRepeatable: () => it.learnIdempotency({ signal, anew: true }),
   })
   if (outcome.kind === 'created') return outcome.response
   throw outcome.kind === 'no_effect' ? outcome.error : unknownOutcome('createnft', outcome.reason)
@@ -167,7 +167,10 @@ describe('sending an operation', () => {
 
     test('is told before each sending, and of what became of it', async () => {
       const { told, record } = recorder()
-      const server = await serve([{ status: 429, json: {} }, { status: 503, headers: YES, json: {} }, CREATED])
+      const replies: Reply[] = [{ status: 429, json: {} }, { status: 503, headers: YES, json: {} }, CREATED]
+      const server = await serve((request) =>
+        isProbe(request) ? { ...NFTS, headers: YES } : (replies.shift() ?? CREATED),
+      )
       await mint(client(server.url), { record })
       expect(told).toEqual(['sending', 'no effect', 'sending', expect.stringMatching(/^unknown: 503/), 'sending'])
     })

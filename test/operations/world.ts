@@ -103,10 +103,11 @@ interface CreatedReply {
 
 /** A server on the other end of a client's transport: gdn's backend, or the hosted service without idempotency. */
 export class Service {
-  readonly idempotency: boolean
+  idempotency: boolean
   /** Whether it creates each reference ID once. */
   references = false
   readonly nfts: Minted[] = []
+  onCreated = (): void => undefined
   /** Changes what it answers to a creating request. */
   answers: (json: CreatedReply) => object = (json) => json
   readonly transactions: { id: string; endpoint: string }[] = []
@@ -150,6 +151,7 @@ export class Service {
     if (fault === 'cut_before') throw new TransportError('socket hang up', true)
     if (fault !== null && typeof fault === 'object' && !fault.after) return this.#answer(fault.status, refusal)
     const json = this.#create(endpoint, request.headers['idempotency-key'] ?? '', JSON.parse(body))
+    this.onCreated()
     killer.step()
     if (fault === 'cut_after') throw new TransportError('socket hang up', true)
     if (fault === null) return this.#answer(200, this.answers(json as CreatedReply))

@@ -103,9 +103,9 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   const look = async (): Promise<Found> => {
     const nfts = await newNfts(body, (listed) => newIds(listed, since), records, deps)
     pool = nfts
-    const ours = await newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt)
+    const ours = new Set(await newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
     return findMinted(
-      nfts.filter(({ nft_gdn_id }) => ours.includes(nft_gdn_id)),
+      nfts.filter(({ nft_gdn_id }) => ours.has(nft_gdn_id)),
       sought,
     )
   }
