@@ -16,7 +16,7 @@ const ABI = parseAbi([
 /** A quick machine is killed as often as this after the last answer. */
 const LEAST_KILLS = 3
 const FAULTY_SHARE = 0.3
-const SOLANA_WALLETS = [solanaWallet('storm 1'), solanaWallet('storm 2')]
+const SOLANA_WALLETS = [solanaWallet('chaos 1'), solanaWallet('chaos 2')]
 const PATIENCE_MS = 120_000
 
 export interface ChaosOptions {
@@ -186,8 +186,12 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       return rows.flat().length
     }
     const allEnd = async () => {
-      for (const end = Date.now() + PATIENCE_MS; (await pending()) > 0 && Date.now() < end; ) await sleep(200)
-      expect(await pending()).toBe(0)
+      let [least, since] = [Number.POSITIVE_INFINITY, Date.now()]
+      for (let left = await pending(); left > 0; left = await pending()) {
+        if (left < least) [least, since] = [left, Date.now()]
+        expect(Date.now() - since, `milliseconds since fewer than ${least} were pending`).toBeLessThan(PATIENCE_MS)
+        await sleep(200)
+      }
     }
     await allEnd()
     // Now that all are deployed that can be, many at once change hands.
