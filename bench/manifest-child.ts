@@ -1,18 +1,21 @@
 // Does one thing to one manifest and tells how long it took and how much memory.
 import { createReadStream, readFileSync } from 'node:fs'
-import { mkdir, open } from 'node:fs/promises'
 import Papa from 'papaparse'
-import { findRun } from '../src/batch/find-run.ts'
-import { gather } from '../src/batch/gather.ts'
-import { encodeRecord, type JournalRecord } from '../src/batch/journal/records.ts'
-import { journalPath, runsFolder } from '../src/batch/run-files.ts'
-import { SpoolReader } from '../src/batch/spool.ts'
+import { enterRows } from '../src/batch/enter-rows.ts'
+import { holdStore } from '../src/batch/open-store.ts'
+import { type Prepared, prepare } from '../src/batch/prepare.ts'
+import { requestsOf } from '../src/batch/request.ts'
+import type { RunStore } from '../src/batch/run-store.ts'
+import { listRuns, runResults } from '../src/batch/runs.ts'
 import type { BatchOptions } from '../src/batch/types.ts'
 import { readManifest } from '../src/manifest/read.ts'
+import { openState } from '../src/state/open-state.ts'
+import { acceptRows, sendRows } from '../src/state/sendings.ts'
 
 const ROWS = 1_000_000
 const CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-const FLUSH = 2000
+/** Requests to a transaction: this measures what follows. */
+const TOGETHER = 100
 
 const [mode = '', path = '', stateDir = ''] = process.argv.slice(2)
 
@@ -41,57 +44,56 @@ function parse(): Promise<number> {
 }
 
 /** All that a start of a run does before its first request: the same for the first and for every later one. */
-async function start() {
-  await mkdir(runsFolder(stateDir), { recursive: true })
-  const found = await findRun(options)
+async function start<Value>(act: (store: RunStore, prepared: Prepared) => Promise<Value>): Promise<Value> {
+  const state = await openState(stateDir)
+  const store = await holdStore(state, options)
   const target = { blockchain: 'polygon', contractAddress: CONTRACT } as const
   const read = () => readManifest({ path }, { ...target, localFiles: true })
-  const gathered = await gather({ readManifest: read }, found, options, runsFolder(stateDir))
-  await gathered.place()
-  return { found, gathered }
+  const prepared = await prepare(store, options, { client: null, readManifest: read }, { writes: true })
+  await enterRows(store, options, prepared)
+  const value = await act(store, prepared)
+  await store.release()
+  state.close()
+  return value
 }
 
-async function plan(): Promise<number> {
-  const { found } = await start()
-  if (found.journal === null) {
-    const file = await open(journalPath(stateDir, found.run.id), 'w')
-    await file.appendFile(encodeRecord(found.run))
-    await file.close()
-  }
-  return found.ledger.counts().total
-}
+const plan = (): Promise<number> => start(async (store) => store.counts.total)
 
-/** Puts into the journal that requests were accepted, as many as the share says. */
+/** Enters that requests were accepted, as many as the share says. */
 async function answer(share: number): Promise<number> {
-  const { found, gathered } = await start()
-  const spool = await SpoolReader.open(gathered.path)
-  const file = await open(journalPath(stateDir, found.run.id), 'a')
-  const requests = Math.floor(gathered.plan.requests * share)
-  let waiting: Buffer[] = []
-  const put = (record: JournalRecord) => waiting.push(encodeRecord(record))
-  const first = found.ledger.lastRequest
-  for (let index = 0; index < requests; index++) {
-    const n = first + index + 1
-    const rows = await spool.readAll(gathered.plan.rowsOf(index), (key) => found.ledger.rows.find(key))
-    const metadata = rows.map(({ row }) => row.metadata)
-    const receiver_wallet_address = rows[0]?.row.receiver
-    const body = JSON.stringify({
-      contract_address: CONTRACT,
-      blockchain: 'polygon',
-      receiver_wallet_address,
-      metadata,
-    })
-    const keys = rows.map(({ key, row, content }): [string, number, string] => [key, row.line, content])
-    put({ t: 'intent', n, endpoint: 'createnft', key: crypto.randomUUID(), body, rows: keys, at: Date.now() })
-    put({ t: 'answer', n, outcome: 'accepted', status: 200, ids: rows.map(() => crypto.randomUUID()), at: Date.now() })
-    if (waiting.length >= FLUSH || index === requests - 1) {
-      await file.appendFile(Buffer.concat(waiting))
-      waiting = []
+  return await start(async (store, { plan: planned }) => {
+    const set = store.drop.setId ?? 0
+    const build = requestsOf({ store, rows: { set }, plan: planned, urlOf: () => '' })
+    const count = Math.floor(planned.requests * share)
+    for (let request = 0; request < count; request += TOGETHER) {
+      const built: Awaited<ReturnType<typeof build>>[] = []
+      for (let one = request; one < Math.min(count, request + TOGETHER); one++) {
+        built.push(await build({ request: one, from: 0, size: planned.rowsOf(one).length }, false))
+      }
+      await store.write((sql) => {
+        for (const { endpoint, body, rows } of built) {
+          const sent = rows.map(({ key, content, row }) => ({ key, content, line: row.line }))
+          const whole = { endpoint, key: crypto.randomUUID(), body: JSON.stringify(body), rows: sent }
+          const { id } = sendRows(sql, store.drop, whole, Date.now())
+          acceptRows(
+            sql,
+            id,
+            rows.map(() => crypto.randomUUID()),
+            { now: Date.now() },
+          )
+        }
+      })
     }
-  }
-  await file.close()
-  await spool.close()
-  return ROWS
+    return ROWS
+  })
+}
+
+/** Reads every result of a run, as `batch results` does. */
+async function results(): Promise<number> {
+  const [run] = await listRuns(stateDir)
+  let rows = 0
+  if (run !== undefined) for await (const _ of runResults(run)) rows++
+  return rows
 }
 
 const MODES: Record<string, () => Promise<number>> = {
@@ -99,6 +101,7 @@ const MODES: Record<string, () => Promise<number>> = {
   plan,
   answer: () => answer(0.5),
   'answer rest': () => answer(1),
+  results,
 }
 
 const since = performance.now()

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { RunStore } from '../src/batch/run-store.ts'
 import { uploadFiles } from '../src/batch/uploads.ts'
 import { createClient } from '../src/client/client.ts'
 import { createTransport } from '../src/client/create-transport.ts'
@@ -34,19 +35,15 @@ export function measure(): Promise<Figure[]> {
       const since = performance.now()
       await uploadFiles(
         {
-          ...{ client, ledger: { uploads: new Map() } as never, options: {} as never },
+          ...{ client, options: {} as never, store: storeOf(paths) },
           halt: new AbortController().signal,
-          record: async () => {},
           emit: () => {},
           stop: (error) => {
             throw error
           },
         },
-        { withFiles: paths.map((_, row) => ({ row, span: { offset: row, length: 0 } })) },
-        {
-          read: async ({ offset }) =>
-            ({ row: { line: 1, localFiles: [{ key: 'image', path: paths[offset] ?? '' }] } }) as never,
-        },
+        { withFiles: paths.map((_, position) => position) },
+        'draft',
       )
       return [
         {
@@ -62,4 +59,16 @@ export function measure(): Promise<Figure[]> {
       server.close()
     }
   })
+}
+
+/** A run that knows of no upload, and whose rows have a file each. */
+function storeOf(paths: readonly string[]): RunStore {
+  const store: Pick<RunStore, 'id' | 'read' | 'write' | 'rowsAt'> = {
+    id: 'bench',
+    read: async () => [] as never,
+    write: async () => 0 as never,
+    rowsAt: async (_, positions) =>
+      positions.map((at) => ({ row: { line: 1, localFiles: [{ key: 'image', path: paths[at] ?? '' }] } })) as never,
+  }
+  return store as RunStore
 }

@@ -1,10 +1,12 @@
+import { isGiven } from '../state/sendings.ts'
 import { classify, type Verdict } from './classify.ts'
-import { IdSet } from './reconcile/id-set.ts'
 import type { RunContext } from './run-context.ts'
 import type { MintEndpoint } from './types.ts'
 
 /** A request as it goes over the wire, each time the same. */
 export interface Job {
+  /** Its row in the database. */
+  id: number
   n: number
   endpoint: MintEndpoint
   key: string
@@ -18,14 +20,11 @@ const GRACE_MS = 5_000
 export class Attempts {
   count = 0
   readonly #context: RunContext
-  readonly #isGiven: (id: string) => boolean
-  /** Ids of answers that aren't in the journal yet. */
-  readonly #given = new IdSet()
+  /** Ids of answers that aren't in the database yet. */
+  readonly #given = new Set<string>()
 
-  /** @param isGiven whether another run got this id */
-  constructor(context: RunContext, isGiven: (id: string) => boolean) {
+  constructor(context: RunContext) {
     this.#context = context
-    this.#isGiven = isGiven
   }
 
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
@@ -39,10 +38,10 @@ export class Attempts {
     emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
     try {
       const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, run, signal: cut.signal })
-      const verdict = this.#distrust(classify(result, job.rows, Date.now()))
+      const verdict = await this.#distrust(classify(result, job.rows, Date.now()))
       const { now } = this.#context
       if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
-      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.n, now())
+      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
       return verdict
     } finally {
       halt.removeEventListener('abort', onHalt)
@@ -52,12 +51,21 @@ export class Attempts {
   }
 
   /** An id belongs to one NFT: where it was given before, nobody knows what the answer means. */
-  #distrust(verdict: Verdict): Verdict {
+  async #distrust(verdict: Verdict): Promise<Verdict> {
     if (verdict.outcome !== 'accepted') return verdict
-    const { ids } = this.#context.ledger
-    const again = verdict.ids.find((id) => ids.has(id) || !this.#given.add(id) || this.#isGiven(id))
-    if (again === undefined) return verdict
+    const { store } = this.#context
+    const inFlight = verdict.ids.find((id) => this.#given.has(id))
+    const again = inFlight ?? (await store.read((sql) => isGiven(sql, store.drop.collectionId, verdict.ids)))
+    if (again === null) {
+      for (const id of verdict.ids) this.#given.add(id)
+      return verdict
+    }
     const message = `the server gave the id ${again}, which another row has already`
     return { outcome: 'unknown', status: verdict.status, message, busy: false }
+  }
+
+  /** What an answer gave is in the database by now. */
+  recorded(verdict: Verdict): void {
+    if (verdict.outcome === 'accepted') for (const id of verdict.ids) this.#given.delete(id)
   }
 }

@@ -2,20 +2,17 @@ import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/reconcile/listing.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
-import { MAX_NAMED, readOtherRuns } from './claim.ts'
-import type { Found } from './find-run.ts'
-import { RecordFile } from './journal/read.ts'
-import type { FoundRecord, RunRecord } from './journal/records.ts'
-import type { Ledger } from './ledger.ts'
-import { repeatedRows } from './reconcile/copies.ts'
-import type { IdSet } from './reconcile/id-set.ts'
-import { readBaseline } from './reconcile/known-ids.ts'
+import { isGivenElsewhere, strangersOf } from '../state/sendings.ts'
+import { MAX_NAMED, refuseTaken } from './claim.ts'
+import type { Gathered } from './gather.ts'
+import { knownReferences } from './known-references.ts'
+import type { Adopted, KeptRow } from './manifest-row.ts'
+import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
+import { ABSENT_BY_WORD } from './results.ts'
 import { shownKey } from './row-key.ts'
-import { ROW } from './row-table.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
-import { baselinePath, journalPath } from './run-files.ts'
-import { readSpool, type SpooledRow } from './spool.ts'
+import type { RunStore } from './run-store.ts'
 import type { BatchEvent, BatchOptions, CheckDeps } from './types.ts'
 
 /** What was found out before a run does anything. */
@@ -23,87 +20,118 @@ export interface Before {
   /** The ids that the collection has; null where they aren't known. */
   listed: Set<string> | null
   /** Rows that were minted already and are taken as they are. */
-  adopted: FoundRecord[]
-  /** Ids that other runs and commands were given. */
-  given: IdSet
+  adopted: Adopted[]
   notes: string[]
 }
 
-const FOUND_PER_RECORD = 50
-
 /**
- * Finds out before a run sends anything whether that may mint a row a second time: whether another run has its key
- * already, and whether the collection holds rows of a new run (a journal was lost), rows that are to be sent again
- * because they were absent, or rows that a resumed run would send (its journal is an older copy).
+ * Finds out before a run sends anything whether that may mint a row a second time: whether the collection holds rows of a
+ * new run (its state was lost), rows that are to be sent again because they were absent, or rows that a resumed run would
+ * send (its state is an older copy). A server that knows reference IDs is asked for those of the rows instead.
  *
- * @param path where the rows of the manifest are
  * @throws GdnError `already_accepted`, `seems_minted`
  */
-export async function lookBefore(options: BatchOptions, deps: CheckDeps, found: Found, path: string): Promise<Before> {
-  const { run, ledger, journal } = found
-  const isNew = journal === null
-  const rows = () => readSpool(path)
-  const others = await readOtherRuns(options, deps, found, path)
-  const before: Before = { listed: null, adopted: [], given: others.ids, notes: [] }
-  if (others.unreadable !== null) {
-    before.notes.push(`The journal ${others.unreadable} can't be read: rows of its run are not recognized`)
-  }
-  const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
-  const repeats = repeated !== null && repeated.size > 0
+export async function lookBefore(
+  store: RunStore,
+  options: BatchOptions,
+  deps: CheckDeps,
+  { gathered, plan }: { gathered: Gathered; plan: Plan },
+): Promise<Before> {
+  const { drop } = store
+  const isNew = drop.setId === null
+  const before: Before = { listed: null, adopted: [], notes: [] }
+  const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
+  const repeats = repeated.size > 0
   const looks = options.again !== true && options.skipLookup !== true
-  const goesOn = !isNew && looks && options.reconcileOnly !== true && ledger.rows.count(ROW.pending) > 0
+  const goesOn = !isNew && looks && options.reconcileOnly !== true && plan.rows > 0
   if (!(isNew || repeats || goesOn) || deps.client === null) return before
+  if (!isNew && !repeats && drop.listedAt === null) return before
 
   const asker: Asker = { client: deps.client, signal: options.signal }
-  const baseline = isNew ? null : await readBaseline(baselinePath(options.stateDir, run.id))
-  if (!isNew && !repeats && baseline === null) return before
+  const known = looks && isNew ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
+  if (known !== null && known.length > 0) return { ...before, adopted: known }
   before.listed = await listed(asker, options, looks, before.notes)
   if (before.listed === null || (isNew && !looks)) return before
-  const isStranger = (id: string) => !others.ids.has(id) && !ledger.ids.has(id) && !(baseline?.has(id) ?? false)
+  // A state that lost what was sent has not lost what was there before; a new run has nothing of its own yet.
+  const strangers = (ids: Iterable<string>) =>
+    store.read((sql) => strangersOf(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
+  const pending = new Set(positionsOf(plan))
+  const rows = (wanted: (row: KeptRow) => boolean) => () => only(store.rows(gathered.rows), wanted)
+  const marker = drop.marker ?? undefined
   if (repeats) {
-    const absent = new RowLookup(() => only(rows(), ledger, repeated), run.marker)
-    await lookUp(absent, asker, before.listed, isStranger, deps.onEvent)
-    if (absent.hasMatches) throw await seemsMinted(absent.found(), run, 'absent')
-    if (baseline === null) return before
+    const absent = new RowLookup(
+      rows(({ position }) => repeated.has(position)),
+      marker,
+    )
+    await lookUp(absent, asker, await strangers(before.listed), deps.onEvent)
+    if (absent.hasMatches) throw await seemsMinted(absent.found(), drop.name, 'absent')
+    if (drop.listedAt === null) return before
   }
-  const lookup = new RowLookup(isNew ? rows : () => sentFirst(rows, ledger), run.marker)
-  const look = (ids: Iterable<string>) => lookUp(lookup, asker, ids, isStranger, deps.onEvent)
+  const open = isNew ? null : await openPositions(store, gathered, pending)
+  const lookup = new RowLookup(isNew ? rows(() => true) : () => sentFirst(store, gathered, open ?? new Map()), marker)
+  const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await strangers(ids), deps.onEvent)
   await look(before.listed)
   const settled = options.adopt === true ? await settleListing(options, deps, asker, look) : null
   if (!lookup.hasMatches) return { ...before, listed: settled ?? before.listed }
   // A run that started meanwhile may have minted them. Then it is named, and nothing of it is adopted.
-  const { ids: given } = await readOtherRuns(options, deps, found, path)
-  const matches = () => unsent(lookup.found(), ledger, given)
+  await store.read((sql) => refuseTaken(sql, store, options, { rows: gathered.rows, pending }))
+  const matches = () => unsent(store, lookup.found(), open)
   if (settled !== null) {
     // What is adopted is the run's own; all else was there before it.
-    before.adopted = await adopt(matches(), ledger.lastRequest)
-    for (const { ids: own } of before.adopted) for (const id of own) settled.delete(id)
+    before.adopted = await adopt(matches())
+    for (const { nftGdnId } of before.adopted) settled.delete(nftGdnId)
     before.listed = settled
     return before
   }
-  for await (const _match of matches()) throw await seemsMinted(matches(), run, isNew ? 'new' : 'forgotten')
+  for await (const _match of matches()) {
+    throw await seemsMinted(matches(), drop.name, isNew ? 'new' : 'forgotten')
+  }
   return before
 }
 
-const MAY_HAVE_NFT: ReadonlySet<number> = new Set([ROW.unknown, ROW.absent, ROW.pending])
+async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boolean): AsyncGenerator<KeptRow> {
+  for await (const row of rows) if (wanted(row)) yield row
+}
+
+/** Rows that an NFT may be of which the state does not have, by position, and whether each was sent before. */
+async function openPositions(
+  store: RunStore,
+  { rows }: Gathered,
+  pending: ReadonlySet<number>,
+): Promise<Map<number, boolean>> {
+  const open = new Map<number, boolean>()
+  for await (const page of store.planned(rows)) {
+    for (const { position, state } of page) {
+      if (pending.has(position)) open.set(position, state !== null)
+      else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)
+    }
+  }
+  return open
+}
 
 /**
- * The rows that an NFT may be of which the journal does not have. Those that were sent go first: equal rows are told
- * apart by their number alone, and the outcome of a request in the journal is resolved elsewhere.
+ * Those that were sent go first: equal rows are told apart by their number alone, and the outcome of a request that the
+ * state has is resolved elsewhere.
  */
-async function* sentFirst(rows: () => AsyncIterable<SpooledRow>, ledger: Ledger): AsyncGenerator<SpooledRow> {
+async function* sentFirst(
+  store: RunStore,
+  { rows }: Gathered,
+  open: ReadonlyMap<number, boolean>,
+): AsyncGenerator<KeptRow> {
   for (const wasSent of [true, false]) {
-    for await (const row of rows()) {
-      const number = ledger.rows.find(row.key)
-      if (MAY_HAVE_NFT.has(ledger.state(number)) && (ledger.sentBy(number) !== null) === wasSent) yield row
-    }
+    yield* only(store.rows(rows), ({ position }) => open.get(position) === wasSent)
   }
 }
 
-/** Those of rows that the journal never sent, without NFTs of other runs. */
-async function* unsent(found: AsyncIterable<FoundRow>, ledger: Ledger, given: IdSet): AsyncGenerator<FoundRow> {
+/** Those of rows that the run never sent, without NFTs that were given meanwhile. */
+async function* unsent(
+  store: RunStore,
+  found: AsyncIterable<FoundRow>,
+  open: ReadonlyMap<number, boolean> | null,
+): AsyncGenerator<FoundRow> {
   for await (const one of found) {
-    if (ledger.sentBy(ledger.rows.find(one.row.key)) === null && !given.has(one.match.id)) yield one
+    if (open?.get(one.row.position) === true) continue
+    if (!(await store.read((sql) => isGivenElsewhere(sql, one.match.id)))) yield one
   }
 }
 
@@ -134,11 +162,9 @@ async function listed(
 async function lookUp(
   lookup: RowLookup,
   asker: Asker,
-  ids: Iterable<string>,
-  isStranger: (id: string) => boolean,
+  strangers: readonly string[],
   onEvent: ((event: BatchEvent) => void) | undefined,
 ): Promise<{ fresh: number; unread: number }> {
-  const strangers = [...ids].filter(isStranger)
   const read = await lookup.read(asker, strangers, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
   if (read === null) throw interruption(asker.signal?.reason)
   return read
@@ -173,28 +199,16 @@ async function settleListing(
   }
 }
 
-/** Requests for the journal that say what was minted and is not in it. Their numbers follow its last one. */
-async function adopt(matches: AsyncIterable<FoundRow>, lastRequest: number): Promise<FoundRecord[]> {
-  const records: FoundRecord[] = []
-  const byReceiver = new Map<string, FoundRecord>()
+/** Rows with the NFTs that are theirs. @throws GdnError `seems_minted` where they belong to somebody else */
+async function adopt(matches: AsyncIterable<FoundRow>): Promise<Adopted[]> {
+  const adopted: Adopted[] = []
   const wrong: FoundRow[] = []
   for await (const found of matches) {
     const { row, match } = found
-    if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) {
-      wrong.push(found)
-      continue
-    }
-    const { receiver } = row.row
-    let record = byReceiver.get(receiver)
-    if (record === undefined || record.rows.length === FOUND_PER_RECORD) {
-      record = { t: 'found', n: lastRequest + records.length + 1, receiver, rows: [], ids: [], at: Date.now() }
-      byReceiver.set(receiver, record)
-      records.push(record)
-    }
-    record.rows.push([row.key, row.row.line, row.content])
-    record.ids.push(match.id)
+    if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) wrong.push(found)
+    else adopted.push({ row, nftGdnId: match.id })
   }
-  if (wrong.length === 0) return records
+  if (wrong.length === 0) return adopted
   throw new GdnError(
     'seems_minted',
     `${wrong.length} rows can't be adopted: NFTs with their metadata belong to other wallets, to which they may have been moved`,
@@ -209,7 +223,7 @@ const named = ({ row, match }: FoundRow) => ({ key: shownKey(row.key), line: row
 
 async function seemsMinted(
   matches: AsyncIterable<FoundRow>,
-  run: RunRecord,
+  run: string,
   which: 'new' | 'absent' | 'forgotten',
 ): Promise<GdnError> {
   const rows: ReturnType<typeof named>[] = []
@@ -217,10 +231,10 @@ async function seemsMinted(
   for await (const found of matches) if (count++ < MAX_NAMED) rows.push(named(found))
   const many = count === 1 ? '1 row' : `${count} rows`
   if (which === 'forgotten') {
-    const message = `${many} of the manifest seem to be in the collection already, and the journal of ${run.name} does not have them`
+    const message = `${many} of the manifest seem to be in the collection already, and the state of ${run} does not have them`
     return new GdnError('seems_minted', message, {
       hint: [
-        'Nothing was sent. The journal may be an older copy, or another machine went on with the run: use the newest one.',
+        'Nothing was sent. The state directory may be an older copy, or another machine went on with the run: use the newest one.',
         'To take these rows as minted and send the others, run gdn batch mint <manifest> --adopt.',
         'To send all of them nevertheless, run gdn batch mint <manifest> --no-lookup.',
       ].join('\n'),
@@ -233,20 +247,24 @@ async function seemsMinted(
         details: { rows, count },
       })
     : new GdnError('seems_minted', `${many} that had been absent turned up in the collection`, {
-        hint: `nothing was sent. gdn batch reconcile ${run.name} finds out which they are`,
+        hint: `nothing was sent. gdn batch reconcile ${run} finds out which they are`,
         details: { rows, count },
       })
 }
 
-async function repeatedOf(stateDir: string, run: RunRecord, ledger: Ledger): Promise<Set<number>> {
-  const records = await RecordFile.open(journalPath(stateDir, run.id))
-  try {
-    return await repeatedRows(ledger, records)
-  } finally {
-    await records.close()
-  }
-}
-
-async function* only(rows: AsyncIterable<SpooledRow>, ledger: Ledger, wanted: ReadonlySet<number>) {
-  for await (const row of rows) if (wanted.has(ledger.rows.find(row.key))) yield row
+/** Positions of rows that are to be sent again because they were absent; not those of which a person said so. */
+async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
+  const keys = await store.read((sql) =>
+    sql.all<{ identity: string }>(
+      "SELECT identity FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'absent' AND reason <> ?",
+      store.id,
+      ABSENT_BY_WORD,
+    ),
+  )
+  if (keys.length === 0) return new Set()
+  const { scope } = store.drop
+  const wanted = new Set(keys.map(({ identity }) => identity.slice(scope.length)))
+  const positions = new Set<number>()
+  for await (const { key, position } of store.rows(rows)) if (wanted.has(key)) positions.add(position)
+  return positions
 }

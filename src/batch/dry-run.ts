@@ -2,14 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createnft } from '../api/endpoints/createnft.ts'
-import { isAtWork } from '../core/lock-holder.ts'
-import { lockHolder } from '../core/process-lock.ts'
+import { isAtWork, LOCK_TIMING, lookAt } from '../core/lock-holder.ts'
+import { dropsOf } from '../state/drops.ts'
+import { openState, openStateIfThere } from '../state/open-state.ts'
+import { lookAtStore } from './open-store.ts'
 import type { Plan } from './plan.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import { requestsOf } from './request.ts'
 import { checkOptions } from './run.ts'
-import { familyId, lockFolder } from './run-files.ts'
-import { SpoolReader } from './spool.ts'
+import { familyId } from './run-identity.ts'
+import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
@@ -25,45 +27,48 @@ const UPLOADED = `ipfs://b${'a'.repeat(58)}`
  */
 export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
   checkOptions(options)
-  const holder = await lockHolder(lockFolder(options.stateDir, familyId(options)))
-  if (holder !== null) throw isAtWork(holder)
-  const drafts = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
+  const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
+  // Without a state there is nothing to compare with, and none is made.
+  const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
-    const prepared = await prepare(options, deps, { lock: null, drafts })
+    for (const { holder } of await state.read((sql) => dropsOf(sql, familyId(options)))) {
+      if (holder !== null && (await lookAt(holder, LOCK_TIMING)).kind === 'alive') throw isAtWork(holder)
+    }
+    const store = await lookAtStore(state, options)
+    const prepared = await prepare(store, options, deps, { writes: false })
     await deps.confirm?.(prepared.planned)
-    return await describePlan(prepared, options)
+    return await describePlan(store, prepared, options)
   } finally {
-    await rm(drafts, { recursive: true, force: true })
+    state.close()
+    await rm(elsewhere, { recursive: true, force: true })
   }
 }
 
-async function describePlan({ found, gathered, planned }: Prepared, options: BatchOptions): Promise<DryRun> {
-  const { run, ledger } = found
-  const { path, plan } = gathered
+async function describePlan(
+  store: RunStore,
+  { gathered, plan, planned }: Prepared,
+  options: BatchOptions,
+): Promise<DryRun> {
   let bytes = 0
   let firstRequest: DryRun['firstRequest'] = null
-  const spool = await SpoolReader.open(path)
-  try {
-    const build = requestsOf({ run, ledger, plan, spool, urlOf: () => UPLOADED })
-    for (let request = 0; request < plan.requests; request++) {
-      const { endpoint, body } = await build({ request, from: 0, size: plan.rowsOf(request).length })
-      firstRequest ??= { endpoint, body }
-      bytes += Buffer.byteLength(JSON.stringify(body))
-    }
-  } finally {
-    await spool.close()
+  const build = requestsOf({ store, rows: gathered.rows, plan, urlOf: () => UPLOADED })
+  for (let request = 0; request < plan.requests; request++) {
+    const { endpoint, body } = await build({ request, from: 0, size: plan.rowsOf(request).length }, false)
+    firstRequest ??= { endpoint, body }
+    bytes += Buffer.byteLength(JSON.stringify(body))
   }
+  const { drop } = store
   const { requests, receivers, files, reordered, rows, changes, notes = [] } = planned
   const rate = options.requestsPerSecond ?? createnft.ratePerSecond ?? DEFAULT_RATE
   return {
-    run: { id: run.id, name: run.name },
+    run: { id: drop.id, name: drop.name },
     rows,
     requests,
     bytes,
     receivers,
     files,
     reordered,
-    order: orderOf(plan, run.in_order),
+    order: orderOf(plan, drop.inOrder),
     seconds: Math.max(0, requests - 1) / rate,
     changes,
     notes,

@@ -1,202 +1,151 @@
 import { GdnError } from '../core/errors.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { addressKey, ownersOf } from '../operations/reconcile/owners.ts'
-import { type ByteColumn, bytes } from './columns.ts'
-import type { Found } from './find-run.ts'
-import type { Gathered } from './gather.ts'
-import { RecordFile } from './journal/read.ts'
-import type { FoundRecord } from './journal/records.ts'
-import type { Ledger } from './ledger.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from '../state/drops.ts'
+import { pageOf, type RowsIn, rowsAt } from '../state/rows.ts'
+import { type KeptRow, keptRow } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
-import { ROW } from './row-table.ts'
-import { journalPath, spoolPath } from './run-files.ts'
-import { readSpool, type SpooledRow } from './spool.ts'
-import type { BatchOptions, EditedPair, FieldChange } from './types.ts'
-
-/** Places of rows in a journal: request and position. */
-type Places = [request: number, position: number][]
+import type { EditedPair, FieldChange } from './types.ts'
 
 /** What an edit of the manifest means for rows that were sent. */
 export interface Edits {
-  /** Rows that were sent without an `id` and have one now, as records that give them their NFTs. */
-  renamed: FoundRecord[]
-  /** Sent rows that the manifest does not have anymore, while other rows are minted in addition (`--new-rows`). */
-  replaced: Places
+  /** Rows that were sent without an `id` and have one now, with the NFTs that they were minted as. */
+  renamed: { row: KeptRow; nftGdnId: string; operation: string }[]
+  /** Operations of sent rows that the manifest does not have anymore, while others are minted in addition. */
+  replaced: string[]
 }
 
-/** A row of a journal that was sent and that the manifest does not have anymore. */
+/** A row that was sent and that the manifest does not have anymore. */
 interface SentRow {
-  n: number
-  position: number
+  id: string
   key: string
   line: number
   content: string
+  position: number
+  request_id: number
+  outcome: string | null
+  nft: string | null
 }
 
-const SENT: ReadonlySet<number> = new Set([ROW.unknown, ROW.accepted, ROW.deployed])
+/** A row of the manifest that the run has neither planned nor sent. */
+interface FreshRow {
+  position: number
+  key: string
+  content: string
+}
+
 const MAX_PAIRS = 50
-const ROWS_PER_RECORD = 50
+const PAGE = 500
 
 /**
- * Compares an edited manifest with what the run has sent. A row without an `id` is known by its content. So an edit
+ * Compares an edited manifest with what a run has sent. A row without an `id` is known by its content. So an edit
  * makes one row vanish and another appear, and sending that one would mint a second NFT.
  *
+ * @param other the run that sent the rows
+ * @param planned whether rows that the run has planned without sending them are not new
  * @throws GdnError `edited_rows`
  */
-export async function findEdits(options: BatchOptions, found: Found, gathered: Gathered): Promise<Edits> {
-  const { run, ledger, journal } = found
-  if (journal === null || gathered.changes.added === 0) return { renamed: [], replaced: [] }
-  const isNew = await addedRows(options, found)
-  return await compare({ ledger, id: run.id, name: run.name }, options, () => readSpool(gathered.path), isNew)
-}
-
-/** Tells the rows that this start adds to a run: no earlier start has planned or sent them. */
-export async function addedRows(
-  { stateDir }: Pick<BatchOptions, 'stateDir'>,
-  { run, ledger }: Pick<Found, 'run' | 'ledger'>,
-): Promise<(row: SpooledRow) => boolean> {
-  const planned = bytes()
-  try {
-    for await (const { key } of readSpool(spoolPath(stateDir, run.id))) planned.set(ledger.rows.find(key), 1)
-  } catch (error) {
-    // Then every row that was not sent yet counts as new.
-    if (!(error instanceof GdnError) || error.code !== 'data_dir') throw error
+export function findEdits(
+  sql: Sql,
+  other: Drop,
+  rows: RowsIn,
+  { newRows, setId }: { newRows: boolean; setId: number | null },
+): Edits {
+  const vanished = vanishedRows(sql, other, rows)
+  if (vanished.length === 0) return { renamed: [], replaced: [] }
+  const fresh = freshRows(sql, other, rows, setId)
+  const unnamed = new Map<string, SentRow[]>()
+  for (const row of vanished) {
+    if (isContentKey(row.key)) unnamed.set(row.content, [...(unnamed.get(row.content) ?? []), row])
   }
-  return ({ key }) => {
-    const row = ledger.rows.find(key)
-    return ledger.state(row) === ROW.pending && ledger.sentBy(row) === null && planned.get(row) === 0
+  const renamed: [SentRow, FreshRow][] = []
+  const isFresh: FreshRow[] = []
+  for (const row of fresh) {
+    const sent = isContentKey(row.key) ? undefined : unnamed.get(row.content)?.shift()
+    if (sent === undefined) isFresh.push(row)
+    else renamed.push([sent, row])
   }
-}
-
-/**
- * The same for a new run of a manifest that another run of the collection has sent, under this or another name.
- *
- * @throws GdnError `edited_rows`
- */
-export async function refuseEdited(
-  other: { ledger: Ledger; id: string; name: string },
-  options: BatchOptions,
-  rows: () => AsyncIterable<SpooledRow>,
-): Promise<void> {
-  await compare(other, options, rows, ({ key }) => other.ledger.rows.find(key) < 0)
-}
-
-async function compare(
-  { ledger, id, name }: { ledger: Ledger; id: string; name: string },
-  options: BatchOptions,
-  rows: () => AsyncIterable<SpooledRow>,
-  isNew: (row: SpooledRow) => boolean,
-): Promise<Edits> {
-  const kept = bytes()
-  for await (const { key } of rows()) {
-    const row = ledger.rows.find(key)
-    if (row >= 0) kept.set(row, 1)
+  const gone = new Set(vanished)
+  for (const [sent] of renamed) gone.delete(sent)
+  const replaced = gone.size > 0 && isFresh.length > 0 ? [...gone] : []
+  if (replaced.length > 0 && !newRows) {
+    const pairs = pairsOf(sql, replaced.slice(0, MAX_PAIRS), rows, isFresh)
+    throw editedRows(pairs, { run: other.name, vanished: replaced.length, fresh: isFresh.length })
   }
-  const records = await RecordFile.open(journalPath(options.stateDir, id))
-  try {
-    const vanished = await vanishedRows(ledger, records, kept)
-    if (vanished.length === 0) return { renamed: [], replaced: [] }
-    const unnamed = new Map<string, SentRow[]>()
-    for (const row of vanished) {
-      if (isContentKey(row.key)) unnamed.set(row.content, [...(unnamed.get(row.content) ?? []), row])
-    }
-    const renamed: [SentRow, SpooledRow][] = []
-    let fresh = 0
-    for await (const row of rows()) {
-      if (!isNew(row)) continue
-      const sent = row.row.id === null ? undefined : unnamed.get(row.content)?.shift()
-      if (sent === undefined) fresh++
-      else renamed.push([sent, row])
-    }
-    const gone = new Set(vanished)
-    for (const [sent] of renamed) gone.delete(sent)
-    const replaced = gone.size > 0 && fresh > 0 ? [...gone] : []
-    if (replaced.length > 0 && options.newRows !== true) {
-      const isFresh = (row: SpooledRow) => isNew(row) && !renamed.some(([, { key }]) => key === row.key)
-      throw await editedRows(await pairsOf(ledger, records, replaced.slice(0, MAX_PAIRS), rows, isFresh), {
-        ...{ run: name, vanished: replaced.length, fresh },
-      })
-    }
-    return {
-      renamed: await renamedRecords(ledger, records, renamed, name),
-      replaced: replaced.map(({ n, position }) => [n, position]),
-    }
-  } finally {
-    await records.close()
+  return {
+    renamed: renamed.map(([sent, { position }]) => {
+      if (sent.nft === null) throw renamedUnknown(other.name)
+      const [record] = rowsAt(sql, rows, [position])
+      if (record === undefined) throw new Error('a row that was just read is missing')
+      return { row: keptRow(record), nftGdnId: sent.nft, operation: sent.id }
+    }),
+    replaced: replaced.map(({ id }) => id),
   }
 }
 
-async function vanishedRows(ledger: Ledger, records: RecordFile, kept: ByteColumn): Promise<SentRow[]> {
-  const vanished: SentRow[] = []
-  for (let n = 1; n <= ledger.lastRequest; n++) {
-    const isGone = (row: number) =>
-      ledger.isCurrent(row, n) && SENT.has(ledger.state(row)) && kept.get(row) === 0 && !ledger.isReplaced(row)
-    const numbers = ledger.rowsOf(n)
-    if (!numbers.some(isGone)) continue
-    const { rows } = await ledger.readRows(records, n)
-    for (const [position, [key, line, content]] of rows.entries()) {
-      if (isGone(numbers[position] ?? -1)) vanished.push({ n, position, key, line, content })
-    }
-  }
-  return vanished
+/** The same for a new run of a manifest that another run has sent. @throws GdnError `edited_rows` */
+export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
+  findEdits(sql, other, rows, { newRows: false, setId: null })
 }
 
-/** Gives rows that got an `id` the NFTs that they were minted as. */
-async function renamedRecords(
-  ledger: Ledger,
-  records: RecordFile,
-  renamed: readonly [SentRow, SpooledRow][],
-  run: string,
-): Promise<FoundRecord[]> {
-  const made: FoundRecord[] = []
-  const open = new Map<string, FoundRecord>()
-  for (const [{ n, position }, { key, content, row }] of renamed) {
-    const answer = ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null
-    const id = answer?.ids?.[position] ?? null
-    if (id === null) {
-      throw new GdnError('edited_rows', `rows got an id while the outcome of their requests is unknown`, {
-        hint: `Remove the ids, run gdn batch reconcile ${run}, and add them afterwards.`,
-      })
-    }
-    let record = open.get(row.receiver)
-    if (record === undefined || record.rows.length === ROWS_PER_RECORD) {
-      const number = ledger.lastRequest + made.length + 1
-      record = { t: 'found', n: number, receiver: row.receiver, rows: [], ids: [], from: [], at: Date.now() }
-      open.set(row.receiver, record)
-      made.push(record)
-    }
-    record.rows.push([key, row.line, content])
-    record.ids.push(id)
-    record.from?.push([n, position])
-  }
-  return made
+const tableOf = (rows: RowsIn): string =>
+  rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${rows.set})`
+
+function vanishedRows(sql: Sql, { id, scope }: Drop, rows: RowsIn): SentRow[] {
+  return sql.all(
+    `SELECT o.id, substr(o.identity, ?) AS key, o.line, o.content, o.position, o.request_id, q.outcome, n.nft_gdn_id AS nft
+      FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
+      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
+        AND o.is_replaced = 0 AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
+      ORDER BY q.n, o.position`,
+    scope.length + 1,
+    id,
+    scope.length + 1,
+  )
 }
+
+function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
+  return sql.all(
+    `SELECT r.position, r.key, r.content FROM ${tableOf(rows)} r
+      WHERE r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
+        WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) ORDER BY r.position`,
+    setId ?? -1,
+    id,
+    scope,
+  )
+}
+
+const renamedUnknown = (run: string) =>
+  new GdnError('edited_rows', 'rows got an id while the outcome of their requests is unknown', {
+    hint: `Remove the ids, run gdn batch reconcile ${run}, and add them afterwards.`,
+  })
 
 type Fields = Readonly<Record<string, string>>
 
 /** Pairs each vanished row with the new row that it has most fields in common with. */
-async function pairsOf(
-  ledger: Ledger,
-  records: RecordFile,
-  vanished: readonly SentRow[],
-  rows: () => AsyncIterable<SpooledRow>,
-  isNew: (row: SpooledRow) => boolean,
-): Promise<EditedPair[]> {
-  const best = await Promise.all(
-    vanished.map(async (sent) => ({
-      sent,
-      fields: await sentFields(ledger, records, sent),
-      score: 0,
-      now: null as { line: number; fields: Fields } | null,
-    })),
-  )
-  for await (const row of rows()) {
-    if (!isNew(row)) continue
-    const fields = fieldsOf(row)
-    for (const one of best) {
-      const score = similarity(one.fields, fields) + (one.sent.line === row.row.line ? 0.5 : 0)
-      if (score > one.score) Object.assign(one, { score, now: { line: row.row.line, fields } })
+function pairsOf(sql: Sql, vanished: readonly SentRow[], rows: RowsIn, fresh: readonly FreshRow[]): EditedPair[] {
+  const best = vanished.map((sent) => ({
+    sent,
+    fields: sentFields(sql, sent),
+    score: 0,
+    now: null as { line: number; fields: Fields } | null,
+  }))
+  const positions = new Set(fresh.map(({ position }) => position))
+  for (let after = -1; ; ) {
+    const page = pageOf(sql, rows, after, PAGE)
+    for (const record of page) {
+      if (!positions.has(record.position)) continue
+      const row = keptRow(record)
+      const fields = fieldsOf(row)
+      for (const one of best) {
+        const score = similarity(one.fields, fields) + (one.sent.line === row.row.line ? 0.5 : 0)
+        if (score > one.score) Object.assign(one, { score, now: { line: row.row.line, fields } })
+      }
     }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) break
+    after = last.position
   }
   return best.map(({ sent, fields, now }) => ({
     line: sent.line,
@@ -206,16 +155,17 @@ async function pairsOf(
   }))
 }
 
-/** A request of a journal says what it sent, with the URLs that local files got. */
-async function sentFields(ledger: Ledger, records: RecordFile, { n, position, key }: SentRow): Promise<Fields> {
+/** A request says what it sent, with the URLs that local files got. */
+function sentFields(sql: Sql, { request_id, outcome, position, key }: SentRow): Fields {
   const id = isContentKey(key) ? {} : { id: shownKey(key) }
-  const body = await ledger.readBody(records, n)
-  if (body === null) return id
-  const { receiver_wallet_address: receiver } = JSON.parse(body) as { receiver_wallet_address: string }
-  return { ...id, receiver: addressKey(receiver), ...metadataFields(sentMetadata(body)[position]) }
+  const body =
+    outcome === 'found' ? null : sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', request_id)
+  if (body === null || body === undefined) return id
+  const { receiver_wallet_address: receiver } = JSON.parse(body.body) as { receiver_wallet_address: string }
+  return { ...id, receiver: addressKey(receiver), ...metadataFields(sentMetadata(body.body)[position]) }
 }
 
-function fieldsOf({ row }: SpooledRow): Fields {
+function fieldsOf({ row }: KeptRow): Fields {
   const local = new Set(row.localFiles.map(({ key }) => key))
   const fields = metadataFields(row.metadata)
   // The URL of a local file is known after its upload only: the files of both cannot be compared.

@@ -1,202 +1,230 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { bytes, Sequence } from './columns.ts'
-import type { Found } from './find-run.ts'
-import type { KeptRows } from './kept-rows.ts'
-import { KEY_WORDS } from './key-table.ts'
-import type { Ledger } from './ledger.ts'
+import type { ManifestIssue } from '../manifest/row.ts'
+import type { FileIdentity } from '../state/drops.ts'
+import { addToDraft, changesOf, emptyDraft, type PlannedRow, type RowRecord, type RowsIn } from '../state/rows.ts'
+import { statesOf } from '../state/sendings.ts'
+import type { OperationState } from '../state/transitions.ts'
+import { RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
-import { planOf } from './plan.ts'
-import { type FileIdentity, type PlanIndex, readIndex, writeIndex } from './plan-index.ts'
-import { ROW } from './row-table.ts'
-import { fileExists, indexPath, spoolPath, withState } from './run-files.ts'
-import { Spans } from './spans.ts'
-import { FIRST_ROW, readSpool, SpoolReader, SpoolWriter } from './spool.ts'
-import { dropUnseen, type Items, type Survey, type SurveyOptions, sentAgain, survey } from './survey.ts'
-import type { BatchDeps, BatchOptions } from './types.ts'
+import { type Plan, PlanBuilder } from './plan.ts'
+import { shownKey } from './row-key.ts'
+import { noCounts, type RunStore, STATUS } from './run-store.ts'
+import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
-/** The rows of a run with their plan. Nothing of what was kept earlier has changed yet. */
-export interface Gathered extends Pick<Survey, 'plan' | 'changes' | 'dropped'> {
-  /** Where the rows stand now. */
-  path: string
-  /** Puts the rows where the run has them. */
-  place(): Promise<void>
-  /** Leaves it at what was kept earlier. */
-  discard(): Promise<void>
+/** The rows of a run. Nothing of what was kept earlier has changed yet. */
+export interface Gathered {
+  rows: RowsIn
+  /** How many there are in the draft. */
+  count: number
+  changes: ManifestChanges
+  fingerprint: string | null
+  localFiles: FileIdentity[]
+  /** Positions of rows that were sent with another content; known once they are planned. */
+  changed: number[]
 }
 
-type Options = Pick<BatchOptions, 'stateDir' | 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
+type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
 
 /** Beyond so many, looking at each takes as long as reading the manifest. */
 const MAX_LOCAL_FILES = 10_000
-/** Rows that are looked up together. */
-const WARMED = 512
+export const MAX_EXAMPLES = 50
+const MAX_ISSUES = 10_000
+/** Rows that are written at a time: whoever waits for the event loop waits that long. */
+const WRITTEN_TOGETHER = 5_000
+
+export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
 
 /**
- * Reads the manifest into a new spool, and plans. Where everything that shaped the rows is as it was when they were
- * kept, nothing is read again: they are those.
+ * Reads the manifest into a draft. Where everything that shaped the rows is as it was when they were kept, nothing is
+ * read again: they are those.
  *
- * @param drafts the folder of the new spool, until it is put in its place
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
-export async function gather(
-  { readManifest }: Pick<BatchDeps, 'readManifest'>,
-  found: Found,
-  options: Options,
-  drafts: string,
-): Promise<Gathered> {
-  const { stateDir } = options
-  const spoolAt = spoolPath(stateDir, found.run.id)
-  if (readManifest === null && !(await fileExists(spoolAt))) {
-    throw new GdnError('not_found_locally', `the rows of the run ${found.run.name} are not kept on this machine`, {
-      hint: 'give the manifest',
-    })
-  }
-  const items: Items | null = readManifest?.() ?? null
-  const index = await usableIndex(stateDir, found.run.id, items)
-  if (index !== null) {
-    const restored = restore(index, found.ledger, surveyOptions(found, options))
-    if (restored !== null) {
-      return { ...restored, path: spoolAt, place: async () => {}, discard: async () => {} }
+export async function gather({ readManifest }: Pick<BatchDeps, 'readManifest'>, store: RunStore): Promise<Gathered> {
+  const { drop } = store
+  const { setId, fingerprint, localFiles } = drop
+  if (readManifest === null) {
+    if (setId === null) {
+      throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not kept on this machine`, {
+        hint: 'give the manifest',
+      })
+    }
+    return {
+      rows: { set: setId },
+      count: 0,
+      changes: noChanges(),
+      fingerprint,
+      localFiles: [...localFiles],
+      changed: [],
     }
   }
-  return await gatherFrom(items ?? keptRows(spoolAt), join(drafts, `${found.run.id}.rows.new`), found, options)
-}
-
-/** Plans rows anew that were gathered, because the ledger knows more by now. */
-export async function gatherAgain(
-  gathered: Gathered,
-  found: Found,
-  options: Options,
-  drafts: string,
-): Promise<Gathered> {
-  const again = await gatherFrom(keptRows(gathered.path), join(drafts, `${found.run.id}.rows.rest`), found, options)
-  await gathered.discard()
-  return again
-}
-
-function surveyOptions({ run }: Found, options: Options): SurveyOptions {
-  const { reconcileOnly = false, retryFailed = false, retryAbsent = false } = options
-  return {
-    chunkSize: run.chunk_size,
-    inOrder: run.in_order,
-    retryFailed: retryFailed && !reconcileOnly,
-    retryAbsent: retryAbsent && !reconcileOnly,
-  }
-}
-
-async function gatherFrom(items: Items, draft: string, found: Found, options: Options): Promise<Gathered> {
-  const { run, ledger } = found
-  const { stateDir } = options
-  const spoolAt = spoolPath(stateDir, run.id)
-  const indexAt = indexPath(stateDir, run.id)
-  const indexDraft = `${draft}.plan`
-  const discard = async () => {
-    await rm(draft, { force: true })
-    await rm(indexDraft, { force: true })
-  }
-  try {
-    const file = await withState(stateDir, () => open(draft, 'w', 0o600))
-    try {
-      const spool = new SpoolWriter(file)
-      const roomy = withRoomForMarker(items, run.marker)
-      const surveyed = await survey(roomy, () => readSpool(spoolAt), ledger, surveyOptions(found, options), {
-        add: (row) => spool.add(row),
-        flushIfFull: () => withState(stateDir, () => spool.flushIfFull()),
-      })
-      const { kept, paths, plan, changes, dropped } = surveyed
-      const localFiles = await identitiesOf(paths)
-      await withState(stateDir, async () => {
-        await spool.flush()
-        await file.sync()
-        await writeIndex(indexDraft, kept, ledger, {
-          fingerprint: localFiles === null ? null : (items.digest?.() ?? null),
-          localFiles: localFiles ?? [],
-          spool: { header: spool.header, size: spool.size },
-        })
-      })
-      const place = async () => {
-        // The index says of which rows it is: one that is left over from others is none.
-        await rename(draft, spoolAt)
-        await rename(indexDraft, indexAt)
+  const items: Items = readManifest()
+  if (setId !== null && fingerprint !== null && (await items.fingerprint?.()) === fingerprint) {
+    if (await areUnchanged(localFiles)) {
+      return {
+        rows: { set: setId },
+        count: 0,
+        changes: noChanges(),
+        fingerprint,
+        localFiles: [...localFiles],
+        changed: [],
       }
-      return { plan, changes, dropped, path: draft, place, discard }
-    } finally {
-      await file.close()
     }
-  } catch (error) {
-    await discard()
-    throw error
   }
-}
-
-async function* keptRows(spoolAt: string): AsyncGenerator<ManifestItem> {
-  for await (const { row } of readSpool(spoolAt)) yield { row }
-}
-
-/** The index of the rows that a run keeps; null where there is none, or it is of other rows. */
-export async function keptIndex(stateDir: string, id: string): Promise<PlanIndex | null> {
-  const index = await readIndex(indexPath(stateDir, id))
-  if (index === null) return null
-  const spool = await SpoolReader.open(spoolPath(stateDir, id)).catch(() => null)
-  const found = (await spool?.identity()) ?? null
-  await spool?.close()
-  return found?.header === index.spool.header && found.size === index.spool.size ? index : null
-}
-
-/** The index of the rows kept, where the manifest would give the same rows again. */
-async function usableIndex(stateDir: string, id: string, items: Items | null): Promise<PlanIndex | null> {
-  const index = await keptIndex(stateDir, id)
-  if (index === null || items === null) return index
-  if (index.fingerprint === null || (await items.fingerprint?.()) !== index.fingerprint) return null
-  return (await areUnchanged(index.localFiles)) ? index : null
-}
-
-/** The rows of an index as a survey of them would find them; null where it would have something to tell. */
-function restore(
-  index: PlanIndex,
-  ledger: Ledger,
-  options: SurveyOptions,
-): Pick<Survey, 'plan' | 'changes' | 'dropped'> | null {
-  const key = new Uint32Array(KEY_WORDS)
-  const keyAt = (line: number) => {
-    for (let word = 0; word < KEY_WORDS; word++) key[word] = index.words[line * KEY_WORDS + word] ?? 0
-    return key
-  }
-  const contentAt = (line: number) => index.content[line] ?? 0
-  for (let line = 0; line < index.content.length; line++) {
-    if (contentAt(line) !== 0 && ledger.rows.isKeptChanged(keyAt(line), contentAt(line))) return null
-  }
-  const states = sentAgain(options)
-  const seen = bytes()
-  const row = new Sequence()
-  const pending = new Sequence()
-  const spans = new Spans(FIRST_ROW)
-  for (let line = 0; line < index.rows; line++) {
-    const start = line * KEY_WORDS
-    if (line % WARMED === 0) ledger.rows.warm(index.words.subarray(start, start + WARMED * KEY_WORDS))
-    const number = ledger.rows.enterKept(index.words, start, index.line[line] ?? 0, contentAt(line))
-    seen.set(number, 1)
-    row.push(number)
-    spans.push(index.length[line] ?? 0)
-    ledger.rows.reopen(number, states)
-    if (ledger.state(number) === ROW.pending) pending.push(line)
-  }
-  const kept: KeptRows = {
-    spans,
-    row,
-    group: { get: (line) => (index.group === null ? line : (index.group[line] ?? 0)) },
-    groupCount: index.groups,
-    receiverOf: (group) => index.groupReceiver?.[group] ?? group,
-    files: index.files,
-  }
+  const { count, paths } = await readIntoDraft(store, withRoomForMarker(items, drop.marker ?? undefined))
+  const files = await identitiesOf(paths)
   return {
-    plan: planOf(kept, pending, options.chunkSize, options.inOrder),
-    changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] },
-    dropped: dropUnseen(ledger, seen),
+    rows: 'draft',
+    count,
+    changes: setId === null ? noChanges() : await changesFrom(store, setId),
+    fingerprint: files === null ? null : (items.digest?.() ?? null),
+    localFiles: files ?? [],
+    changed: [],
   }
+}
+
+/** @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issueCount }` */
+export async function readIntoDraft(
+  { state }: Pick<RunStore, 'state'>,
+  items: Items,
+): Promise<{ count: number; paths: ReadonlySet<string> }> {
+  await state.scratch(emptyDraft)
+  const namer = new RowNamer()
+  const paths = new Set<string>()
+  const issues: ManifestIssue[] = []
+  let issueCount = 0
+  let count = 0
+  let waiting: RowRecord[] = []
+  const flush = async () => {
+    const rows = waiting
+    waiting = []
+    await state.scratch((sql) => addToDraft(sql, rows))
+  }
+  const problem = (issue: ManifestIssue) => {
+    if (issueCount++ < MAX_ISSUES) issues.push(issue)
+  }
+  for await (const block of items.blocks?.() ?? singly(items)) {
+    for (const item of block) {
+      if ('issue' in item) {
+        problem(item.issue)
+        continue
+      }
+      const { row } = item
+      const record = namer.name(row)
+      if (record === null) {
+        problem({
+          place: { line: row.line, field: 'id' },
+          message: `the id ${JSON.stringify(row.id)} stands in an earlier row too`,
+          hint: 'give each row an id of its own, or none',
+        })
+        continue
+      }
+      for (const { path } of row.localFiles) paths.add(path)
+      count++
+      if (issueCount === 0) waiting.push(record)
+    }
+    if (waiting.length >= WRITTEN_TOGETHER) await flush()
+  }
+  if (issueCount > 0) throw invalidManifest(issues, issueCount)
+  if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
+  await flush()
+  return { count, paths }
+}
+
+async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
+  for await (const item of items) yield [item]
+}
+
+function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): GdnError {
+  const [first] = issues
+  const more = issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''
+  return new GdnError('invalid_manifest', `${first?.message ?? 'invalid'}${more}`, {
+    ...(first === undefined ? {} : { place: first.place }),
+    ...(first?.hint === undefined ? {} : { hint: first.hint }),
+    details: { issues, issueCount },
+  })
+}
+
+/** How the draft differs from the rows that the run kept. */
+export async function changesFrom(store: RunStore, setId: number): Promise<ManifestChanges> {
+  const changes = noChanges()
+  for (const { kind, key, line, isKept } of await store.read((sql) => changesOf(sql, setId, store.drop))) {
+    changes[kind]++
+    if (kind === 'changed' && isKept === 1) changes.keptAccepted++
+    if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind, key: shownKey(key), line })
+  }
+  return changes
+}
+
+/**
+ * Plans the rows that are to be sent, and counts all of them.
+ *
+ * @param except positions of rows that are known to be minted, though the run has not sent them. `renamed`: they count
+ *   under the key that they were sent with
+ */
+export async function planRows(
+  store: RunStore,
+  gathered: Gathered,
+  options: Options,
+  except: ReadonlyMap<number, 'renamed' | 'adopted'> = new Map(),
+): Promise<Plan> {
+  const { drop } = store
+  const { rows } = gathered
+  gathered.changed = []
+  const builder = new PlanBuilder()
+  const counts = noCounts()
+  const matched = new Map<string, number>()
+  for await (const page of store.planned(rows)) {
+    for (const row of page) {
+      if (row.isChanged === 1) gathered.changed.push(row.position)
+      if (row.state !== null) matched.set(row.state, (matched.get(row.state) ?? 0) + 1)
+      const known = except.get(row.position)
+      if (known === 'adopted') counts.accepted++
+      if (known !== undefined) continue
+      if (isPending(row, options)) {
+        counts.pending++
+        builder.add(row)
+      } else if (row.state !== null) counts[STATUS[row.state]]++
+    }
+  }
+  // Rows that left the manifest after they were sent. Those that were refused are no part of the run any more.
+  for (const { state, n } of await store.read((sql) => statesOf(sql, drop.id))) {
+    const left = n - (matched.get(state) ?? 0)
+    if (left <= 0 || state === 'planned' || state === 'intended') continue
+    counts[STATUS[state]] += state === 'failed' ? left - (await refusedOutside(store, rows)) : left
+  }
+  counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
+  store.counts = counts
+  return builder.build(drop.chunkSize, drop.inOrder)
+}
+
+/** The states of rows that this start sends again. */
+export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationState[] => [
+  ...(retryFailed === true ? (['failed'] as const) : []),
+  ...(retryAbsent === true ? (['absent'] as const) : []),
+]
+
+/** Whether a row is to be sent by this start. */
+function isPending({ state, isRefused, isChanged }: PlannedRow, options: Options): boolean {
+  if (state === null || state === 'planned' || state === 'intended') return true
+  if (state === 'failed' && isRefused === 1 && isChanged === 1) return true
+  if (options.reconcileOnly === true) return false
+  return retriedStates(options).includes(state)
+}
+
+async function refusedOutside({ drop, state }: RunStore, rows: RowsIn): Promise<number> {
+  const table = rows === 'draft' ? 'temp.draft' : `(SELECT key FROM rows WHERE set_id = ${rows.set})`
+  const found = await state.read((sql) =>
+    sql.get<{ n: number }>(
+      `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
+        AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM ${table})`,
+      drop.id,
+      drop.scope.length + 1,
+    ),
+  )
+  return found?.n ?? 0
 }
 
 /** Local files as they are; null where they are too many, or one can't be looked at. */

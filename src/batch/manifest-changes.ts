@@ -1,9 +1,8 @@
-import { Ledger } from './ledger.ts'
-import { readIndex } from './plan-index.ts'
-import { indexPath, type Run, spoolPath } from './run-files.ts'
-import { readSpool } from './spool.ts'
-import { type Items, survey } from './survey.ts'
-import type { ManifestChanges } from './types.ts'
+import { readDrop } from '../state/drops.ts'
+import { openState } from '../state/open-state.ts'
+import { changesFrom, readIntoDraft } from './gather.ts'
+import { RunStore } from './run-store.ts'
+import type { Items, ManifestChanges, Run } from './types.ts'
 
 /**
  * How a manifest differs from the rows that a run has planned; null where it is unchanged.
@@ -11,10 +10,16 @@ import type { ManifestChanges } from './types.ts'
  * @throws GdnError `invalid_manifest` where it has errors now
  */
 export async function changesSince({ stateDir, id }: Run, manifest: Items): Promise<ManifestChanges | null> {
-  const planned = (await readIndex(indexPath(stateDir, id)))?.fingerprint ?? null
-  if (planned !== null && planned === (await manifest.fingerprint?.())) return null
-  const rows = () => readSpool(spoolPath(stateDir, id))
-  const options = { chunkSize: 1, inOrder: true, retryFailed: false }
-  const { changes } = await survey(manifest, rows, new Ledger(), options, { add: () => 0, flushIfFull: async () => {} })
-  return changes.added + changes.changed + changes.removed === 0 ? null : changes
+  const state = await openState(stateDir)
+  try {
+    const drop = await state.read((sql) => readDrop(sql, id))
+    if (drop === null || drop.setId === null) return null
+    if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
+    const store = new RunStore(state, drop, null)
+    await readIntoDraft(store, manifest)
+    const changes = await changesFrom(store, drop.setId)
+    return changes.added + changes.changed + changes.removed === 0 ? null : changes
+  } finally {
+    state.close()
+  }
 }

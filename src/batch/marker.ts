@@ -3,32 +3,20 @@ import { extraKeys, MAX_METADATA_ITEMS, nftMetadata } from '../api/metadata.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import type { RunRecord } from './journal/records.ts'
+import type { Drop } from '../state/drops.ts'
 import type { RowKey } from './row-key.ts'
-import { familyId } from './run-files.ts'
-import type { Items } from './survey.ts'
+import type { Items } from './types.ts'
 
 const DIGITS = 24
 
 /** Gives each row of a drop a text of its own, the same at every start, by which its NFT is told from all others. */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
 
-type Drop = Pick<RunRecord, 'marker' | 'manifest' | 'run_name' | 'generation' | 'origin' | 'blockchain' | 'contract'>
-
-export function markerOf(run: Drop): MarkerOf {
-  const { marker, manifest, run_name, generation } = run
-  if (marker === undefined) return () => null
-  const identity = {
-    origin: run.origin,
-    blockchain: run.blockchain,
-    contractAddress: run.contract,
-    manifestPath: manifest,
-    ...(run_name === null ? {} : { runName: run_name }),
-  }
-  const drop = familyId(identity)
+export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | 'family' | 'generation'>): MarkerOf {
+  if (marker === null) return () => null
   return (key) => ({
     key: marker,
-    value: hash('sha256', JSON.stringify([drop, generation, key]), 'hex').slice(0, DIGITS),
+    value: hash('sha256', JSON.stringify([family, generation, key]), 'hex').slice(0, DIGITS),
   })
 }
 

@@ -1,89 +1,94 @@
 import { refuseSilentBackend } from '../client/backend.ts'
-import type { Lock } from '../core/process-lock.ts'
+import type { RowsIn } from '../state/rows.ts'
 import { type Before, lookBefore } from './before.ts'
+import { refuseTaken } from './claim.ts'
 import { type Edits, findEdits } from './edited-rows.ts'
-import { type Found, findRun, refuseFinished } from './find-run.ts'
-import { type Gathered, gather, gatherAgain } from './gather.ts'
-import { encodeRecord, type FoundRecord } from './journal/records.ts'
+import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
 import { meetBackend } from './meet-backend.ts'
-import { withState } from './run-files.ts'
-import type { BatchOptions, CheckDeps, PlannedEvent } from './types.ts'
+import { refuseFinished } from './open-store.ts'
+import { type Plan, positionsOf } from './plan.ts'
+import { shownKey } from './row-key.ts'
+import type { RunStore } from './run-store.ts'
+import type { BatchOptions, CheckDeps, ManifestChanges, PlannedEvent } from './types.ts'
 
-/** A run that passed every check that is made before rows are claimed. */
+/** A run that passed every check that is made before its rows are entered. */
 export interface Prepared {
-  found: Found
   gathered: Gathered
+  plan: Plan
   before: Before
   edits: Edits
   planned: PlannedEvent
-}
-
-interface Place {
-  /** The run's lock; null for a dry run, which writes nothing to the state directory. */
-  lock: Lock | null
-  /** The folder for rows that are not the run's yet. */
-  drafts: string
 }
 
 /**
  * Reads and plans the rows, and makes every check of a start: the backend, edits of the manifest, other runs, and what
  * the collection holds. A dry run and a real one both go through here, so that they come to the same verdict.
  *
+ * @param writes whether what was found out about the backend is recorded; not in a dry run
  * @throws GdnError as `runBatch`
  */
-export async function prepare(options: BatchOptions, deps: CheckDeps, { lock, drafts }: Place): Promise<Prepared> {
-  const { stateDir } = options
-  const { found, restored, notes } = await meetBackend(options, deps, await findRun(options), lock)
-  const { run, ledger, journal } = found
+export async function prepare(
+  store: RunStore,
+  options: BatchOptions,
+  deps: CheckDeps,
+  { writes }: { writes: boolean },
+): Promise<Prepared> {
+  const { restored, notes } = await meetBackend(store, options, deps, writes)
   const sends = options.reconcileOnly !== true
-  let gathered = await gather(deps, found, options, drafts)
-  try {
-    if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
-    if (journal !== null && sends && options.settle === undefined && !restored) refuseFinished(found)
-    const given = gathered
-    const edits = sends
-      ? await withState(stateDir, () => findEdits(options, found, given))
-      : { renamed: [], replaced: [] }
-    const entered: FoundRecord[] = []
-    const planRest = async (records: readonly FoundRecord[]) => {
-      enter(records, found, entered)
-      entered.push(...records)
-      // What changed is known from the first reading: now the ledger has all rows.
-      gathered = { ...(await gatherAgain(gathered, found, options, drafts)), changes: gathered.changes }
-    }
-    if (edits.renamed.length > 0) await planRest(edits.renamed)
-    const { path } = gathered
-    const before = await withState(stateDir, () => lookBefore(options, deps, found, path))
-    before.notes.push(...notes)
-    if (lock !== null && lock.followed !== null) before.notes.push(lock.followed)
-    if (before.adopted.length > 0) await planRest(before.adopted)
-    const { plan, changes } = gathered
-    const planned: PlannedEvent = {
-      type: 'planned',
-      run: { id: run.id, name: run.name },
-      resumed: journal !== null,
-      rows: ledger.counts(),
-      requests: plan.requests,
-      receivers: plan.receivers,
-      reordered: plan.reordered,
-      files: plan.withFiles.length,
-      changes,
-      notes: before.notes,
-    }
-    return { found, gathered, before, edits, planned }
-  } catch (error) {
-    await gathered.discard()
-    throw error
+  const isNew = store.drop.setId === null
+  const gathered = await gather(deps, store)
+  let plan = await planRows(store, gathered, options)
+  if (gathered.rows !== 'draft') gathered.changes = await changedRows(store, gathered.rows, gathered.changed, plan)
+  if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
+  if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store)
+  const { drop } = store
+  const edits =
+    isNew || !sends || gathered.changes.added === 0
+      ? { renamed: [], replaced: [] }
+      : await store.read((sql) =>
+          findEdits(sql, drop, gathered.rows, { newRows: options.newRows === true, setId: drop.setId }),
+        )
+  const known = new Map(edits.renamed.map(({ row }): [number, 'renamed' | 'adopted'] => [row.position, 'renamed']))
+  if (known.size > 0) plan = await planRows(store, gathered, options, known)
+  if (plan.rows > 0) {
+    const pending = plan
+    await store.read((sql) => refuseTaken(sql, store, options, { rows: gathered.rows, pending: positionsOf(pending) }))
   }
+  const before = await lookBefore(store, options, deps, { gathered, plan })
+  before.notes.push(...notes)
+  if (before.adopted.length > 0) {
+    for (const { row } of before.adopted) known.set(row.position, 'adopted')
+    plan = await planRows(store, gathered, options, known)
+  }
+  const planned: PlannedEvent = {
+    type: 'planned',
+    run: { id: drop.id, name: drop.name },
+    resumed: !isNew,
+    rows: { ...store.counts },
+    requests: plan.requests,
+    receivers: plan.receivers,
+    reordered: plan.reordered,
+    files: plan.withFiles.length,
+    changes: gathered.changes,
+    notes: before.notes,
+  }
+  return { gathered, plan, before, edits, planned }
 }
 
-/** Enters rows that were found to be minted into the ledger: their records are the next of the journal after others. */
-function enter(records: readonly FoundRecord[], { run, ledger, journal }: Found, after: readonly FoundRecord[]): void {
-  let offset = journal === null ? encodeRecord(run).length : journal.end + (journal.lacksLineEnd ? 1 : 0)
-  for (const record of after) offset += encodeRecord(record).length
-  for (const record of records) {
-    const { length } = encodeRecord(record)
-    ledger.apply(record, { offset, length: length - 1 })
-    offset += length
+/** What was sent with another content is told at every start, also where the manifest is as it was. */
+async function changedRows(
+  store: RunStore,
+  rows: RowsIn,
+  positions: readonly number[],
+  plan: Plan,
+): Promise<ManifestChanges> {
+  const changes = noChanges()
+  if (positions.length === 0) return changes
+  const sent = new Set(positionsOf(plan))
+  for (const { key, line, position } of await store.read((sql) => store.recordsAt(sql, rows, positions))) {
+    changes.changed++
+    if (!sent.has(position)) changes.keptAccepted++
+    if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind: 'changed', key: shownKey(key), line })
   }
+  return changes
 }

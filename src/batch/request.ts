@@ -4,12 +4,14 @@ import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import type { RunRecord } from './journal/records.ts'
-import type { Ledger } from './ledger.ts'
+import { addressKey } from '../operations/reconcile/owners.ts'
+import type { RowsIn } from '../state/rows.ts'
+import type { KeptRow } from './manifest-row.ts'
 import { type MarkerOf, markerOf } from './marker.ts'
 import type { Piece } from './pieces.ts'
 import type { Plan } from './plan.ts'
-import type { SpooledRow, SpoolReader } from './spool.ts'
+import { referenceId } from './row-key.ts'
+import type { RunStore } from './run-store.ts'
 import type { MintEndpoint } from './types.ts'
 
 /** The URL that each local file got, by its path. */
@@ -65,31 +67,44 @@ export function buildRequest(
 }
 
 interface Source {
-  run: RunRecord
-  ledger: Ledger
+  store: RunStore
+  rows: RowsIn
   plan: Plan
-  spool: SpoolReader
   urlOf: FileUrls
 }
 
+/** A request as it is about to leave. */
+export interface Outgoing {
+  endpoint: MintEndpoint
+  body: Record<string, unknown>
+  rows: readonly KeptRow[]
+}
+
 /** Builds the requests of a plan, a piece at a time, from the rows that were kept. */
-export function requestsOf({ run, ledger, plan, spool, urlOf }: Source) {
-  const markers = markerOf(run)
-  const collection = { contractAddress: run.contract, blockchain: run.blockchain }
-  return async ({
-    request,
-    from,
-    size,
-  }: Piece): Promise<ReturnType<typeof buildRequest> & { rows: readonly SpooledRow[] }> => {
-    const planned = plan.rowsOf(request).slice(from, from + size)
-    const rows = await spool.readAll(planned, (key) => ledger.rows.find(key))
-    const manifestRows = rows.map(({ row }) => row)
+export function requestsOf({ store, rows, plan, urlOf }: Source) {
+  const { drop } = store
+  const markers = markerOf(drop)
+  const collection = { contractAddress: drop.contract, blockchain: drop.blockchain }
+  return async ({ request, from, size }: Piece, withReferences: boolean): Promise<Outgoing> => {
+    const positions = plan.rowsOf(request).slice(from, from + size)
+    const records = await store.read((sql) => store.recordsAt(sql, rows, positions))
+    const kept = records.map((record) => store.keep(record))
+    const manifestRows = kept.map(({ row }) => row)
+    refuseStrangers(manifestRows)
     const built = buildRequest(
       collection,
       manifestRows,
       urlOf,
-      rows.map(({ key }) => markers(key)),
+      kept.map(({ key }) => markers(key)),
     )
-    return { ...built, rows }
+    const references = records.map(({ reference, key }) => referenceId(drop.referenceScope, reference ?? key))
+    const body = withReferences ? { ...built.body, reference_ids: references } : built.body
+    return { endpoint: built.endpoint, body, rows: kept }
   }
+}
+
+/** Rows are put together by hashes of their addresses: what goes out together is compared once more. */
+function refuseStrangers(rows: readonly ManifestRow[]): void {
+  const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))
+  if (pairs.size > 1) throw new Error('rows of several receivers were planned for one request')
 }

@@ -1,95 +1,37 @@
 import { sentMetadata } from '../operations/reconcile/content.ts'
-import { bytes } from './columns.ts'
-import type { RecordFile } from './journal/read.ts'
-import type { ReconciledRecord, RunRecord } from './journal/records.ts'
-import type { KnownAnswer, Ledger } from './ledger.ts'
-import { remember } from './remember.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from '../state/drops.ts'
+import type { OperationState } from '../state/transitions.ts'
 import { shownKey } from './row-key.ts'
-import { ROW, type RowState } from './row-table.ts'
-import type { SpooledRow } from './spool.ts'
-import type { ResultRow, RowStatus } from './types.ts'
+import { partsOf } from './row-text.ts'
+import { STATUS } from './run-store.ts'
+import type { ResultRow } from './types.ts'
 
-const STATUS: Record<RowState, RowStatus> = {
-  [ROW.pending]: 'pending',
-  [ROW.unknown]: 'unknown',
-  [ROW.accepted]: 'accepted',
-  [ROW.deployed]: 'deployed',
-  [ROW.failed]: 'failed',
-  [ROW.refused]: 'failed',
-  [ROW.dropped]: 'pending',
-  [ROW.absent]: 'unknown',
+/** What became of a row: its current operation, and the NFT of it. */
+interface OutcomeColumns {
+  state: OperationState | null
+  reason: string | null
+  nft_gdn_id: string | null
+  token_id: string | null
+  contract: string | null
+  owner: string | null
+  metadata_url: string | null
+  error: string | null
+  twice: string | null
 }
 
-/** What a result repeats of its row. */
-type Shown = Pick<ResultRow, 'line' | 'title'> & { receiver: string }
+const OUTCOME = `o.state, o.reason, n.nft_gdn_id, n.token_id, n.contract, n.receiver AS owner, n.metadata_url, n.error,
+  (SELECT x.nft_gdn_id FROM operations late JOIN nfts x ON x.operation_id = late.id WHERE late.run_id = o.run_id
+    AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = 'late' LIMIT 1) AS twice`
 
-/** Answers that are kept while rows of the same requests come by. */
-const KEPT_ANSWERS = 64
-
-/**
- * The rows of a run with what became of them: those of the manifest in its order, then those that left it after they
- * had been sent. `live`: a process is sending now, so what is under way isn't unknown yet.
- */
-export async function* resultRows(
-  run: Pick<RunRecord, 'contract'>,
-  ledger: Ledger,
-  records: RecordFile,
-  spool: AsyncIterable<SpooledRow>,
-  live = false,
-): AsyncGenerator<ResultRow> {
-  const answerOf = remember(KEPT_ANSWERS, async (n) =>
-    ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null,
-  )
-
-  const result = async (row: number, key: string, { line, title, receiver }: Shown): Promise<ResultRow> => {
-    const state = row < 0 || (live && ledger.isUnderWay(row)) ? ROW.pending : ledger.state(row)
-    const shown = { key: shownKey(key), line, title, status: STATUS[state] }
-    const base = { ...shown, nft_gdn_id: null, token_id: null, error: null }
-    const place = { contract_address: run.contract, receiver_wallet_address: receiver, metadata_url: null }
-    const sent = row < 0 ? null : ledger.sentBy(row)
-    if (sent === null || state === ROW.pending) return { ...base, ...place }
-    const end = await ledger.readEnd(records, row)
-    if (end !== null) {
-      const owner = end.receiver === '' ? receiver : end.receiver
-      const where = { contract_address: end.contract, receiver_wallet_address: owner, metadata_url: end.url }
-      return { ...base, ...where, nft_gdn_id: end.id, token_id: end.token_id, error: end.error ?? twice(row) }
-    }
-    const answer = await answerOf(sent.request)
-    const error = HAS_REASON.has(state) ? reason(state, answer, sent.position) : twice(row)
-    return { ...base, ...place, nft_gdn_id: answer?.ids?.[sent.position] ?? null, error }
-  }
-
-  const twice = (row: number): string | null => {
-    const id = ledger.doubled.get(row)
-    return id === undefined ? null : TWICE + id
-  }
-
-  // A Set of a million rows would take more than all the rest.
-  const told = bytes()
-  for await (const { key, row } of spool) {
-    const index = ledger.rows.find(key)
-    if (index >= 0) told.set(index, 1)
-    yield await result(index, key, { line: row.line, title: row.metadata.title, receiver: row.receiver })
-  }
-  for (let n = 1; n <= ledger.lastRequest; n++) {
-    const left = ledger.rowsOf(n).map((row, position) => ({ row, position }))
-    const untold = left.filter(
-      ({ row }) => told.get(row) === 0 && ledger.isCurrent(row, n) && !isIdle(ledger.state(row)),
-    )
-    if (untold.length === 0) continue
-    const { rows, receiver } = await ledger.readRows(records, n)
-    const body = await ledger.readBody(records, n)
-    const titles = body === null ? [] : (sentMetadata(body) as { title: string }[])
-    for (const { row, position } of untold) {
-      const [key, line] = rows[position] ?? ['', 0]
-      yield await result(row, key, { line, title: titles[position]?.title ?? null, receiver })
-    }
-  }
+interface RowColumns extends OutcomeColumns {
+  position: number
+  line: number
+  key: string
+  receiver: string
+  sender: string | null
+  body: Uint8Array
 }
-
-const isIdle = (state: RowState): boolean => state === ROW.dropped || state === ROW.pending
-
-const HAS_REASON: ReadonlySet<RowState> = new Set([ROW.unknown, ROW.absent, ROW.refused])
 
 /** How the error of a row begins that reconciling didn't find, or couldn't decide about. */
 export const ABSENT = 'absent: '
@@ -102,26 +44,122 @@ export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with
 
 /** And of one whose NFT was deployed before its backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
-const LOST = 'the backend was restored from a backup and no longer knows its NFT'
 
-function reason(state: RowState, answer: KnownAnswer | null, position: number): string {
-  if (answer === null) return 'it was sent, or about to be, and no answer was recorded'
-  if (answer.t === 'reconciled') return reconciledReason(answer, position)
-  if (answer.t === 'lost') return `the outcome is unknown: ${LOST}`
-  if (answer.t !== 'answer') return UNDECIDED + NOT_SHOWN
-  const message = answer.message ?? `the server answered ${answer.status ?? 'nothing'}`
-  return state === ROW.unknown ? `the outcome is unknown: ${message}` : message
+/** Why a row is absent. */
+export const ABSENCE = {
+  later_rows: `${ABSENT}it is not in the collection, and rows that were sent later are`,
+  time_alone: `${ABSENT}it is not in the collection after a wait; no row was sent later to compare it with`,
+  person: `${ABSENT}you said that it was not minted`,
+} as const
+export const ABSENT_BY_WORD = ABSENCE.person
+
+/** Marks the earlier sending of a row that was taken for absent, and turned up after the row was sent again. */
+export const LATE = 'late'
+
+/**
+ * Rows of the manifest with what became of them, those behind a position.
+ *
+ * @param live a process is sending now, so what is in flight isn't unknown yet
+ */
+export function resultsPage(
+  sql: Sql,
+  { id, scope, setId, contract }: Drop,
+  { after, limit, live }: { after: number; limit: number; live: boolean },
+): ({ result: ResultRow } & Pick<RowColumns, 'position' | 'key' | 'receiver' | 'sender' | 'body'>)[] {
+  const rows = sql.all<RowColumns>(
+    `SELECT r.position, r.line, r.key, r.receiver, r.sender, r.body, ${OUTCOME} FROM rows r
+      LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+      WHERE r.set_id = ? AND r.position > ? ORDER BY r.position LIMIT ?`,
+    id,
+    scope,
+    setId ?? -1,
+    after,
+    limit,
+  )
+  return rows.map((row) => {
+    const title = partsOf(row.body)[TITLE_AT] ?? ''
+    const { position, key, receiver, sender, body } = row
+    return {
+      ...{ position, key, receiver, sender, body },
+      result: resultOf(row, { key: row.key, line: row.line, title, receiver: row.receiver, contract }, live),
+    }
+  })
 }
 
-const ABSENCE: Readonly<Record<ReconciledRecord['absent'][number][1], string>> = {
-  later_rows: 'it is not in the collection, and rows that were sent later are',
-  time_alone: 'it is not in the collection after a wait; no row was sent later to compare it with',
-  person: 'you said that it was not minted',
+const TITLE_AT = 2
+
+/** Rows that left the manifest after they had been sent. */
+export function resultsOutside(sql: Sql, { id, scope, setId, contract }: Drop, live: boolean): ResultRow[] {
+  const rows = sql.all<OutcomeColumns & { line: number; key: string; place: number; body: string }>(
+    `SELECT substr(o.identity, ?) AS key, o.line, o.position AS place, q.body, ${OUTCOME} FROM operations o
+      JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state NOT IN ('planned', 'intended')
+        AND substr(o.identity, ?) NOT IN (SELECT key FROM rows WHERE set_id = ?) ORDER BY q.n, o.position`,
+    scope.length + 1,
+    id,
+    scope.length + 1,
+    setId ?? -1,
+  )
+  return rows.map((row) => {
+    const { receiver_wallet_address: receiver, metadata } = JSON.parse(row.body) as {
+      receiver_wallet_address: string
+      metadata?: unknown
+    }
+    const titles = metadata === undefined ? [] : (sentMetadata(row.body) as { title: string }[])
+    const title = titles[row.place]?.title ?? null
+    return resultOf(row, { key: row.key, line: row.line, title, receiver, contract }, live)
+  })
 }
 
-function reconciledReason({ absent, undecided }: ReconciledRecord, position: number): string {
-  const [, basis] = absent.find(([at]) => at === position) ?? []
-  if (basis !== undefined) return ABSENT + ABSENCE[basis]
-  const [, why = 'the collection does not tell'] = undecided.find(([at]) => at === position) ?? []
-  return UNDECIDED + why
+interface Shown {
+  key: string
+  line: number
+  title: string | null
+  receiver: string
+  contract: string
+}
+
+/** A row that was never sent. */
+export const unsentResult = ({ key, line, title, receiver, contract }: Shown): ResultRow => ({
+  key: shownKey(key),
+  line,
+  title,
+  status: 'pending',
+  nft_gdn_id: null,
+  token_id: null,
+  error: null,
+  contract_address: contract,
+  receiver_wallet_address: receiver,
+  metadata_url: null,
+})
+
+export function resultOf(row: OutcomeColumns, shown: Shown, live: boolean): ResultRow {
+  const { state } = row
+  const base = unsentResult(shown)
+  if (state === null || STATUS[state] === 'pending' || (live && state === 'sent')) return base
+  const twice = row.twice === null ? null : TWICE + row.twice
+  const reason = state === 'sent' || state === 'unknown' || state === 'absent' || state === 'failed' ? row.reason : null
+  return {
+    ...base,
+    status: STATUS[state],
+    nft_gdn_id: row.nft_gdn_id,
+    token_id: row.token_id,
+    error: row.error ?? reason ?? twice,
+    contract_address: row.contract ?? shown.contract,
+    receiver_wallet_address: row.owner ? row.owner : shown.receiver,
+    metadata_url: row.metadata_url,
+  }
+}
+
+/** The outcome of one row by its key; null where the run has not sent it. */
+export function outcomeOfKey(sql: Sql, { id, scope }: Drop, key: string): OutcomeColumns | null {
+  return (
+    sql.get<OutcomeColumns>(
+      `SELECT ${OUTCOME} FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL`,
+      id,
+      scope + key,
+    ) ?? null
+  )
 }

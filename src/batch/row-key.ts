@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+
 /** What a row is known by: `id:` and its id, or `row:` and its content with the number of the copy. */
 export type RowKey = string
 
@@ -15,4 +18,24 @@ export function isContentKey(key: RowKey): boolean {
 /** The key as people and results see it. */
 export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
+}
+
+/** What the reference IDs of a drop are made of: its name, which is the same on every machine, or what `--again` made up. */
+export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
+  const { runName, manifest, order } = run
+  if (order !== null) return JSON.stringify(['order', order])
+  return JSON.stringify(['name', runName ?? basename(manifest ?? '')])
+}
+
+/**
+ * The reference ID of a row: the server creates it once, whatever the grouping of requests and the machine. Its form
+ * never changes: a change in how rows are read gets another version.
+ *
+ * @param key of the row, or what stands for it where its files are local
+ */
+export function referenceId(scope: string, key: RowKey): string {
+  return `v1:${createHash('sha256')
+    .update(JSON.stringify([scope, key]))
+    .digest('hex')
+    .slice(0, 40)}`
 }

@@ -11,7 +11,7 @@ const CONTENT_DIGITS = 20
 const NO_LIST = '-'
 
 /** Stands between the parts of a row's text; no text that the contract takes holds one. */
-export const SEPARATOR = '\0'
+const SEPARATOR = '\0'
 
 /**
  * All that a row says but for its line and its id, as text: equal rows have equal texts, however the manifest spells
@@ -59,6 +59,11 @@ export function copyHash(row: ManifestRow): string {
   })
 }
 
+/** Whether a copy of the manifest has the same content hash: nothing of the row has another order or place there. */
+export function isCopyHashContent({ metadata: { file_fields, attribute }, localFiles }: ManifestRow): boolean {
+  return localFiles.length === 0 && file_fields.length < 2 && (attribute === undefined || attribute.length < 2)
+}
+
 function sortedByText<Item>(items: readonly Item[], textOf: (item: Item) => string): Item[] {
   const text = (item: Item, other: Item) => (textOf(item) < textOf(other) ? -1 : 1)
   return items.length < 2 ? [...items] : [...items].sort(text)
@@ -96,6 +101,13 @@ function textOf({ sender, metadata, localFiles }: ManifestRow, to: string, extra
   for (const { key, path } of localFiles) text += SEPARATOR + key + SEPARATOR + path
   for (const key of extras) text += SEPARATOR + key + SEPARATOR + String(metadata[key])
   return text
+}
+
+/** The parts of a kept text. */
+export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
+  // libsql gives bytes as an ArrayBuffer, node:sqlite as a Uint8Array.
+  const bytes = 'byteOffset' in body ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : Buffer.from(body)
+  return bytes.toString('utf8').split(SEPARATOR)
 }
 
 /** The row that a kept text was made of; EVM addresses in lower case, as it has them. */

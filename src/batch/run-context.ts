@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { GdnError } from '../core/errors.ts'
 import { type Now, sleep } from '../core/time.ts'
 import type { Asker } from '../operations/reconcile/listing.ts'
-import type { RecordFile } from './journal/read.ts'
-import type { JournalRecord } from './journal/records.ts'
-import type { JournalWriter } from './journal/writer.ts'
-import type { Ledger } from './ledger.ts'
+import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
 
 /** Of the waiting after the last acceptance. */
@@ -13,15 +10,14 @@ export const DEFAULT_TIMEOUT_MS = 300_000
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** What sending, uploading and waiting share of one run: the journal with its ledger, the clock, and when to stop. */
+/** What sending, uploading and waiting share of one run: the database, the clock, and when to stop. */
 export class RunContext {
   readonly options: BatchOptions
   /** Its id. */
   readonly run: string
   readonly client: BatchClient
   readonly pacer: BatchPacer
-  readonly ledger: Ledger
-  readonly records: RecordFile
+  readonly store: RunStore
   readonly now: Now
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
@@ -31,25 +27,18 @@ export class RunContext {
   unknownAt: number
   /** Requests of unknown outcome that the server refused when they were sent again with their key. */
   readonly notResolved = new Set<number>()
-  /** When each request of this call was accepted. */
+  /** When each request of this call was accepted, by its row in the database. */
   readonly acceptedAt = new Map<number, number>()
-  readonly #writer: JournalWriter
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #halt = new AbortController()
   readonly #interrupt = () => this.stop(interruption(this.options.signal?.reason))
 
-  constructor(
-    options: BatchOptions,
-    deps: BatchDeps,
-    parts: { run: string; ledger: Ledger; writer: JournalWriter; records: RecordFile },
-  ) {
+  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore) {
     this.options = options
-    this.run = parts.run
+    this.run = store.id
+    this.store = store
     this.client = deps.client
     this.pacer = deps.pacer
-    this.ledger = parts.ledger
-    this.records = parts.records
-    this.#writer = parts.writer
     this.now = deps.now ?? (() => performance.now())
     this.#sleep = deps.sleep ?? sleep
     this.startedAt = this.now()
@@ -66,13 +55,14 @@ export class RunContext {
     return this.#halt.signal
   }
 
-  get asker(): Asker {
-    return { client: this.client, signal: this.halt }
+  /** Whether the server makes what is sent again under its key or reference IDs take effect once. */
+  isHonored(body?: string): boolean {
+    if (this.client.supportsIdempotency() === true) return true
+    return this.client.supportsReferences?.() === true && (body === undefined || body.includes('"reference_ids":'))
   }
 
-  /** Writes a record and folds it in. With `sync` it is on the disk when this resolves. */
-  async record(record: JournalRecord, sync: boolean): Promise<void> {
-    this.ledger.apply(record, await this.#writer.append(record, { sync }))
+  get asker(): Asker {
+    return { client: this.client, signal: this.halt }
   }
 
   /** The first reason stands. */
@@ -97,7 +87,7 @@ export class RunContext {
   }
 
   emitRows(): void {
-    this.emit({ type: 'rows', counts: this.ledger.counts(true) })
+    this.emit({ type: 'rows', counts: { ...this.store.counts } })
   }
 
   close(): void {

@@ -1,63 +1,25 @@
-import { readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { pid } from 'node:process'
-import * as z from 'zod'
-import { loadLedger } from './open-ledger.ts'
-import { countsPath, journalPath } from './run-files.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from '../state/drops.ts'
+import { statesOf } from '../state/sendings.ts'
+import { noCounts, STATUS } from './run-store.ts'
 import type { RowCounts } from './types.ts'
 
-/** How journals are counted; what another gdn counted otherwise is counted anew. */
-const VERSION = 1
-
-const kept = z.strictObject({
-  v: z.literal(VERSION),
-  size: z.number(),
-  modified: z.number(),
-  counts: z.strictObject({
-    total: z.number(),
-    pending: z.number(),
-    unknown: z.number(),
-    accepted: z.number(),
-    deployed: z.number(),
-    failed: z.number(),
-  }),
-})
-
 /**
- * The rows of a run by state. Folding the journal of a million rows takes seconds, so what it came to is kept beside
- * it, for as long as the journal is as long and as old as it was then. Nothing depends on that file: it is only for
- * looking at runs.
+ * The rows of a run by state: those of its manifest, and those that left it after they had been sent.
  *
- * @param live whether a process works on the run now: then what is under way isn't unknown yet, and nothing is kept
- * @throws GdnError `data_dir` for a damaged journal
+ * @param live a process is sending now, so what is in flight isn't unknown yet
  */
-export async function countRows(stateDir: string, id: string, live: boolean): Promise<RowCounts> {
-  const path = journalPath(stateDir, id)
-  const { size, mtimeMs: modified } = await stat(path)
-  if (!live) {
-    const found = await readKept(countsPath(stateDir, id))
-    if (found?.size === size && found.modified === modified) return found.counts
-  }
-  const { ledger } = await loadLedger(path)
-  const counts = ledger.counts(live)
-  if (!live) await keep(countsPath(stateDir, id), { v: VERSION, size, modified, counts })
+export function countDrop(sql: Sql, { id, scope, setId }: Drop, live: boolean): RowCounts {
+  const counts = noCounts()
+  for (const { state, n } of statesOf(sql, id)) counts[live && state === 'sent' ? 'pending' : STATUS[state]] += n
+  const unsent = sql.get<{ n: number }>(
+    `SELECT count(*) AS n FROM rows r WHERE r.set_id = ? AND NOT EXISTS (SELECT 1 FROM operations o
+      WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)`,
+    setId ?? -1,
+    id,
+    scope,
+  )
+  counts.pending += unsent?.n ?? 0
+  counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
   return counts
-}
-
-async function readKept(path: string): Promise<z.output<typeof kept> | null> {
-  try {
-    return kept.parse(JSON.parse(await readFile(path, 'utf8')))
-  } catch {
-    return null
-  }
-}
-
-/** A state directory that can't be written to can still be looked at. */
-async function keep(path: string, content: z.output<typeof kept>): Promise<void> {
-  const draft = `${path}.${pid}`
-  try {
-    await writeFile(draft, JSON.stringify(content), { mode: 0o600 })
-    await rename(draft, path)
-  } catch {
-    // It is counted anew next time.
-  }
 }

@@ -1,8 +1,8 @@
-import { open, readdir, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { runsFolder } from './run-files.ts'
+import { openSqlite } from '../sqlite/driver.ts'
 
-/** What names a run, as the header of its journal has it; unchecked, for suggestions alone. */
+/** What names a run, for suggestions. */
 export interface RunName {
   id: string
   name: string
@@ -13,40 +13,26 @@ export interface RunName {
   startedAt: string
 }
 
-const HEADER_BYTES = 4096
-
 /**
- * Names of the newest runs, newest first: what a shell offers at a press of a key. Reads the beginning of each journal
- * and checks nothing, which is ten times as fast as `listRuns`.
+ * Names of the newest runs, newest first: what a shell offers at a press of a key. It reads the file as it is, and checks
+ * nothing: what opens the state for other commands takes twice as long to load.
  */
 export async function runNames(stateDir: string, atMost: number): Promise<RunName[]> {
-  const folder = runsFolder(stateDir)
-  const files = (await readdir(folder).catch(() => [])).filter((name) => /^[0-9a-f]{16}\.journal$/.test(name))
-  const dated = await Promise.all(
-    files.map(async (name) => ({
-      name,
-      at: await stat(join(folder, name)).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => 0,
-      ),
-    })),
-  )
-  const newest = dated.sort((a, b) => b.at - a.at).slice(0, atMost)
-  const names = await Promise.all(newest.map(({ name }) => headerOf(join(folder, name)).catch(() => null)))
-  return names.filter((name) => name !== null)
-}
-
-async function headerOf(path: string): Promise<RunName | null> {
-  const file = await open(path, 'r')
+  const path = join(stateDir, 'state.db')
+  if (!existsSync(path)) return []
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)
-    const [line = ''] = buffer.toString('utf8', 0, bytesRead).split('\n', 1)
-    const { id, name, run_name, manifest, blockchain, at } = JSON.parse(line.slice(line.indexOf('{')))
-    const words = [id, name, blockchain, at]
-    if (!words.every((word) => typeof word === 'string')) return null
-    const text = (value: unknown) => (typeof value === 'string' ? value : null)
-    return { id, name, runName: text(run_name), manifest: text(manifest), blockchain, startedAt: at }
-  } finally {
-    await file.close()
+    const database = openSqlite(path)
+    try {
+      const rows = database.prepare(RUNS).all([atMost]) as (Omit<RunName, 'startedAt'> & { startedAt: number })[]
+      return rows.map((row) => ({ ...row, startedAt: new Date(row.startedAt).toISOString() }))
+    } finally {
+      database.close()
+    }
+  } catch {
+    return []
   }
 }
+
+const RUNS = `SELECT r.id, r.name, d.run_name AS runName, d.manifest, c.blockchain, r.started_at AS startedAt
+  FROM drops d JOIN runs r ON r.id = d.run_id JOIN collections c ON c.id = d.collection_id
+  WHERE d.set_id IS NOT NULL ORDER BY r.started_at DESC LIMIT ?`

@@ -1,18 +1,15 @@
 import { dirname } from 'node:path'
-import { HashTable } from '../manifest/hash-table.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
-import { RecordFile } from './journal/read.ts'
+import { type Drop, readDrop } from '../state/drops.ts'
+import { openState, type State } from '../state/open-state.ts'
+import { pageOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
-import { loadLedger } from './open-ledger.ts'
-import { remember } from './remember.ts'
+import { keptRow, RowNamer } from './manifest-row.ts'
 import { requestMetadata } from './request.ts'
-import { resultRows } from './results.ts'
-import { type RowKey, rowKey } from './row-key.ts'
-import { contentHash } from './row-text.ts'
-import { journalPath, type Run, spoolPath } from './run-files.ts'
-import { readSpool, type SpooledRow } from './spool.ts'
-import type { ResultRow } from './types.ts'
+import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
+import { partsOf, rowOfParts } from './row-text.ts'
+import type { ResultRow, Run } from './types.ts'
 
 /** What became of a row, and the row itself; null for one that left the manifest after it had been sent. */
 export interface RunRow {
@@ -24,43 +21,57 @@ export interface RunRow {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Requests that are kept while rows of them come by. */
-const KEPT_REQUESTS = 64
+const PAGE = 1_000
 
 /** The results with the rows that they are of, in the manifest's order, also while a process works on the run. */
-export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<RunRow> {
-  const path = journalPath(stateDir, id)
-  const { run, ledger } = await loadLedger(path)
-  const records = await RecordFile.open(path)
-  const handed: { row: ManifestRow | null; key: RowKey } = { row: null, key: '' }
-  // The results take one row at a time: what they were handed last is what they tell next.
-  async function* rows(): AsyncGenerator<SpooledRow> {
-    for await (const spooled of readSpool(spoolPath(stateDir, id))) {
-      handed.row = spooled.row
-      handed.key = spooled.key
-      yield spooled
-    }
-    handed.row = null
-  }
-  const metadataOf = remember(KEPT_REQUESTS, async (n): Promise<Json[] | null> => {
-    const body = await ledger.readBody(records, n)
-    return body === null ? null : (sentMetadata(body) as Json[])
-  })
-  const metadataOfRow = async (key: RowKey, row: ManifestRow): Promise<Json | null> => {
-    const index = ledger.rows.find(key)
-    const sent = index < 0 ? null : ledger.sentBy(index)
-    if (sent === null) return null
-    const metadata = await metadataOf(sent.request)
-    return metadata === null ? requestMetadata(row, (path) => path) : (metadata[sent.position] ?? null)
-  }
+export async function* runRows(run: Run): AsyncGenerator<RunRow> {
+  const { state, drop } = await openDrop(run)
   try {
-    for await (const result of resultRows(run, ledger, records, rows(), running)) {
-      const { row, key } = handed
-      yield { result, row, sentMetadata: async () => (row === null ? null : await metadataOfRow(key, row)) }
+    for (let after = -1; ; ) {
+      const page = await state.read((sql) => resultsPage(sql, drop, { after, limit: PAGE, live: run.running }))
+      for (const { key, result, receiver, sender, body } of page) {
+        const row: ManifestRow = {
+          line: result.line,
+          id: key.startsWith('id:') ? key.slice('id:'.length) : null,
+          ...rowOfParts(partsOf(body)),
+          // As the manifest spells them.
+          receiver,
+          sender,
+        }
+        yield { result, row, sentMetadata: () => metadataOf(state, drop, key, row) }
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) break
+      after = last.position
+    }
+    for (const result of await state.read((sql) => resultsOutside(sql, drop, run.running))) {
+      yield { result, row: null, sentMetadata: async () => null }
     }
   } finally {
-    await records.close()
+    state.close()
   }
+}
+
+async function openDrop({ stateDir, id }: Run): Promise<{ state: State; drop: Drop }> {
+  const state = await openState(stateDir)
+  const drop = await state.read((sql) => readDrop(sql, id))
+  if (drop !== null) return { state, drop }
+  state.close()
+  throw new Error(`the run ${id} does not exist any more`)
+}
+
+async function metadataOf(state: State, { id, scope }: Drop, key: string, row: ManifestRow): Promise<Json | null> {
+  const sent = await state.read((sql) =>
+    sql.get<{ body: string; outcome: string | null; position: number }>(
+      `SELECT q.body, q.outcome, o.position FROM operations o JOIN requests q ON q.id = o.request_id
+        WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL`,
+      id,
+      scope + key,
+    ),
+  )
+  if (sent === undefined) return null
+  if (sent.outcome === 'found') return requestMetadata(row, (path) => path)
+  return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
 }
 
 /** The outcome of a manifest's rows in a run that has sent some of them. */
@@ -71,32 +82,18 @@ export interface RunOutcomes {
 }
 
 /** Opens a run to look up the rows of a manifest as it is now. A row that the run does not have is pending. */
-export async function openOutcomes({ stateDir, id, running }: Run): Promise<RunOutcomes> {
-  const path = journalPath(stateDir, id)
-  const { run, ledger } = await loadLedger(path)
-  const records = await RecordFile.open(path)
-  let next: SpooledRow | null = null
-  // The results take one row at a time: the one that was asked about last.
-  async function* rows(): AsyncGenerator<SpooledRow> {
-    while (next !== null) yield next
-  }
-  const results = resultRows(run, ledger, records, rows(), running)
-  const seen = new HashTable()
-  const copies = new Map<string, number>()
-  const copyOf = (content: string): number => {
-    if (seen.getOrAdd(content, 1) === undefined) return 1
-    const copy = (copies.get(content) ?? 1) + 1
-    copies.set(content, copy)
-    return copy
-  }
+export async function openOutcomes(run: Run): Promise<RunOutcomes> {
+  const { state, drop } = await openDrop(run)
+  const namer = new RowNamer()
   return {
     async of(row) {
-      const content = contentHash(row)
-      next = { key: rowKey(row.id, content, row.id === null ? copyOf(content) : 1), content, row }
-      const { value } = await results.next()
-      return value as ResultRow
+      const key = namer.name(row)?.key ?? `id:${row.id}`
+      const { title } = row.metadata
+      const shown = { key, line: row.line, title, receiver: row.receiver, contract: drop.contract }
+      const outcome = await state.read((sql) => outcomeOfKey(sql, drop, key))
+      return outcome === null ? unsentResult(shown) : resultOf(outcome, shown, run.running)
     },
-    close: () => records.close(),
+    close: async () => state.close(),
   }
 }
 
@@ -106,8 +103,20 @@ export async function* runResults(run: Run): AsyncGenerator<ResultRow> {
 }
 
 /** The columns that the rows of a run use. */
-export async function runColumns({ stateDir, id, manifestPath }: Run): Promise<ManifestColumns> {
-  const columns = new ManifestColumns(manifestPath === null ? null : dirname(manifestPath))
-  for await (const { row } of readSpool(spoolPath(stateDir, id))) columns.learn(row)
-  return columns
+export async function runColumns(run: Run): Promise<ManifestColumns> {
+  const { state, drop } = await openDrop(run)
+  try {
+    const columns = new ManifestColumns(run.manifestPath === null ? null : dirname(run.manifestPath))
+    for (let after = -1; drop.setId !== null; ) {
+      const set = drop.setId
+      const page = await state.read((sql) => pageOf(sql, { set }, after, PAGE))
+      for (const record of page) columns.learn(keptRow(record).row)
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) break
+      after = last.position
+    }
+    return columns
+  } finally {
+    state.close()
+  }
 }

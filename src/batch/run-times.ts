@@ -1,7 +1,8 @@
-import { readJournal } from './journal/read.ts'
-import { journalPath, type Run } from './run-files.ts'
+import { readDrop } from '../state/drops.ts'
+import { openStateIfThere } from '../state/open-state.ts'
+import type { Run } from './types.ts'
 
-/** When things happened in a run, as far as its journal tells. ISO 8601, UTC. */
+/** When things happened in a run. ISO 8601, UTC. */
 export interface RunTimes {
   startedAt: string
   /** The last answer of the server to a request of rows. */
@@ -10,13 +11,14 @@ export interface RunTimes {
   endedAt: string | null
 }
 
-/** Reads them from the journal, also while a process works on the run. */
+/** Also while a process works on the run. */
 export async function runTimes({ stateDir, id, startedAt }: Run): Promise<RunTimes> {
-  let answered = 0
-  let endedAt: string | null = null
-  await readJournal(journalPath(stateDir, id), (record) => {
-    if (record.t === 'answer') answered = Math.max(answered, record.at)
-    if (record.t === 'end') endedAt = record.at
-  })
-  return { startedAt, answeredAt: answered === 0 ? null : new Date(answered).toISOString(), endedAt }
+  const state = await openStateIfThere(stateDir)
+  try {
+    const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
+    const iso = (ms: number | null | undefined) => (ms == null ? null : new Date(ms).toISOString())
+    return { startedAt, answeredAt: iso(drop?.answeredAt), endedAt: iso(drop?.endedAt) }
+  } finally {
+    state?.close()
+  }
 }

@@ -1,12 +1,11 @@
-import { open, readdir } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
-import { GdnError, systemCode } from '../core/errors.ts'
-import { lockHolder } from '../core/process-lock.ts'
-import { readHeader, readJournal } from './journal/read.ts'
-import { decodeRecord, JOURNAL_VERSION, type RunRecord } from './journal/records.ts'
-import { countRows } from './run-counts.ts'
-import { familyId, hasLaterDrop, journalPath, lockFolder, type Run, runsFolder } from './run-files.ts'
-import type { RowCounts, RunStatus } from './types.ts'
+import { GdnError } from '../core/errors.ts'
+import { LOCK_TIMING, type LockHolder, lookAt } from '../core/lock-holder.ts'
+import { type Drop, dropsOf, listDrops, readDrop } from '../state/drops.ts'
+import { openStateIfThere, type State } from '../state/open-state.ts'
+import { countDrop } from './run-counts.ts'
+import { noCounts } from './run-store.ts'
+import type { Run, RunStatus } from './types.ts'
 
 export { runResults } from './run-rows.ts'
 export type { Run }
@@ -15,115 +14,50 @@ export type { Run }
 export interface ServerOfRuns {
   /** As messages call it. */
   name: string
-  has(run: Pick<Run, 'origin' | 'url' | 'backendId'>): boolean
+  has(run: Pick<Run, 'origin' | 'backendId'> & { url: string | null }): boolean
 }
 
-/** A journal of which not even the beginning can be read. */
-export interface DamagedRun {
-  id: string
-  problem: string
-}
-
-const NO_COUNTS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
-
-/** Files looked at together. */
-const AT_ONCE = 16
-/** Enough for every header; a longer one is read by lines. */
-const HEADER_BYTES = 4096
-const NEWLINE = 10
-
-async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
-  const identity = {
-    origin: record.origin,
-    blockchain: record.blockchain,
-    contractAddress: record.contract,
-    manifestPath: record.manifest,
-    ...(record.run_name === null ? {} : { runName: record.run_name }),
-  }
-  const family = familyId(identity)
+async function toRun(stateDir: string, drop: Drop): Promise<Run> {
   return {
     stateDir,
-    ...identity,
-    url: record.url ?? null,
-    backendId: record.backend ?? null,
-    family,
-    id: record.id,
-    name: record.name,
-    runName: record.run_name,
-    generation: record.generation,
-    chunkSize: record.chunk_size,
-    inOrder: record.in_order,
-    startedAt: record.at,
-    reading: record.reading ?? {},
-    running: (await lockHolder(lockFolder(stateDir, family))) !== null,
+    family: drop.family,
+    id: drop.id,
+    name: drop.name,
+    origin: drop.origin,
+    url: drop.url,
+    backendId: drop.backend.id,
+    blockchain: drop.blockchain,
+    contractAddress: drop.contract,
+    manifestPath: drop.manifest,
+    runName: drop.runName,
+    generation: drop.generation,
+    chunkSize: drop.chunkSize,
+    inOrder: drop.inOrder,
+    startedAt: new Date(drop.startedAt).toISOString(),
+    reading: drop.reading,
+    running: drop.holder !== null && (await isAtWork(drop.holder)),
   }
 }
 
-/** The runs of a state directory, newest first, and the journals that tell nothing of theirs. */
-export async function findRuns(stateDir: string): Promise<{ runs: Run[]; damaged: DamagedRun[] }> {
-  const names = await readdir(runsFolder(stateDir)).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return []
-    throw error
-  })
-  const ids = names.flatMap((name) => /^([0-9a-f]{16})\.journal$/.exec(name)?.[1] ?? [])
-  const runs: Run[] = []
-  const damaged: DamagedRun[] = []
-  await eachOf(ids, async (id) => {
-    const path = journalPath(stateDir, id)
-    const header = (await quickHeader(path)) ?? (await readHeader(path))
-    if (header !== null) {
-      runs.push(await toRun(stateDir, header))
-      return
-    }
-    const problem = await headerProblem(path)
-    if (problem !== null) damaged.push({ id, problem })
-  })
-  runs.sort((a, b) => b.startedAt.localeCompare(a.startedAt) || b.generation - a.generation || a.id.localeCompare(b.id))
-  return { runs, damaged: damaged.sort((a, b) => a.id.localeCompare(b.id)) }
+const isAtWork = async (holder: LockHolder): Promise<boolean> => (await lookAt(holder, LOCK_TIMING)).kind !== 'ended'
+
+/** Reads something of the state; `none` where there is no state yet. */
+async function reading<Value>(stateDir: string, none: Value, act: (state: State) => Promise<Value>): Promise<Value> {
+  const state = await openStateIfThere(stateDir)
+  if (state === null) return none
+  try {
+    return await act(state)
+  } finally {
+    state.close()
+  }
 }
 
-/** The runs of a state directory, newest first. Files that aren't journals of ours are left out. */
+/** The runs of a state directory, newest first. */
 export async function listRuns(stateDir: string): Promise<Run[]> {
-  return (await findRuns(stateDir)).runs
-}
-
-/** Does something with each, several at a time. */
-export async function eachOf<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
-  const left = items[Symbol.iterator]()
-  const work = async () => {
-    for (const item of left) await act(item)
-  }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work))
-}
-
-/** The header where it lies within the first bytes: a list of many runs reads no more of each. */
-async function quickHeader(path: string): Promise<RunRecord | null> {
-  try {
-    const file = await open(path, 'r')
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(HEADER_BYTES), 0, HEADER_BYTES, 0)
-      const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE)
-      const record = end < 0 ? null : decodeRecord(buffer.subarray(0, end))
-      return record?.t === 'run' && record.v <= JOURNAL_VERSION ? record : null
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null
-    throw error
-  }
-}
-
-/** Why the header of a journal can't be read; null where the file vanished meanwhile. */
-async function headerProblem(path: string): Promise<string | null> {
-  try {
-    await readJournal(path, () => {})
-    return 'the journal can’t be read'
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null
-    if (error instanceof GdnError) return error.message
-    throw error
-  }
+  return await reading<Run[]>(stateDir, [], async (state) => {
+    const drops = await state.read(listDrops)
+    return await Promise.all(drops.map((drop) => toRun(stateDir, drop)))
+  })
 }
 
 /**
@@ -149,12 +83,12 @@ export async function openRun(stateDir: string, wanted: string, server?: ServerO
   if (families.size === 1) return newest
   throw new GdnError('not_found_locally', `${wanted} fits several runs:\n${fits.map(inALine).join('\n')}`, {
     hint: `say which by its id, such as ${newest.id}; or by its server, with --local or --base-url`,
-    details: { runs: fits.map((run) => ({ run: run.name, run_id: run.id, server: serverOf(run) })) },
+    details: { runs: fits.map((run) => ({ run: run.name, run_id: run.id, server: run.url })) },
   })
 }
 
 /** Where the server of a run was, as people know it. */
-export const serverOf = ({ url, origin }: Pick<Run, 'url' | 'origin'>): string => url ?? origin
+export const serverOf = ({ url, origin }: { url: string | null; origin: string }): string => url ?? origin
 
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'gdn batch list shows the runs there are'
@@ -165,7 +99,7 @@ const noSuchRun = (wanted: string, server: ServerOfRuns | undefined) =>
     `there is no run ${wanted} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}`,
     {
       hint: MANIFEST.test(wanted)
-        ? `${LISTED}\ngdn batch mint begins one; with --adopt it takes what is minted already, where a journal was lost`
+        ? `${LISTED}\ngdn batch mint begins one; with --adopt it takes what is minted already, where a state was lost`
         : LISTED,
     },
   )
@@ -179,16 +113,31 @@ function inALine({ id, name, url, origin, blockchain, contractAddress, startedAt
 const namesFile = (wanted: string, path: string): boolean =>
   wanted === basename(path) || wanted === basename(path, extname(path)) || resolve(wanted) === path
 
-/** The rows of a run by state, also while a process works on it. A journal that can't be read is told, not thrown. */
+/** The rows of a run by state, also while a process works on it. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
-  try {
-    const counts = await countRows(stateDir, info.id, info.running)
-    const isDone = counts.pending + counts.accepted + counts.unknown === 0
-    // The drops of a run share a lock: at work is the last one, unless an earlier one has something left to do.
-    const running = info.running && !(isDone && (await hasLaterDrop({ ...info, stateDir })))
-    return { ...info, running, counts, problem: null }
-  } catch (error) {
-    if (!(error instanceof GdnError)) throw error
-    return { ...info, counts: NO_COUNTS, problem: error.message }
-  }
+  const [status] = await runStatuses(stateDir, [{ ...info, stateDir }])
+  return status ?? { ...info, counts: noCounts() }
+}
+
+/** The same for several. */
+export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
+  return await reading<RunStatus[]>(stateDir, [], async (state) => {
+    const statuses: RunStatus[] = []
+    for (const { stateDir: _, ...info } of runs) {
+      const counts = await state.read((sql) => {
+        const drop = readDrop(sql, info.id)
+        return drop === null ? noCounts() : countDrop(sql, drop, info.running)
+      })
+      statuses.push({ ...info, counts })
+    }
+    return statuses
+  })
+}
+
+/** The drop after a run's, if there is one. */
+export async function laterDrop({ stateDir, family, generation }: Run): Promise<Pick<Drop, 'name'> | null> {
+  return await reading<Drop | null>(stateDir, null, async (state) => {
+    const drops = await state.read((sql) => dropsOf(sql, family))
+    return drops.find((drop) => drop.generation > generation && drop.setId !== null) ?? null
+  })
 }

@@ -1,20 +1,25 @@
 import { GdnError } from '../core/errors.ts'
+import { updateDrop } from '../state/drops.ts'
+import {
+  acceptRows,
+  beginSending,
+  doubtRows,
+  forgetRequest,
+  type NewRequest,
+  noEffectOfRows,
+  readRowRequest,
+  refuseRows,
+  requestsWith,
+  rowsOfRequest,
+  sendRows,
+} from '../state/sendings.ts'
 import { Attempts, type Job } from './attempts.ts'
 import type { Verdict } from './classify.ts'
-import type { JournalRecord } from './journal/records.ts'
-import { REQUEST } from './ledger.ts'
 import { type Piece, Pieces } from './pieces.ts'
 import type { RunContext } from './run-context.ts'
+import type { RunStore } from './run-store.ts'
 import { backoff, ServerHealth } from './server-health.ts'
 import type { MintEndpoint } from './types.ts'
-
-/** A request as it is about to leave. */
-export interface Outgoing {
-  endpoint: MintEndpoint
-  body: string
-  /** Key, line and content of each row. */
-  rows: [key: string, line: number, content: string][]
-}
 
 /** What still has to be sent: the planned requests, built one at a time. */
 export interface Outbox {
@@ -22,11 +27,12 @@ export interface Outbox {
   /** How many rows a planned request has. */
   size(request: number): number
   /** So many of its rows from a place on. */
-  build(piece: Piece): Promise<Outgoing>
+  build(piece: Piece): Promise<Omit<NewRequest, 'key'>>
 }
 
 /** A request of unknown outcome that waits to be sent again, to a server that honours its key. */
 interface Retry {
+  id: number
   n: number
   attempts: number
   notBefore: number
@@ -41,8 +47,8 @@ const DEFAULT_HOLD_MS = 1_000
 
 /**
  * Sends what is planned, a few requests at a time, and sends again what is known to have had no effect; what is
- * unknown is sent again only with its key, where the server has said that it honours keys. Every request stands in the
- * journal before its first byte leaves.
+ * unknown is sent again only with its key, where the server has said that it honours keys. Every request is
+ * committed before its first byte leaves.
  */
 export class Sender {
   requests = 0
@@ -56,31 +62,18 @@ export class Sender {
   readonly #health: ServerHealth
   readonly #pieces: Pieces
   #trial: Promise<void> = Promise.resolve()
-  #lastNumber: number
   #probed = false
 
-  /**
-   * @param aside called after each answer, when there may be time for something else
-   * @param isGiven whether another run got this id
-   */
-  constructor(
-    context: RunContext,
-    outbox: Outbox,
-    inOrder: boolean,
-    { aside, isGiven }: { aside(): void; isGiven(id: string): boolean },
-  ) {
+  /** @param aside called after each answer, when there may be time for something else */
+  constructor(context: RunContext, outbox: Outbox, inOrder: boolean, { aside }: { aside(): void }) {
     this.#context = context
     this.#outbox = outbox
     this.#pieces = new Pieces(outbox)
     this.#inOrder = inOrder
     this.#aside = aside
-    this.#attempts = new Attempts(context, isGiven)
-    this.#lastNumber = context.ledger.lastRequest
+    this.#attempts = new Attempts(context)
     this.#unreachableMs = context.options.unreachableMs ?? DEFAULT_UNREACHABLE_MS
     this.#health = new ServerHealth(context, this.#unreachableMs)
-    for (const n of context.ledger.requestsIn(REQUEST.unknown)) {
-      if (context.ledger.mayBeSentAgain(n)) this.#retryLater(n, 0)
-    }
   }
 
   get attempts(): number {
@@ -89,6 +82,7 @@ export class Sender {
 
   /** Resolves when everything has an outcome, or is parked, or the run was stopped. */
   async run(): Promise<void> {
+    for (const request of await resendable(this.#context.store)) this.#retryLater(request, 0)
     // Two requests under way may be taken in either order.
     const count = this.#inOrder ? 1 : (this.#context.options.inFlight ?? DEFAULT_IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
@@ -112,10 +106,10 @@ export class Sender {
   }
 
   async #nextJob(): Promise<(() => Promise<void>) | null> {
-    const { client, halt, now } = this.#context
+    const { halt, now } = this.#context
     while (!halt.aborted) {
-      if (this.#retries.length > 0 && client.supportsIdempotency() !== true && !this.#probed) await this.#probe()
-      const honoured = client.supportsIdempotency() === true
+      if (this.#retries.length > 0 && !this.#context.isHonored() && !this.#probed) await this.#probe()
+      const honoured = this.#context.isHonored()
       const retry = honoured ? this.#retries.find(({ notBefore }) => notBefore <= now()) : undefined
       if (retry !== undefined) {
         this.#retries.splice(this.#retries.indexOf(retry), 1)
@@ -145,7 +139,7 @@ export class Sender {
 
   /** No larger than the server takes, nor than asked for. */
   #nextPiece(most: number): Piece {
-    return this.#pieces.take(this.#context.ledger.chunkSize(most))
+    return this.#pieces.take(Math.min(most, this.#context.store.drop.largest ?? most))
   }
 
   /** One row at a time, each after the server was seen to answer, until it takes one. */
@@ -159,26 +153,18 @@ export class Sender {
   }
 
   async #sendFirst(piece: Piece): Promise<void> {
-    const context = this.#context
-    const { endpoint, body, rows } = await this.#outbox.build(piece)
-    const slot = await context.take(endpoint)
+    const { store, take, newKey } = this.#context
+    const request = { ...(await this.#outbox.build(piece)), key: newKey() }
+    const slot = await take.call(this.#context, request.endpoint)
     if (slot === null) return
-    const n = ++this.#lastNumber
-    const key = context.newKey()
-    // On the disk before a byte leaves: should we be killed from here on, the next start knows that it doesn't know.
-    await this.#recordBefore(slot, { t: 'intent', n, endpoint, key, body, rows, at: Date.now() })
+    // Committed before a byte leaves: should we be killed from here on, the next start knows that it doesn't know.
+    const { id, n } = await unlessFailed(slot, () =>
+      store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
+    )
     this.requests++
-    const job = { n, endpoint, key, body: Buffer.from(body), rows: rows.length }
+    const { endpoint, key, body, rows } = request
+    const job = { id, n, endpoint, key, body: Buffer.from(body), rows: rows.length }
     if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#pieces.putBack(piece)
-  }
-
-  async #recordBefore(slot: { done(): void }, record: JournalRecord): Promise<void> {
-    try {
-      await this.#context.record(record, true)
-    } catch (error) {
-      slot.done()
-      throw error
-    }
   }
 
   /**
@@ -191,37 +177,57 @@ export class Sender {
     let slot: { done(): void } | null = first
     for (let attempt = 1; slot !== null; attempt++) {
       const verdict = await this.#attempts.make(job, slot, attempt)
-      await this.#recordAnswer(job, verdict)
-      if (verdict.outcome === 'unknown') this.#retryLater(job.n, 1, verdict.message)
+      await this.#recordAnswer(job, verdict, 'pending')
+      if (verdict.outcome === 'unknown') this.#retryLater(job, 1, verdict.message)
       if (verdict.outcome !== 'no_effect') return 'known'
-      if (verdict.cause === 'too_large') {
-        const chunkSize = context.ledger.chunkSize(job.rows)
-        context.emit({ type: 'resized', chunkSize, message: verdict.message })
-        return 'too_large'
+      const mayRepeat = this.#mayRepeat(verdict, context.now() - began)
+      if (mayRepeat && (await this.#hold(job.endpoint, verdict, attempt))) slot = await context.take(job.endpoint)
+      else slot = null
+      if (slot !== null) {
+        const store = context.store
+        await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
+        continue
       }
-      if (!this.#mayRepeat(verdict, context.now() - began)) return 'known'
-      if (!(await this.#hold(job.endpoint, verdict, attempt))) return 'known'
-      slot = await context.take(job.endpoint)
-      if (slot !== null) await this.#recordBefore(slot, { t: 'again', n: job.n })
+      await this.#forget(job, verdict)
+      if (verdict.cause === 'too_large') return 'too_large'
     }
     return 'known'
+  }
+
+  /** What had no effect, and isn't sent again as it is, was never sent. */
+  async #forget({ id, rows }: Job, verdict: Verdict): Promise<void> {
+    const { store, emit } = this.#context
+    const isTooLarge = verdict.outcome === 'no_effect' && verdict.cause === 'too_large'
+    const largest = isTooLarge ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
+    await store.write((sql) => {
+      forgetRequest(sql, id)
+      if (largest !== null) updateDrop(sql, store.id, { largest })
+    })
+    if (largest === null || verdict.outcome === 'accepted') return
+    store.drop = { ...store.drop, largest }
+    emit({ type: 'resized', chunkSize: largest, message: verdict.message })
   }
 
   /** Sends the stored bytes of an unknown request again. Nothing but success changes what is known of it. */
   async #sendAgain(retry: Retry): Promise<void> {
     const context = this.#context
-    const { n } = retry
-    const { endpoint, key, body, rows } = await context.ledger.readIntent(context.records, n)
+    const { store } = context
+    const { id, n } = retry
+    const { endpoint, key, body, rows } = await store.read((sql) => ({
+      ...readRowRequest(sql, id),
+      rows: rowsOfRequest(sql, store.drop, id),
+    }))
+    if (!context.isHonored(body)) return
     const slot = await context.take(endpoint)
     if (slot === null) return
     const attempts = retry.attempts + 1
-    const job = { n, endpoint, key, body: Buffer.from(body), rows: rows.length }
+    const job = { id, n, endpoint, key, body: Buffer.from(body), rows: rows.length }
     const verdict = await this.#attempts.make(job, slot, attempts)
-    if (verdict.outcome === 'accepted') return this.#recordAnswer(job, verdict)
+    if (verdict.outcome === 'accepted') return await this.#recordAnswer(job, verdict, 'unknown')
     const passing = verdict.outcome === 'unknown' || verdict.outcome === 'no_effect'
     this.#emitAnswer(job, { ...verdict, outcome: 'unknown' })
     if (!passing || (verdict.outcome === 'no_effect' && !this.#mayRepeat(verdict, 0))) {
-      context.notResolved.add(n)
+      context.notResolved.add(id)
       return
     }
     if (verdict.outcome === 'no_effect' && verdict.cause === 'rate_limited') {
@@ -231,13 +237,28 @@ export class Sender {
     const alive = verdict.outcome === 'unknown' ? verdict.busy : verdict.cause === 'rate_limited'
     const since = alive ? context.now() : retry.since
     if (attempts >= MAX_ATTEMPTS || context.now() - since > this.#unreachableMs) return
-    this.#retries.push({ n, attempts, since, notBefore: context.now() + backoff(attempts) })
+    this.#retries.push({ id, n, attempts, since, notBefore: context.now() + backoff(attempts) })
   }
 
-  async #recordAnswer(job: Job, verdict: Verdict): Promise<void> {
-    const { outcome, status } = verdict
-    const told = verdict.outcome === 'accepted' ? { ids: verdict.ids } : { message: verdict.message }
-    await this.#context.record({ t: 'answer', n: job.n, outcome, status, ...told, at: Date.now() }, true)
+  async #recordAnswer(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
+    const { store } = this.#context
+    const now = Date.now()
+    await store.write((sql) => {
+      switch (verdict.outcome) {
+        case 'accepted':
+          return acceptRows(sql, job.id, verdict.ids, { now })
+        case 'refused':
+          return refuseRows(sql, job.id, verdict.message, now)
+        case 'unknown':
+          return doubtRows(sql, store.id, job.id, `the outcome is unknown: ${verdict.message}`, now)
+        case 'no_effect':
+          return noEffectOfRows(sql, job.id, now)
+      }
+    })
+    this.#attempts.recorded(verdict)
+    if (verdict.outcome !== 'no_effect') {
+      store.moved(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
+    }
     this.#emitAnswer(job, verdict)
     this.#aside()
     this.#health.note(verdict)
@@ -291,12 +312,39 @@ export class Sender {
     return this.#context.pause(ms)
   }
 
-  #retryLater(n: number, attempts: number, message?: string): void {
+  #retryLater({ id, n }: { id: number; n: number }, attempts: number, message?: string): void {
     const ms = attempts === 0 ? 0 : backoff(attempts)
     const now = this.#context.now()
-    this.#retries.push({ n, attempts, since: now, notBefore: now + ms })
-    if (message !== undefined && this.#context.client.supportsIdempotency() === true) {
+    this.#retries.push({ id, n, attempts, since: now, notBefore: now + ms })
+    if (message !== undefined && this.#context.isHonored()) {
       this.#context.emit({ type: 'holding', reason: 'unknown', ms, message })
     }
   }
+}
+
+/** Rows to a request after one of so many was too large. */
+const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
+
+/** Gives leave to send back where what goes before it fails. */
+async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act()
+  } catch (error) {
+    slot.done()
+    throw error
+  }
+}
+
+/**
+ * Requests that may go again under their keys: their outcome is wholly unknown, and the backend still has the record of
+ * their keys.
+ */
+export async function resendable(store: RunStore): Promise<{ id: number; n: number }[]> {
+  return await store.read((sql) =>
+    requestsWith(sql, store.id, 'unknown').filter(
+      ({ id, n }) =>
+        n > store.drop.restoredAfter &&
+        rowsOfRequest(sql, store.drop, id).every(({ isCurrent, state }) => isCurrent && state === 'unknown'),
+    ),
+  )
 }

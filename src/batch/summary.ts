@@ -1,22 +1,20 @@
 import { GdnError } from '../core/errors.ts'
 import { EXIT, type ExitCode } from '../core/exit-codes.ts'
-import type { Ledger } from './ledger.ts'
 import { ABSENT, TWICE, UNDECIDED } from './results.ts'
 import type { Stop } from './run-context.ts'
-import type { BatchSummary, ResultRow } from './types.ts'
+import type { BatchSummary, ResultRow, RowCounts } from './types.ts'
 
 /**
  * The exit code of a run. An interruption is told as that; then 9 goes before what stopped the run, before 8, before 7:
  * an unknown outcome is what must not be overlooked.
  */
-export function exitCodeOf(ledger: Ledger, stopped: Stop | null, waited: boolean): ExitCode {
-  const counts = ledger.counts()
+export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint
   if (stopped?.code === 'terminated') return EXIT.sigterm
   if (counts.unknown > 0) return EXIT.unknownOutcome
   if (stopped !== null) return new GdnError(stopped.code, stopped.message).exitCode
   if (counts.pending > 0 || (waited && counts.accepted > 0)) return EXIT.pending
-  return counts.failed > 0 || ledger.doubled.size > 0 ? EXIT.failedRows : EXIT.ok
+  return counts.failed > 0 || twice > 0 ? EXIT.failedRows : EXIT.ok
 }
 
 const MAX_NAMED = 50
@@ -27,7 +25,11 @@ type NamedRows = Pick<
 >
 
 /** The rows that a person must hear of, the first 50 of each kind. */
-export async function nameRows(results: AsyncIterable<ResultRow>, ledger: Ledger): Promise<NamedRows> {
+export async function nameRows(
+  results: AsyncIterable<ResultRow>,
+  counts: RowCounts,
+  twice: number,
+): Promise<NamedRows> {
   const rows: NamedRows = {
     unknownRows: [],
     failedRows: [],
@@ -36,12 +38,11 @@ export async function nameRows(results: AsyncIterable<ResultRow>, ledger: Ledger
     undecidedRows: [],
     doubledRows: [],
   }
-  const counts = ledger.counts()
   const left = {
     unknown: counts.unknown,
     failed: counts.failed,
     pending: counts.pending + counts.accepted,
-    doubled: ledger.doubled.size,
+    doubled: twice,
   }
   const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_NAMED)
   const isDone = () =>

@@ -3,9 +3,19 @@ import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { identityOf, sentMetadata } from '../operations/reconcile/content.ts'
 import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
-import type { NftEndRecord } from './journal/records.ts'
+import {
+  endRow,
+  giveNft,
+  type NftEnd,
+  nextRequest,
+  type RowRequest,
+  rowsOfRequest,
+  type SentRow,
+  setAside,
+  takeNft,
+} from '../state/sendings.ts'
 import { matchIds, type Seen } from './match.ts'
-import { ROW } from './row-table.ts'
+import { NOT_SHOWN, UNDECIDED } from './results.ts'
 import type { RunContext } from './run-context.ts'
 
 const FIRST_INTERVAL_MS = 500
@@ -13,9 +23,9 @@ const MAX_INTERVAL_MS = 10_000
 /** Between two looks while there is something else to do. */
 const ASIDE_INTERVAL_MS = 5_000
 
-/** Ids of accepted requests that are asked for together. */
+/** Rows of accepted requests that are asked for together. */
 interface Question {
-  requests: { n: number; ids: (string | null)[] }[]
+  requests: { request: RowRequest; rows: SentRow[] }[]
   size: number
 }
 
@@ -29,8 +39,6 @@ export class Sweeper {
   /** Requests of which every id is known to be its row's. */
   readonly #checked = new Set<number>()
 
-  /** All rows of requests before this one have come to their end. */
-  #from = 1
   #aside: Promise<void> | null = null
   #asideAt: number
 
@@ -43,14 +51,14 @@ export class Sweeper {
 
   /** Until all are deployed or failed, but no longer than to the deadline. */
   async waitForAll(deadline: number): Promise<void> {
-    const { ledger, now } = this.#context
+    const { store, now } = this.#context
     let interval = FIRST_INTERVAL_MS
     for (;;) {
-      const pending = ledger.counts().accepted
+      const pending = store.counts.accepted
       if (pending === 0 || this.#context.halt.aborted) return
       this.#context.emit({ type: 'waiting', pending })
       await this.#sweep(() => now() < deadline)
-      if (ledger.counts().accepted === 0 || now() >= deadline) return
+      if (store.counts.accepted === 0 || now() >= deadline) return
       if (!(await this.#context.pause(Math.min(interval, Math.max(1, deadline - now()))))) return
       interval = Math.min(MAX_INTERVAL_MS, interval * 1.5)
     }
@@ -92,38 +100,31 @@ export class Sweeper {
       const found = await this.#ask(question, aside)
       if (found === 'later') return
       let ended = true
-      for (const { n, ids } of question.requests) {
-        await this.#settle(n, ids, found)
-        ended &&= !this.#waits(n)
-      }
+      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, found)) && ended
       this.#context.emitRows()
       if (!goesOn(ended)) return
     }
   }
 
-  /** Whether rows of a request have been accepted and have no end yet. */
-  #waits(n: number): boolean {
-    const { ledger } = this.#context
-    return ledger.rowsOf(n).some((row) => ledger.isCurrent(row, n) && ledger.state(row) === ROW.accepted)
-  }
-
   /** The requests that have accepted rows without an end, so many ids together as one call may ask for. */
   async *#questions(): AsyncGenerator<Question> {
-    const { ledger, records } = this.#context
+    const { store } = this.#context
     let question: Question = { requests: [], size: 0 }
-    const first = this.#from
-    let allEnded = true
-    for (let n = first; n <= ledger.lastRequest; n++) {
-      if (allEnded && ledger.isOver(n)) this.#from = n + 1
-      else allEnded = false
-      if (!this.#waits(n)) continue
-      const ids = (await ledger.readAnswer(records, n)).ids ?? []
-      if (question.size > 0 && question.size + ids.length > IDS_PER_CALL) {
+    for (let from = 1; ; ) {
+      const start = from
+      const next = await store.read((sql) => {
+        const request = nextRequest(sql, store.id, start, ['accepted'])
+        return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }
+      })
+      if (next === null) break
+      from = next.request.n + 1
+      const ids = next.rows.filter(({ nftGdnId }) => nftGdnId !== null).length
+      if (question.size > 0 && question.size + ids > IDS_PER_CALL) {
         yield question
         question = { requests: [], size: 0 }
       }
-      question.requests.push({ n, ids })
-      question.size += ids.length
+      question.requests.push(next)
+      question.size += ids
     }
     if (question.size > 0) yield question
   }
@@ -132,7 +133,7 @@ export class Sweeper {
   async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
     const found = new Map<string, NftRecord>()
-    const all = question.requests.flatMap(({ ids }) => ids.filter((id) => id !== null))
+    const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
       const finished = await readNfts(context.asker, all, (nfts) => {
         for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
@@ -146,40 +147,37 @@ export class Sweeper {
     }
   }
 
-  async #settle(n: number, ids: (string | null)[], found: ReadonlyMap<string, NftRecord>): Promise<void> {
-    const checked = this.#checked.has(n) ? ids : await this.#check(n, ids, found)
-    if (checked === null) return
-    for (const [position, row] of this.#context.ledger.rowsOf(n).entries()) {
-      const record = found.get(checked[position] ?? '')
-      const { ledger } = this.#context
-      if (record === undefined || !ledger.isCurrent(row, n) || ledger.state(row) !== ROW.accepted) continue
-      const end = this.#endOf(n, position, record)
-      if (end !== null) await this.#context.record(end, false)
+  /** Returns whether all rows of the request have come to their end. */
+  async #settle(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<boolean> {
+    const { store } = this.#context
+    const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
+    if (checked === null) return false
+    const ends = checked.flatMap((row) => {
+      const record = found.get(row.nftGdnId ?? '')
+      const end = record === undefined || !row.isCurrent || row.state !== 'accepted' ? null : this.#endOf(record)
+      return end === null ? [] : [{ id: row.id, end }]
+    })
+    if (ends.length > 0) {
+      await store.write((sql) => {
+        for (const { id, end } of ends) endRow(sql, id, end)
+      })
+      for (const { end } of ends) store.moved('accepted', end.status, 1)
     }
+    return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
   }
 
-  /** The ids in the order of the rows, once every record was compared; null while some are missing. */
-  async #check(
-    n: number,
-    ids: (string | null)[],
-    found: ReadonlyMap<string, NftRecord>,
-  ): Promise<(string | null)[] | null> {
-    const { ledger, records } = this.#context
+  /** The rows with their ids, once every record was compared; null while some are missing. */
+  async #check(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
+    const { store } = this.#context
     // What reconciling adopted was compared before it was.
-    const { t } = await ledger.readAnswer(records, n)
-    if (t === 'reconciled' || t === 'found') {
-      this.#checked.add(n)
-      return ids
+    if (request.outcome !== 'accepted') {
+      this.#checked.add(request.id)
+      return rows
     }
-    const body = await ledger.readBody(records, n)
-    if (body === null) {
-      this.#checked.add(n)
-      return ids
-    }
-    const metadata = sentMetadata(body)
-    const known = ids.map((id, position) => ({ id, position })).filter(({ id }) => id !== null)
-    const seen = known.map(({ id }): Seen => {
-      const record = found.get(id ?? '')
+    const metadata = sentMetadata(request.body)
+    const known = rows.filter(({ nftGdnId }) => nftGdnId !== null)
+    const seen = known.map(({ nftGdnId }): Seen => {
+      const record = found.get(nftGdnId ?? '')
       return record === undefined ? null : { id: record.nft_gdn_id, metadata: this.#identity(record.request_metadata) }
     })
     const matched = matchIds(
@@ -187,26 +185,31 @@ export class Sweeper {
       seen,
     )
     if (matched === null) return null
-    const ordered = ids.slice()
-    for (const [index, { position }] of known.entries()) ordered[position] = matched[index] ?? null
-    if (ordered.some((id, position) => id !== ids[position])) {
-      await this.#context.record({ t: 'order', n, ids: ordered }, true)
-    }
-    this.#checked.add(n)
-    return ordered
+    this.#checked.add(request.id)
+    const moved = known.flatMap((row, index) =>
+      matched[index] === row.nftGdnId ? [] : [{ row, id: matched[index] ?? null }],
+    )
+    if (moved.length === 0) return rows
+    const kept = new Set(matched)
+    await store.write((sql) => {
+      const now = Date.now()
+      for (const { row } of moved) takeNft(sql, row.id, UNDECIDED + NOT_SHOWN)
+      for (const { row, id } of moved) giveNft(sql, row.id, id, { now, by: 'answer' })
+      for (const { row } of moved) {
+        if (row.nftGdnId !== null && !kept.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
+      }
+    })
+    store.moved('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
+    return await store.read((sql) => rowsOfRequest(sql, store.drop, request.id))
   }
 
   #identity(metadata: unknown): string {
     return identityOf(metadata, this.#markerKey)
   }
 
-  #endOf(n: number, position: number, record: NftRecord): NftEndRecord | null {
+  #endOf(record: NftRecord): NftEnd | null {
     if (record.status !== 'deployed' && record.status !== 'failed' && record.status !== 'error') return null
     return {
-      t: 'nft',
-      n,
-      p: position,
-      id: record.nft_gdn_id,
       status: record.status === 'deployed' ? 'deployed' : 'failed',
       token_id: record.token_id ?? null,
       contract: record.contract_address ?? this.#context.options.contractAddress,

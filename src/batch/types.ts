@@ -3,14 +3,16 @@ import type { CallOptions, RequestOf, ResponseOf, UploadOptions } from '../clien
 import type { SeenBackend } from '../client/backend.ts'
 import type { ErrorCode, GdnError } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
+import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
-import type { ManifestItem } from '../manifest/read.ts'
+import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
+import type { RawDatabase } from '../sqlite/driver.ts'
 
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'createnfttrans'
 
 /** The endpoints that a batch asks. */
-export type ReadEndpoint = 'getnfts' | 'getnftgdnids'
+export type ReadEndpoint = 'getnfts' | 'getnftgdnids' | 'getreferences'
 
 /** What one attempt came to. `not_sent`: not a byte left this machine. `cut`: nobody knows. */
 export type SendResult =
@@ -45,6 +47,8 @@ export interface BatchClient {
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
   supportsIdempotency(): boolean | null
+  /** Whether the server said that it creates each reference ID once; null until it has answered. */
+  supportsReferences?(): boolean | null
 }
 
 /** Leave to send, in the order asked for. `done` is called when the answer, or the lack of one, is known. */
@@ -55,7 +59,7 @@ export interface BatchPacer {
 }
 
 export interface BatchOptions {
-  /** The folder under which `runs/` is kept. */
+  /** The folder of the database. */
   stateDir: string
   /** What tells the server from others: its origin (`https://host[:port]`), or `backend:<id>` for one on this machine. */
   origin: string
@@ -129,27 +133,14 @@ export interface BatchDeps {
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   /** Idempotency keys; random UUIDs. */
   newKey?(): string
-  /**
-   * What other commands of this machine have to do with the collection: ids that they were given, and the metadata of
-   * NFTs that they sent for, and of which nobody knows what became.
-   */
-  elsewhere?(): Promise<{ ids: Iterable<string>; open: Iterable<unknown> }>
-  /** Wraps the file that the journal appends to; for tests of a failing disk. */
-  wrapJournal?(file: AppendFile): AppendFile
+  /** Opens the database of the state directory; tests put a driver of their own in. */
+  openDatabase?(path: string): RawDatabase
+  /** How signs of life of other processes are judged; for tests. */
+  timing?: LockTiming
 }
 
 /** What a start is checked with; without a client, as in a dry run with `--no-lookup`, the server is not asked. */
 export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & { client: BatchDeps['client'] | null }
-
-/** A file that only grows. */
-export interface AppendFile {
-  append(bytes: Uint8Array): Promise<void>
-  /** Resolves when everything appended is on the disk. */
-  sync(): Promise<void>
-  /** Cuts what follows the given length. */
-  truncate(length: number): Promise<void>
-  close(): Promise<void>
-}
 
 export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'failed'
 
@@ -176,7 +167,7 @@ export interface EditedPair {
   changes: FieldChange[]
 }
 
-/** What changed in the manifest since the journal was last written. */
+/** What changed in the manifest since the run kept its rows. */
 export interface ManifestChanges {
   added: number
   /** Rows with an `id` whose content is another now; `keptAccepted` of them won't be sent again. */
@@ -190,7 +181,7 @@ export interface ManifestChanges {
 export interface PlannedEvent {
   type: 'planned'
   run: RunRef
-  /** Whether a journal was there. */
+  /** Whether the run had begun before. */
   resumed: boolean
   rows: RowCounts
   /** Requests that will be sent now. */
@@ -217,12 +208,12 @@ export type BatchEvent =
       message: string | null
     }
   /** Nothing is sent for so long. */
-  | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown' | 'claim'; ms: number; message: string }
+  | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown'; ms: number; message: string }
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
   /** Everything was sent; sweeping until the accepted rows are deployed or failed. */
   | { type: 'waiting'; pending: number }
-  /** Before a new run: how many of the collection's NFTs that no journal knows were compared with its rows. */
+  /** Before a new run: how many of the collection's NFTs that the state does not know were compared with its rows. */
   | { type: 'looking_up'; done: number; total: number }
   /** Finding out what became of unknown rows. `ms`: how long it still waits; `done` of `total`: NFTs read. */
   | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
@@ -294,8 +285,8 @@ export interface RunInfo extends RunRef {
   /** The same for every drop of one run. */
   family: string
   origin: string
-  /** Where the server was when the run began; null in a journal of an older gdn. */
-  url: string | null
+  /** Where the server was when the run began. */
+  url: string
   /** The ID of its backend; null where none is recorded. */
   backendId: string | null
   blockchain: Blockchain
@@ -313,8 +304,14 @@ export interface RunInfo extends RunRef {
   running: boolean
 }
 
+/** A run of this machine, to be looked at. Another process may be working on it. */
+export interface Run extends RunInfo {
+  stateDir: string
+}
+
 export interface RunStatus extends RunInfo {
   counts: RowCounts
-  /** Why the journal can't be read, where it can't. */
-  problem: string | null
 }
+
+/** What is read of a manifest; see `ManifestReading` for what it can do beside giving item by item. */
+export type Items = AsyncIterable<ManifestItem> & Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint'>>

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { enterUpload, uploadsOf } from '../state/drops.ts'
+import type { RowsIn } from '../state/rows.ts'
 import type { Plan } from './plan.ts'
 import type { FileUrls } from './request.ts'
 import type { RunContext } from './run-context.ts'
-import type { SpoolReader } from './spool.ts'
 
 async function sha256(path: string): Promise<string> {
   const hash = createHash('sha256')
@@ -18,23 +19,27 @@ const DEFAULT_CONCURRENCY = 8
 /**
  * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent: a
  * file that the server refuses shows while nothing is minted yet. After a failure no further upload begins, and those
- * in flight end, so that what they stored is in the journal.
+ * in flight end, so that what they stored is in the database.
  *
  * @returns the URL of each path; null when the run was stopped
  */
 export async function uploadFiles(
-  context: Pick<RunContext, 'ledger' | 'client' | 'halt' | 'options' | 'record' | 'emit' | 'stop'>,
+  context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
   plan: Pick<Plan, 'withFiles'>,
-  spool: Pick<SpoolReader, 'read'>,
+  rows: RowsIn,
 ): Promise<FileUrls | null> {
   const { halt, options } = context
   const urls = new Map<string, string>()
   const lines = new Map<string, number>()
-  for (const { span } of plan.withFiles) {
-    const { row } = await spool.read(span)
+  const { store } = context
+  for (const position of plan.withFiles) {
+    const [kept] = await store.rowsAt(rows, [position])
+    const row = kept?.row
+    if (row === undefined) continue
     for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
   }
-  const uploads = new Map<string, Promise<string>>()
+  const known = await store.read((sql) => uploadsOf(sql, store.id))
+  const uploads = new Map([...known].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
   const failures: { line: number; path: string; error: unknown }[] = []
   const waiting = lines.entries()
   const work = async () => {
@@ -64,20 +69,17 @@ export async function uploadFiles(
   }
 }
 
-/** The URL of a file: from the journal, or from the upload of the same content that is in flight, or from a new one. */
+/** The URL of a file: known, or from the upload of the same content that is in flight, or from a new one. */
 async function uploadOnce(
-  context: Pick<RunContext, 'ledger' | 'client' | 'halt' | 'record'>,
+  { store, client, halt }: Pick<RunContext, 'store' | 'client' | 'halt'>,
   uploads: Map<string, Promise<string>>,
   path: string,
 ): Promise<string> {
-  const { ledger, client, halt } = context
   const hash = await sha256(path)
-  const known = ledger.uploads.get(hash)
-  if (known !== undefined) return known
   const pending =
     uploads.get(hash) ??
     client.upload(path, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
-      await context.record({ t: 'upload', sha256: hash, url }, false)
+      await store.write((sql) => enterUpload(sql, store.id, hash, url))
       return url
     })
   uploads.set(hash, pending)

@@ -14,7 +14,7 @@ const GROUPS = [
   // What a press of Tab and a command have in common.
   {
     name: 'core',
-    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text)|config\/paths|cli\/collections\/read-known-collections)\.ts$/,
+    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text)|sqlite\/driver|config\/paths|cli\/collections\/read-known-collections)\.ts$/,
   },
   // What every command needs, and what those that call the API once need most.
   {
@@ -28,7 +28,7 @@ const GROUPS = [
   // a worker loads, and HTTP.
   {
     name: 'basics',
-    test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure)|sqlite\/driver)\.ts$/,
+    test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure))\.ts$/,
   },
   { name: 'multiformats', test: /\/node_modules\/multiformats\// },
   { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },

@@ -22,7 +22,7 @@ export const MAY_IMPORT = {
   wallet: ['core', 'api', 'client', 'keystore'],
   state: ['core', 'api', 'sqlite'],
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
-  batch: ['core', 'api', 'client', 'manifest', 'operations'],
+  batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
   // It runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],

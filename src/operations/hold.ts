@@ -112,17 +112,17 @@ function lookOrTake(sql: Sql, name: OperationName, mine: LockHolder, note: strin
 const SHORT_DIGITS = 4
 
 /** The run of a single command: `nft-mint-3f9a`. */
-export function newRun(note: string): { id: string; name: string; note: string } {
+export function newRun(note: string): { id: string; kind: 'command'; name: string; note: string } {
   const id = randomUUID()
-  return { id, name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
+  return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
 }
 
 /** Passes once the holder of a run is known to have ended. @throws GdnError `run_busy` */
-async function waitForEnd(
+export async function waitForEnd(
   state: State,
-  { by, runId }: Extract<Look, { kind: 'held' }>,
+  { by, runId }: Pick<Extract<Look, { kind: 'held' }>, 'by' | 'runId'>,
   timing: LockTiming,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const known = await lookAt(by.holder, timing)
   if (known.kind === 'ended') return

@@ -95,7 +95,7 @@ export interface OperateDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   onEvent(event: OperationEvent): Promise<void> | void
-  batches: LookDeps['batches']
+  contested: LookDeps['contested']
 }
 
 /** What became of waiting for an accepted operation. */

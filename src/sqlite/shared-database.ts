@@ -112,6 +112,21 @@ export class SharedDatabase {
     }, signal)
   }
 
+  /** Runs statements on temporary tables as one transaction, which locks no file. */
+  async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#patiently(() => {
+      this.#raw.exec('BEGIN')
+      try {
+        const result = work(this.#sql)
+        this.#raw.exec('COMMIT')
+        return result
+      } catch (error) {
+        this.#rollBack()
+        throw error
+      }
+    }, signal)
+  }
+
   /** Statements outside of a transaction, such as a PRAGMA. */
   async run<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => work(this.#sql), signal)

@@ -68,6 +68,11 @@ export class State {
     return await this.#guarded(() => this.#db.read(work, signal))
   }
 
+  /** Runs work on temporary tables of this connection alone: no lock is taken, and nothing of it is durable. */
+  async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#guarded(() => this.#db.scratch(work, signal))
+  }
+
   close(): void {
     this.#db.close()
     this.#seal.close()
@@ -160,7 +165,7 @@ export class State {
  * @throws GdnError `native_missing` without SQLite; `data_dir` where the file can't be used, is damaged or of a newer gdn
  */
 export async function openState(stateDir: string, { signal, open }: OpenState = {}): Promise<State> {
-  refuseOldOrders(stateDir)
+  refuseOldFiles(stateDir)
   const path = statePath(stateDir)
   try {
     if (!existsSync(stateDir)) {
@@ -192,17 +197,21 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
   return existsSync(statePath(stateDir)) ? await openState(stateDir, options) : null
 }
 
-/** Orders of development versions are in files. They are not read any more. */
-function refuseOldOrders(stateDir: string): void {
-  const folder = join(stateDir, 'orders')
-  let names: string[]
+/** Orders and journals of development versions are in files. They are not read any more. */
+function refuseOldFiles(stateDir: string): void {
+  refuseFiles(join(stateDir, 'orders'), /\.json$|^aside$/, 'unfinished orders')
+  refuseFiles(join(stateDir, 'runs'), /\.journal$/, 'journals')
+}
+
+function refuseFiles(folder: string, names: RegExp, what: string): void {
+  let found: string[]
   try {
-    names = readdirSync(folder).filter((name) => name.endsWith('.json') || name === 'aside')
+    found = readdirSync(folder).filter((name) => names.test(name))
   } catch {
     return
   }
-  if (names.length === 0) return
-  throw new GdnError('data_dir', `${folder} has unfinished orders of a development version of gdn`, {
+  if (found.length === 0) return
+  throw new GdnError('data_dir', `${folder} has ${what} of a development version of gdn`, {
     hint: 'Nothing was sent. Look on the server whether they are done, then move the folder away.',
   })
 }

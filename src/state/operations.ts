@@ -82,16 +82,20 @@ interface RequestRow {
   sent_at: number | null
 }
 
-const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
+export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
 
 /** The number of a server; it is entered where it is new. */
-function serverId(sql: Sql, origin: string): number {
+export function serverId(sql: Sql, origin: string): number {
   sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
   return rowId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
 }
 
 /** The number of a collection; it is entered where it is new. */
-function collectionId(sql: Sql, server: number, { blockchain, contract }: OperationName): number | null {
+export function collectionId(
+  sql: Sql,
+  server: number,
+  { blockchain, contract }: Pick<OperationName, 'blockchain' | 'contract'>,
+): number | null {
   if (blockchain === null || contract === null) return null
   const address = keyOfAddress(contract)
   sql.run(
@@ -110,14 +114,14 @@ function collectionId(sql: Sql, server: number, { blockchain, contract }: Operat
   )
 }
 
-const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
+export const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
 
 const rowId = (row: { id?: number } | undefined): number => {
   if (row?.id === undefined) throw new Error('a row that was just written is missing')
   return row.id
 }
 
-const LIVE = `released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted')`
+const LIVE = `released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
 /** The live operation of this name, or null. */
 export function findLive(sql: Sql, name: OperationName): Operation | null {
@@ -288,7 +292,13 @@ export function accept(
   )
   sql.run('DELETE FROM nfts WHERE operation_id = ?', id)
   for (const [position, nft] of nfts.entries()) {
-    sql.run('INSERT INTO nfts VALUES (?, ?, ?, ?)', id, position, nft.nft_gdn_id, nft.accepted_date)
+    sql.run(
+      'INSERT INTO nfts (operation_id, position, nft_gdn_id, accepted_date) VALUES (?, ?, ?, ?)',
+      id,
+      position,
+      nft.nft_gdn_id,
+      nft.accepted_date,
+    )
   }
   if (request !== null) {
     const { url, id: backendId, incarnation } = backend
@@ -320,13 +330,13 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
   return row?.n ?? 0
 }
 
-/** The requests of other names in the same collection whose outcome is unknown. */
+/** The requests of other names in the same collection whose outcome is unknown, but for rows of batches. */
 export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql
     .all<Pick<RequestRow, 'id' | 'body' | 'listed_at'>>(
       `SELECT DISTINCT r.id, r.body, r.listed_at FROM operations o JOIN operations mine ON mine.id = ? JOIN requests r ON r.id = o.request_id
         WHERE o.collection_id = mine.collection_id AND o.state IN ('sent', 'unknown')
-          AND (o.kind <> mine.kind OR o.identity <> mine.identity)`,
+          AND o.line IS NULL AND (o.kind <> mine.kind OR o.identity <> mine.identity)`,
       id,
     )
     .map(({ body, listed_at }) => ({ body, listedAt: listed_at }))
@@ -428,41 +438,4 @@ export function lookAlikes(sql: Sql, collection: number, contents: readonly stri
       JSON.stringify(contents),
     )
     .map(({ id }) => id)
-}
-
-/** What the single commands of this machine have to do with a collection. */
-export interface CollectionOperations {
-  /** NFTs that they were given. */
-  ids: string[]
-  /** Bodies of requests whose outcome is unknown: an NFT that fits may be one of theirs. */
-  openBodies: string[]
-}
-
-export function operationsOf(
-  sql: Sql,
-  { origin, blockchain, contract }: Omit<OperationName, 'kind' | 'identity'>,
-): CollectionOperations {
-  const collection = sql.get<{ id: number }>(
-    `SELECT c.id FROM collections c JOIN servers s ON s.id = c.server_id
-      WHERE s.origin = ? AND c.blockchain = ? AND c.address = ?`,
-    origin,
-    blockchain,
-    keyOfAddress(contract ?? ''),
-  )
-  if (collection === undefined) return { ids: [], openBodies: [] }
-  return {
-    ids: sql
-      .all<{ id: string }>(
-        'SELECT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id WHERE o.collection_id = ?',
-        collection.id,
-      )
-      .map(({ id }) => id),
-    openBodies: sql
-      .all<{ body: string }>(
-        `SELECT body FROM requests r JOIN operations o ON o.request_id = r.id
-          WHERE o.collection_id = ? AND o.state IN ('intended', 'sent', 'unknown')`,
-        collection.id,
-      )
-      .map(({ body }) => body),
-  }
 }

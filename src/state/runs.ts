@@ -17,6 +17,7 @@ export interface HeldBy {
 
 interface NewRun {
   id: string
+  kind: 'command' | 'manifest'
   name: string
   /** What its process does, for people. */
   note: string
@@ -25,10 +26,11 @@ interface NewRun {
 }
 
 /** Enters a run that its creator holds. */
-export function insertRun(sql: Sql, { id, name, note, holder, now }: NewRun): RunHold {
+export function insertRun(sql: Sql, { id, kind, name, note, holder, now }: NewRun): RunHold {
   sql.run(
-    'INSERT INTO runs (id, name, note, started_at, holder, fence, beat_at) VALUES (?, ?, ?, ?, ?, 1, ?)',
+    'INSERT INTO runs (id, kind, name, note, started_at, holder, fence, beat_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?)',
     id,
+    kind,
     name,
     note,
     now,
@@ -91,7 +93,7 @@ export function endRun(sql: Sql, runId: string, now: number): void {
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 
-const OLD = `ended_at IS NOT NULL AND holder IS NULL
+const OLD = `kind = 'command' AND ended_at IS NOT NULL AND holder IS NULL
   AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs ORDER BY started_at DESC LIMIT ?))`
 
@@ -161,7 +163,7 @@ export function commandRuns(sql: Sql): CommandRun[] {
         q.backend_url AS url, q.backend_id, c.blockchain, c.address
       FROM runs r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
       LEFT JOIN collections c ON c.id = o.collection_id LEFT JOIN requests q ON q.id = o.request_id
-      ORDER BY r.started_at DESC, r.id`,
+      WHERE r.kind = 'command' ORDER BY r.started_at DESC, r.id`,
   )
   return rows.map(({ started_at, holder, released_at, backend_id, ...row }) => ({
     ...row,

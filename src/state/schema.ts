@@ -37,6 +37,7 @@ CREATE TABLE collections (
 
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('command', 'manifest')),
   name TEXT NOT NULL,
   note TEXT NOT NULL,
   started_at INTEGER NOT NULL,
@@ -47,8 +48,70 @@ CREATE TABLE runs (
 ) WITHOUT ROWID;
 CREATE INDEX runs_by_start ON runs (started_at);
 
+CREATE TABLE drops (
+  run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
+  family TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  collection_id INTEGER NOT NULL REFERENCES collections,
+  contract TEXT NOT NULL,
+  manifest TEXT,
+  run_name TEXT,
+  reading TEXT NOT NULL,
+  chunk_size INTEGER NOT NULL,
+  in_order INTEGER NOT NULL,
+  largest INTEGER,
+  again INTEGER NOT NULL,
+  marker TEXT,
+  scope TEXT NOT NULL,
+  reference_scope TEXT NOT NULL,
+  url TEXT NOT NULL,
+  backend_url TEXT NOT NULL,
+  backend_id TEXT,
+  incarnation TEXT,
+  restored_after INTEGER NOT NULL DEFAULT 0,
+  listed_at INTEGER,
+  set_id INTEGER,
+  fingerprint TEXT,
+  local_files TEXT,
+  answered_at INTEGER,
+  UNIQUE (family, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE row_sets (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE
+);
+CREATE INDEX row_sets_by_run ON row_sets (run_id);
+
+CREATE TABLE rows (
+  set_id INTEGER NOT NULL REFERENCES row_sets ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  line INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  reference TEXT,
+  content TEXT NOT NULL,
+  twin TEXT,
+  receivers INTEGER NOT NULL,
+  receiver TEXT NOT NULL,
+  sender TEXT,
+  files INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY (set_id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE uploads (
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  sha256 TEXT NOT NULL,
+  url TEXT NOT NULL,
+  PRIMARY KEY (run_id, sha256)
+) WITHOUT ROWID;
+
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY,
+  run_id TEXT REFERENCES runs ON DELETE CASCADE,
+  n INTEGER,
+  outcome TEXT CHECK (outcome IN ('accepted', 'refused', 'unknown', 'found')),
+  unknown_after INTEGER,
   idempotency_key TEXT NOT NULL UNIQUE,
   body TEXT NOT NULL,
   sha256 TEXT NOT NULL,
@@ -58,6 +121,7 @@ CREATE TABLE requests (
   honors_key INTEGER,
   listed_at INTEGER
 );
+CREATE INDEX requests_by_run ON requests (run_id, n);
 
 CREATE TABLE attempts (
   request_id INTEGER NOT NULL REFERENCES requests ON DELETE CASCADE,
@@ -84,20 +148,27 @@ CREATE TABLE operations (
   accepted_date TEXT,
   transaction_gdn_id TEXT,
   released_at INTEGER,
+  position INTEGER NOT NULL DEFAULT 0,
+  line INTEGER,
+  content TEXT,
+  retried_by INTEGER,
+  is_replaced INTEGER NOT NULL DEFAULT 0,
+  was_deployed INTEGER NOT NULL DEFAULT 0,
   CHECK (state = 'planned' OR request_id IS NOT NULL),
   CHECK (state NOT IN ('accepted', 'deployed') OR accepted_at IS NOT NULL)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX one_live_operation ON operations (server_id, coalesce(collection_id, 0), kind, identity)
-  WHERE released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted');
-CREATE INDEX operations_by_run ON operations (run_id);
+  WHERE released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed');
+CREATE INDEX operations_by_run ON operations (run_id, identity, released_at, state);
 CREATE INDEX operations_by_collection ON operations (collection_id, state);
 CREATE INDEX operations_by_request ON operations (request_id);
 
 CREATE TRIGGER allowed_transitions BEFORE UPDATE OF state ON operations
 WHEN NEW.state <> OLD.state AND (OLD.state || ' ' || NEW.state) NOT IN (
-  'planned intended', 'intended sent', 'intended planned', 'intended failed', 'sent accepted', 'sent intended',
-  'sent unknown', 'unknown accepted', 'unknown absent', 'accepted deployed', 'accepted failed', 'accepted unknown',
-  'accepted planned')
+  'planned intended', 'planned accepted', 'intended sent', 'intended planned', 'intended failed', 'sent accepted',
+  'sent intended', 'sent unknown', 'unknown accepted', 'unknown absent', 'accepted deployed', 'accepted failed',
+  'accepted unknown', 'accepted planned', 'absent accepted', 'absent unknown', 'failed accepted', 'failed unknown',
+  'deployed accepted', 'deployed unknown')
 BEGIN SELECT raise(ABORT, 'this transition of an operation is not allowed'); END;
 CREATE TRIGGER first_state BEFORE INSERT ON operations WHEN NEW.state <> 'planned'
 BEGIN SELECT raise(ABORT, 'an operation begins as planned'); END;
@@ -109,8 +180,14 @@ CREATE TABLE nfts (
   position INTEGER NOT NULL,
   nft_gdn_id TEXT NOT NULL,
   accepted_date TEXT,
+  token_id TEXT,
+  contract TEXT,
+  receiver TEXT,
+  metadata_url TEXT,
+  error TEXT,
   PRIMARY KEY (operation_id, position)
 ) WITHOUT ROWID;
+CREATE INDEX nfts_by_id ON nfts (nft_gdn_id);
 
 CREATE TABLE known_nfts (
   collection_id INTEGER NOT NULL REFERENCES collections,

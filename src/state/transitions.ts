@@ -9,7 +9,8 @@ export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unk
 
 /** The states that each state may be followed by. A trigger in the database enforces it. */
 export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationState[]>> = {
-  planned: ['intended'],
+  // To accepted: it was found on the server before anything was sent.
+  planned: ['intended', 'accepted'],
   // Back to planned: its process ended before a byte left, and the bytes are built anew. To failed: it was refused.
   intended: ['sent', 'planned', 'failed'],
   // Back to intended: what was sent had no effect for certain, and may be sent again.
@@ -18,9 +19,11 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   unknown: ['accepted', 'absent'],
   // To unknown: the backend was restored and no longer knows it. To planned: a local backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
-  absent: [],
-  failed: [],
-  deployed: [],
+  // It turned up later, or a later look could not tell.
+  absent: ['accepted', 'unknown'],
+  // The backend was restored: how it ended is asked anew.
+  failed: ['accepted', 'unknown'],
+  deployed: ['accepted', 'unknown'],
 }
 
 /**
@@ -31,4 +34,21 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
 export function moveOperation(sql: Sql, id: string, to: OperationState, reason: string | null = null): void {
   const changed = sql.run('UPDATE operations SET state = ?, reason = ? WHERE id = ?', to, reason, id)
   if (changed !== 1) throw new Error(`operation ${id} does not exist`)
+}
+
+/** Moves the operations of a request that are in one state to another, but for those that a later request has replaced. */
+export function moveRequest(
+  sql: Sql,
+  requestId: number,
+  from: OperationState,
+  to: OperationState,
+  reason: string | null = null,
+): number {
+  return sql.run(
+    'UPDATE operations SET state = ?, reason = ? WHERE request_id = ? AND state = ? AND released_at IS NULL',
+    to,
+    reason,
+    requestId,
+    from,
+  )
 }

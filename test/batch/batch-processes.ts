@@ -10,6 +10,8 @@ import type { BatchSummary } from '../../src/batch/types.ts'
 import type { RequestOf } from '../../src/client/api-client.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+
 /** Bundles `batch-process.ts` into a folder. Returns the path of the script. */
 export async function buildBatchProcess(folder: string): Promise<string> {
   const script = join(folder, 'batch.mjs')
@@ -20,7 +22,9 @@ export async function buildBatchProcess(folder: string): Promise<string> {
     platform: 'node',
     format: 'esm',
     logLevel: 'error',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)",
+    },
   })
   return script
 }
@@ -55,7 +59,11 @@ export function runBatchProcess(
   argv: readonly string[],
   killAfter: number | null,
 ): Promise<BatchSummary | { error: string } | 'killed'> {
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, argv, {
+    // The script is in a folder of its own, and needs the SQLite of this one.
+    env: { ...process.env, NODE_PATH: MODULES },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk: Buffer) => {

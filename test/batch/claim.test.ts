@@ -1,18 +1,13 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readJournal } from '../../src/batch/journal/read.ts'
-import { encodeRecord, JOURNAL_VERSION, type JournalRecord } from '../../src/batch/journal/records.ts'
-import { removeRun } from '../../src/batch/remove-run.ts'
-import { claimFolder } from '../../src/batch/run-files.ts'
 import { listRuns } from '../../src/batch/runs.ts'
 import type { BatchClient, BatchPacer, BatchSummary } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { acquireLock } from '../../src/core/process-lock.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
-import { Machine, recordsOf } from './simulation.ts'
+import { Machine } from './simulation.ts'
 import { row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
@@ -81,13 +76,9 @@ describe('two runs with the same rows in one collection', () => {
     expect(server.minted.size).toBe(4)
   })
 
-  test.each([
-    ['', false],
-    [', also where the index of its rows is lost', true],
-  ])('a killed run keeps the rows that it planned and did not send%s', async (_what, isLost) => {
+  test('a killed run keeps the rows that it planned and did not send', async () => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(4), A, { pacer: stopped }).catch(() => {})
-    if (isLost) await rm(machine.journal(A).replace('.journal', '.plan'))
     expect(server.minted.size).toBe(0)
     await expect(machine.run(server, rowsUpTo(4), B)).rejects.toMatchObject({ code: 'already_accepted' })
     expect((await machine.run(server, rowsUpTo(4), A)).counts.deployed).toBe(4)
@@ -163,23 +154,6 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('reject each other where an older gdn let both plan the rows; they can be reconciled, and one removed', async () => {
-    const server = serverOf()
-    await machine.run(server, [row(1)], A, { pacer: stopped }).catch(() => {})
-    await machine.run(server, [row(1)], { ...B, again: true }, { pacer: stopped }).catch(() => {})
-    const path = machine.journal(B)
-    const { run } = await readJournal(path, () => {})
-    const { again: _, ...header } = run
-    await writeFile(path, Buffer.concat([header, ...(await recordsOf(path))].map((record) => encodeRecord(record))))
-    for (const one of [A, B]) {
-      await expect(machine.run(server, null, one)).rejects.toMatchObject({ code: 'already_accepted' })
-      expect((await machine.run(server, null, { ...one, reconcileOnly: true })).counts.pending).toBe(1)
-    }
-    const [other] = (await listRuns(machine.stateDir)).filter(({ manifestPath }) => manifestPath === B.manifestPath)
-    if (other !== undefined) await removeRun(other)
-    expect((await machine.run(server, null, A)).counts.deployed).toBe(1)
-  })
-
   test.each([false, true])(
     'the other is named where it mints them during the look-up (with --adopt: %s)',
     async (adopt) => {
@@ -202,33 +176,6 @@ describe('two runs with the same rows in one collection', () => {
       expect(await listRuns(machine.stateDir)).toHaveLength(1)
     },
   )
-
-  const UNREADABLE = {
-    damaged: ([header = '', ...lines]: string[]) => [header, 'damaged', ...lines].join('\n'),
-    'of a newer format': () => {
-      const newer = { t: 'run', v: JOURNAL_VERSION + 1, unheard: true } as unknown as JournalRecord
-      return encodeRecord(newer).toString()
-    },
-  }
-  test.each(Object.entries(UNREADABLE))('a new run stops while a journal of another run is %s', async (_, spoil) => {
-    const server = serverOf()
-    const path = machine.journal(A)
-    await machine.run(server, [row(2)], B)
-    await machine.run(server, [row(1)], A)
-    await writeFile(path, spoil((await readFile(path, 'utf8')).split('\n')))
-    const other = { manifestPath: '/c/drop.csv' }
-    await expect(machine.run(server, [row(3)], other)).rejects.toMatchObject({
-      code: 'data_dir',
-      message: expect.stringContaining(path),
-      hint: expect.stringContaining('move the file'),
-    })
-    // Added rows may be those of that run as well. Rows of this run are its own.
-    await expect(machine.run(server, [row(2), row(3)], B)).rejects.toMatchObject({ code: 'data_dir' })
-    await expect(machine.run(server, [row(2)], B)).rejects.toMatchObject({ code: 'run_finished' })
-    expect(server.minted.size).toBe(2)
-    await rename(path, `${path}.aside`)
-    expect((await machine.run(server, [row(3)], other)).counts.deployed).toBe(1)
-  })
 
   describe('the second is rejected where it is a copy of the first', () => {
     const traits = [
@@ -294,49 +241,5 @@ describe('the claim of a collection', () => {
     expect((await machine.run(server, [row(3)], B)).counts.deployed).toBe(1)
     sending.open()
     expect((await first).counts.deployed).toBe(2)
-  })
-
-  test('is waited for while another process holds it', async () => {
-    const server = serverOf()
-    const held = await acquireLock(claimFolder(machine.stateDir, machine.options()), 'claiming rows')
-    let summary: BatchSummary | null = null
-    const run = machine.run(server, rowsUpTo(2), A, {
-      onEvent: (event) => {
-        if (event.type === 'holding' && event.reason === 'claim') void held.release()
-      },
-    })
-    summary = await run
-    expect(summary.counts.deployed).toBe(2)
-  })
-
-  test('of a process that is stuck ends the run after 30 s, names the process, and sends nothing', async () => {
-    const server = serverOf()
-    const held = await acquireLock(claimFolder(machine.stateDir, machine.options()), 'claiming rows')
-    await expect(machine.run(server, rowsUpTo(2), A)).rejects.toMatchObject({
-      code: 'run_busy',
-      details: { pid: process.pid, note: 'claiming rows' },
-    })
-    await held.release()
-    expect(machine.time.now()).toBeGreaterThanOrEqual(30_000)
-    expect({ attempts: server.attempts, runs: await listRuns(machine.stateDir) }).toEqual({ attempts: 0, runs: [] })
-  })
-
-  test('ends with Ctrl-C while it is waited for', async () => {
-    const server = serverOf()
-    const held = await acquireLock(claimFolder(machine.stateDir, machine.options()), 'claiming rows')
-    const stop = new AbortController()
-    const run = machine.run(
-      server,
-      rowsUpTo(2),
-      { ...A, signal: stop.signal },
-      {
-        onEvent: (event) => {
-          if (event.type === 'holding') stop.abort(new GdnError('interrupted', 'interrupted'))
-        },
-      },
-    )
-    await expect(run).rejects.toMatchObject({ code: 'interrupted' })
-    await held.release()
-    expect(server.attempts).toBe(0)
   })
 })

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { listRuns, openRun, runResults, runStatus } from '../../src/batch/runs.ts'
 import type { BatchSummary } from '../../src/batch/types.ts'
 import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
-import { Killer, killableFile, Machine, recordsOf } from './simulation.ts'
+import { Killer, killableDatabase, Machine } from './simulation.ts'
 import { rowsUpTo } from './simulation-rows.ts'
 
 const ROWS = rowsUpTo(9)
@@ -15,7 +15,7 @@ afterEach(() => machine?.stop())
 const FAULTS: (Fault | null)[] = ['cut_after', 'cut_before', null]
 
 /** Runs the batch, kills it at a step, and runs it again to its end. */
-async function killAndResume(at: number, idempotency: boolean, powerCut: boolean) {
+async function killAndResume(at: number, idempotency: boolean) {
   await machine?.stop()
   machine = await Machine.start()
   const killer = new Killer(at)
@@ -31,13 +31,14 @@ async function killAndResume(at: number, idempotency: boolean, powerCut: boolean
     onRead: killer.step,
     pollsToDeploy: 1,
   })
-  const wrapJournal = killableFile(machine.journal(), killer, powerCut)
-  let summary = await machine.run(server, ROWS, {}, { wrapJournal }).catch((error: unknown) => {
+  const openDatabase = killableDatabase(killer)
+  let summary = await machine.run(server, ROWS, {}, { openDatabase }).catch((error: unknown) => {
     if (killer.crashed) return null
     throw error
   })
   killer.revive()
-  const ended = (await recordsOf(machine.journal())).some(({ t }) => t === 'end')
+  await machine.bury()
+  const ended = (await machine.state((sql) => sql.get('SELECT 1 FROM runs WHERE ended_at IS NOT NULL'))) !== undefined
   if (killer.crashed && !ended) summary = await machine.run(server, ROWS)
   return { machine, killed: killer.crashed, summary, server }
 }
@@ -48,14 +49,10 @@ interface End {
   server: FakeHostedApi
 }
 
-async function everyKill(
-  idempotency: boolean,
-  powerCut: boolean,
-  check: (end: End, at: number) => Promise<void> | void,
-) {
+async function everyKill(idempotency: boolean, check: (end: End, at: number) => Promise<void> | void) {
   let at = 1
   for (; ; at++) {
-    const { summary, killed, ...end } = await killAndResume(at, idempotency, powerCut)
+    const { summary, killed, ...end } = await killAndResume(at, idempotency)
     // Killed between the last record and the return: everything has been done.
     if (summary !== null) await check({ ...end, summary }, at)
     else expect([...end.server.countsByTitle().values()]).toEqual(TITLES.map(() => 1))
@@ -65,12 +62,9 @@ async function everyKill(
   expect(at).toBeGreaterThan(50)
 }
 
-describe.each([
-  ['the process is killed', false],
-  ['the power is cut', true],
-])('at every step of a batch, of its looking up and its reconciling %s; resumed', (_what, powerCut) => {
+describe('killed at every statement of a batch, of its looking up and its reconciling, and resumed', () => {
   test('a server that honours Idempotency-Key has minted every row once, and none is unknown', async () => {
-    await everyKill(true, powerCut, ({ summary, server }, at) => {
+    await everyKill(true, ({ summary, server }, at) => {
       expect([...server.countsByTitle()].sort(), `step ${at}`).toEqual(TITLES.map((title) => [title, 1]).sort())
       expect(summary.counts, `step ${at}`).toMatchObject({ total: 9, deployed: 9, unknown: 0 })
       expect(summary.exitCode).toBe(0)
@@ -78,7 +72,7 @@ describe.each([
   })
 
   test('any other server has minted no row twice; what it took is deployed, and what it did not take is absent', async () => {
-    await everyKill(false, powerCut, async ({ machine, summary, server }, at) => {
+    await everyKill(false, async ({ machine, summary, server }, at) => {
       const counts = server.countsByTitle()
       expect(Math.max(...counts.values()), `step ${at}`).toBe(1)
       expect(summary.counts, `step ${at}`).toMatchObject({ deployed: counts.size, unknown: 9 - counts.size })
@@ -114,11 +108,12 @@ test('killed at every step of sending absent rows again, a batch mints none of t
     const first = await machine.run(server, ROWS, { inFlight: 1 })
     expect(first.absentRows).toHaveLength(3)
     killer = new Killer(at)
-    const wrapJournal = killableFile(machine.journal(), killer, at % 2 === 0)
-    await machine.run(server, ROWS, { retryAbsent: true }, { wrapJournal }).catch((error: unknown) => {
+    const openDatabase = killableDatabase(killer)
+    await machine.run(server, ROWS, { retryAbsent: true }, { openDatabase }).catch((error: unknown) => {
       if (!killer.crashed) throw error
     })
     killer.revive()
+    await machine.bury()
     const retried = { retryAbsent: true, inFlight: 1 }
     const second = await machine.run(server, ROWS, retried).catch((error: { code?: string }) => error.code)
     if (typeof second === 'object') expect(second.doubledRows, `step ${at}`).toEqual([])
@@ -142,11 +137,13 @@ test('killed again and again, on every resume too, a batch still ends with every
     })
     let deployed = 0
     for (let life = 1; deployed < 9; life++) {
-      killer = new Killer(seed + 7 * life)
-      const wrapJournal = killableFile(machine.journal(), killer, life % 2 === 0)
-      await machine.run(server, ROWS, {}, { wrapJournal }).catch((error: unknown) => {
+      killer = new Killer(seed + 37 * life)
+      const openDatabase = killableDatabase(killer)
+      await machine.run(server, ROWS, {}, { openDatabase }).catch((error: unknown) => {
         if (!killer.crashed) throw error
       })
+      killer.revive()
+      await machine.bury()
       const [run] = await listRuns(machine.stateDir)
       deployed = run === undefined ? 0 : (await runStatus(run)).counts.deployed
     }

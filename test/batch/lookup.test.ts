@@ -1,12 +1,14 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listRuns, openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
+import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
-import { Killer, killableFile, Machine, recordsOf } from './simulation.ts'
+import { Killer, killableDatabase, Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
@@ -25,7 +27,7 @@ const run = (server: FakeHostedApi, rows: readonly ManifestRow[] | null, options
   machine.run(server, rows, { inFlight: 1, ...options })
 
 /** The disk of a CI runner is gone with it. */
-const loseJournals = () => rm(join(machine.stateDir, 'runs'), { recursive: true })
+const loseState = () => machine.lose()
 
 async function results(summary: BatchSummary): Promise<ResultRow[]> {
   const rows: ResultRow[] = []
@@ -33,45 +35,70 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   return rows
 }
 
-describe('a run whose journal is an older copy', () => {
-  /** Runs to its end; returns the journal as it was after each of its records. */
-  async function journalsOf(server: FakeHostedApi, rows: readonly ManifestRow[]): Promise<Buffer[]> {
-    await run(server, rows, { chunkSize: 2 })
-    const whole = await readFile(machine.journal())
-    return [...whole.entries()].flatMap(([at, byte]) => (byte === 10 ? [whole.subarray(0, at + 1)] : []))
+describe('a run whose state is an older copy', () => {
+  const FILES = ['state.db', 'state.db-seal']
+
+  /** Runs to its end; returns the state as it was after each commit. */
+  async function statesOf(server: FakeHostedApi, rows: readonly ManifestRow[]): Promise<Buffer[][]> {
+    const states: Buffer[][] = []
+    const openDatabase = (path: string): RawDatabase => {
+      const raw = openSqlite(path)
+      return {
+        ...raw,
+        prepare: (sql) => raw.prepare(sql),
+        close: () => raw.close(),
+        exec(sql) {
+          raw.exec(sql)
+          if (sql === 'COMMIT') states.push(FILES.map((name) => readFileSync(join(machine.stateDir, name))))
+        },
+      }
+    }
+    await machine.run(server, rows, { inFlight: 1, chunkSize: 2 }, { openDatabase })
+    return states
   }
 
-  test.each([1, 3])(
-    'mints no row twice, whatever of the journal is missing (%i rows of one content)',
-    async (copies) => {
-      const rows = Array.from({ length: 6 }, (_, at) => row(Math.floor(at / copies), { line: at + 2 }))
-      const server = serverOf()
-      const journals = await journalsOf(server, rows)
-      const whole = journals.at(-1) ?? Buffer.alloc(0)
-      expect(journals.length).toBeGreaterThan(8)
-      const outcomes = new Set<unknown>()
-      for (const { length } of journals) {
-        for (const end of [length - 1, length, length + 1, length + 40]) {
-          await writeFile(machine.journal(), whole.subarray(0, end))
-          outcomes.add(
-            await run(server, rows).then(
-              () => 'done',
-              (error: GdnError) => error.code,
-            ),
-          )
-          expect(server.minted.size, `cut at byte ${end}`).toBe(rows.length)
-        }
-      }
-      expect(outcomes).toEqual(new Set(['seems_minted', 'done', 'run_finished']))
-    },
-  )
+  async function restore(files: readonly Buffer[]): Promise<void> {
+    await machine.lose()
+    for (const [at, name] of FILES.entries()) await writeFile(join(machine.stateDir, name), files[at] ?? '')
+    await machine.bury()
+  }
+
+  test.each([1, 3])('mints no row twice, whatever of the state is missing (%i rows of one content)', async (copies) => {
+    const rows = Array.from({ length: 6 }, (_, at) => row(Math.floor(at / copies), { line: at + 2 }))
+    const server = serverOf()
+    const states = await statesOf(server, rows)
+    expect(states.length).toBeGreaterThan(8)
+    const outcomes = new Set<unknown>()
+    for (const [at, files] of states.entries()) {
+      // Before its schema is there, a state is none.
+      if ((files[0]?.length ?? 0) === 0) continue
+      await restore(files)
+      outcomes.add(
+        await run(server, rows).then(
+          () => 'done',
+          (error: GdnError) => error.code,
+        ),
+      )
+      expect(server.minted.size, `after commit ${at}`).toBe(rows.length)
+    }
+    expect(outcomes).toEqual(new Set(['seems_minted', 'done', 'run_finished']))
+  })
 
   test('takes the rows that it forgot with --adopt, sends the others, and says so otherwise', async () => {
     const server = serverOf()
-    const [header = Buffer.alloc(0)] = await journalsOf(server, rowsUpTo(4))
-    await writeFile(machine.journal(), header)
+    const states = await statesOf(server, rowsUpTo(4))
+    // The last one of which no row was sent.
+    let planned: Buffer[] = []
+    for (const files of states) {
+      await restore(files)
+      const isPlanned = await machine.state((sql) =>
+        sql.get('SELECT 1 FROM drops WHERE set_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM requests)'),
+      )
+      if (isPlanned !== undefined) planned = files
+    }
+    await restore(planned)
     await expect(run(server, rowsUpTo(6))).rejects.toMatchObject({
-      message: expect.stringMatching(/^4 rows of the manifest seem .* the journal of drop-\w+ does not have them$/),
+      message: expect.stringMatching(/^4 rows of the manifest seem .* the state of drop-\w+ does not have them$/),
       hint: expect.stringMatching(/older copy.*--adopt.*--no-lookup/s),
     })
     expect((await run(server, rowsUpTo(6), { adopt: true })).counts.deployed).toBe(6)
@@ -80,11 +107,11 @@ describe('a run whose journal is an older copy', () => {
   })
 })
 
-describe('a new run whose rows are in the collection already, its journal lost', () => {
+describe('a new run whose rows are in the collection already, its state lost', () => {
   test('stops before anything is sent or written, and names the rows and the ways out', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(4))
-    await loseJournals()
+    await loseState()
     const attempts = server.attempts
     await expect(run(server, rowsUpTo(6))).rejects.toMatchObject({
       code: 'seems_minted',
@@ -95,7 +122,6 @@ describe('a new run whose rows are in the collection already, its journal lost',
     })
     expect(server.attempts).toBe(attempts)
     expect(await listRuns(machine.stateDir)).toEqual([])
-    expect((await readdir(join(machine.stateDir, 'runs'))).filter((name) => !name.endsWith('.lock'))).toEqual([])
   })
 
   test('is told apart by what the rows say, wherever the NFTs are now and in whatever order of keys', async () => {
@@ -106,7 +132,7 @@ describe('a new run whose rows are in the collection already, its journal lost',
       },
     })
     await run(server, rowsUpTo(2))
-    await loseJournals()
+    await loseState()
     for (const id of server.minted.keys()) server.move(id, ELSEWHERE)
     await expect(run(server, rowsUpTo(3))).rejects.toMatchObject({ details: { count: 2 } })
   })
@@ -115,10 +141,10 @@ describe('a new run whose rows are in the collection already, its journal lost',
     for (const options of [{ again: true }, { skipLookup: true }]) {
       const server = serverOf()
       await run(server, rowsUpTo(2))
-      await loseJournals()
+      await loseState()
       expect((await run(server, rowsUpTo(2), options)).counts.deployed).toBe(2)
       expect(server.minted.size).toBe(4)
-      await loseJournals()
+      await loseState()
     }
   })
 
@@ -133,18 +159,18 @@ describe('a new run whose rows are in the collection already, its journal lost',
     )
     const server = serverOf()
     await run(server, rows)
-    await loseJournals()
+    await loseState()
     await expect(run(server, rows)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 2 } })
   })
 
-  test('is not mistaken for one with other rows, nor for NFTs that journals know', async () => {
+  test('is not mistaken for one with other rows, nor for NFTs that the state knows', async () => {
     const server = serverOf()
     server.mintByOther(A, { title: 'other', description: '', file_fields: [] })
     await run(server, rowsUpTo(3))
     expect((await run(server, [row(4), row(5)], { runName: 'more' })).counts.deployed).toBe(2)
     const ordered = server.mintByOther(A, row(6).metadata)
-    const elsewhere = async () => ({ ids: [ordered], open: [] })
-    const summary = await machine.run(server, [row(6)], { runName: 'ordered' }, { elsewhere })
+    await machine.ordered([ordered])
+    const summary = await machine.run(server, [row(6)], { runName: 'ordered' })
     expect(summary.counts.deployed).toBe(1)
   })
 
@@ -173,7 +199,7 @@ describe('a new run whose rows are in the collection already, its journal lost',
   test('is asked about before a person is', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(2))
-    await loseJournals()
+    await loseState()
     let asked = false
     const confirm = async () => {
       asked = true
@@ -213,7 +239,7 @@ describe('--adopt', () => {
   test('takes what is there as minted by the run, and sends the rest', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(7))
-    await loseJournals()
+    await loseState()
     const summary = await run(server, rowsUpTo(9), { adopt: true })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 9 } })
     expect([...server.countsByTitle().values()]).toEqual(Array.from({ length: 9 }, () => 1))
@@ -227,7 +253,7 @@ describe('--adopt', () => {
   test('where everything is there sends nothing', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(4))
-    await loseJournals()
+    await loseState()
     const attempts = server.attempts
     expect(await run(server, rowsUpTo(4), { adopt: true })).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
     expect(server.attempts).toBe(attempts)
@@ -237,18 +263,18 @@ describe('--adopt', () => {
     for (const listingLagMs of [20_000, 33_000]) {
       const server = serverOf({ listingLagMs })
       await run(server, rowsUpTo(4), { noWait: true })
-      await loseJournals()
+      await loseState()
       const summary = await run(server, rowsUpTo(5), { adopt: true })
       expect(summary.counts.deployed).toBe(5)
       expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1, 1])
-      await loseJournals()
+      await loseState()
     }
   })
 
   test('stops at rows whose NFT another wallet has, and names them', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(3))
-    await loseJournals()
+    await loseState()
     server.move(server.idsOf('#2')[0] ?? '', ELSEWHERE)
     await expect(run(server, rowsUpTo(4), { adopt: true })).rejects.toMatchObject({
       code: 'seems_minted',
@@ -268,15 +294,17 @@ describe('--adopt', () => {
       }
       const server = serverOf({ onRead: step, onArrival: step, onCommit: step })
       await run(server, rowsUpTo(4))
-      await loseJournals()
+      await loseState()
       kills = true
-      const wrapJournal = killableFile(machine.journal(), killer, true)
+      const openDatabase = killableDatabase(killer)
       const options = { adopt: true, inFlight: 1 }
-      await machine.run(server, rowsUpTo(7), options, { wrapJournal }).catch((error: unknown) => {
+      await machine.run(server, rowsUpTo(7), options, { openDatabase }).catch((error: unknown) => {
         if (!killer.crashed) throw error
       })
       killer.revive()
-      const isOver = (await recordsOf(machine.journal())).some(({ t }) => t === 'end')
+      await machine.bury()
+      const isOver =
+        (await machine.state((sql) => sql.get('SELECT 1 FROM runs WHERE ended_at IS NOT NULL'))) !== undefined
       const summary = isOver ? null : await run(server, rowsUpTo(7), { adopt: true })
       expect(Math.max(...server.countsByTitle().values()), `step ${at}`).toBe(1)
       if (summary !== null) {

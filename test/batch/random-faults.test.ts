@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary } from '../../src/batch/types.ts'
 import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
-import { Killer, killableFile, Machine } from './simulation.ts'
+import { Killer, killableDatabase, Machine } from './simulation.ts'
 import { RECEIVERS, row } from './simulation-rows.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
@@ -32,7 +32,6 @@ const fault = fc.oneof(
 
 const scenario = fc.record({
   idempotency: fc.boolean(),
-  powerCut: fc.boolean(),
   faults: fc.array(fault, { maxLength: 60 }),
   /** At which step each life of the process ends. */
   kills: fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 4 }),
@@ -58,7 +57,7 @@ const scenario = fc.record({
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
 async function live(machine: Machine, chosen: Scenario): Promise<void> {
-  const { idempotency, powerCut, kills, chunkSize, inFlight, inOrder, markerKey } = chosen
+  const { idempotency, kills, chunkSize, inFlight, inOrder, markerKey } = chosen
   let killer = new Killer(Number.POSITIVE_INFINITY)
   const left = chosen.faults.slice()
   const step = () => killer.step()
@@ -122,12 +121,13 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
 
   for (const [life, kill] of kills.entries()) {
     killer = new Killer(kill)
-    const wrapJournal = killableFile(machine.journal(), killer, powerCut)
-    await machine.run(server, rows, options, { wrapJournal }).catch((error: { code?: string }) => {
+    const openDatabase = killableDatabase(killer)
+    await machine.run(server, rows, options, { openDatabase }).catch((error: { code?: string }) => {
       const isLost = error.code === 'run_finished' || error.code === 'seems_minted'
       if (!killer.crashed && !isLost) throw error
     })
     killer.revive()
+    await machine.bury()
     meddle(life)
   }
   // What another client minted looks like rows that the journal forgot.

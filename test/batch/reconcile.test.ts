@@ -1,10 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type FakeOptions, type Fault } from '../helpers/fake-hosted-api.ts'
-import { Machine, recordsOf } from './simulation.ts'
+import { Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
@@ -166,13 +165,14 @@ describe('rows whose outcome is unknown', () => {
     expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
   })
 
-  test('keep what was found when the same is found again: the journal does not grow', async () => {
+  test('keep what was found when the same is found again: nothing is written', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
-    const count = async () => (await recordsOf(machine.journal())).filter(({ t }) => t === 'reconciled').length
-    expect(await count()).toBe(1)
+    const outcomes = () =>
+      machine.state((sql) => sql.all('SELECT state, reason, accepted_at FROM operations ORDER BY id'))
+    const before = await outcomes()
     await run(server, PAIR, { reconcileOnly: true })
-    expect(await count()).toBe(1)
+    expect(await outcomes()).toEqual(before)
   })
 })
 
@@ -256,8 +256,8 @@ describe('an NFT with the metadata of an unknown row', () => {
     const [first = ''] = server.idsOf('#3')
     expect((await run(server, [row(3), row(1)])).absentRows).toHaveLength(1)
     const ordered = server.mintByOther(A, row(3).metadata)
-    const elsewhere = async () => ({ ids: [ordered], open: [] })
-    const summary = await machine.run(server, null, { reconcileOnly: true }, { elsewhere })
+    await machine.ordered([ordered])
+    const summary = await machine.run(server, null, { reconcileOnly: true })
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [{ line: 4 }] })
     expect(first).not.toBe(ordered)
   })
@@ -268,12 +268,15 @@ describe('what changes while it is looked at', () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR, { noWait: true })
     const ordered = server.mintByOther(A, PAIR[0]?.metadata ?? {})
-    let isWritten = false
-    const onEvent = (event: { type: string; phase?: string }) => {
-      if (event.type === 'reconciling' && event.phase === 'reading') isWritten = true
+    const call = server.call.bind(server)
+    let given: Promise<void> | null = null
+    server.call = async (endpoint, request) => {
+      const answer = await call(endpoint, request)
+      if (endpoint === 'getnfts') given ??= machine.ordered([ordered])
+      await given
+      return answer
     }
-    const elsewhere = async () => ({ ids: isWritten ? [ordered] : [], open: [] })
-    const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent, elsewhere })
+    const summary = await machine.run(server, PAIR, { inFlight: 1 })
     expect(summary.absentRows).toHaveLength(2)
     expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).not.toContain(ordered)
   })
@@ -393,7 +396,9 @@ describe('while it is being found out', () => {
     }
     const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent })
     expect(summary).toMatchObject({ exitCode: 9, stopped: { code: 'unauthorized' }, counts: { unknown: 3 } })
-    expect((await recordsOf(machine.journal())).filter(({ t }) => t === 'reconciled')).toEqual([])
+    expect(
+      await machine.state((sql) => sql.all("SELECT 1 FROM operations WHERE state = 'absent' OR accepted_by = 'found'")),
+    ).toEqual([])
     rotated = false
     expect((await run(server, PAIR)).counts).toMatchObject({ deployed: 3, unknown: 1 })
   })
@@ -429,7 +434,9 @@ describe('while it is being found out', () => {
     const server = serverWith(['cut_after'])
     const summary = await machine.run(server, PAIR, { signal: stop.signal, inFlight: 1 }, { onEvent })
     expect(summary).toMatchObject({ exitCode: 130, reconciled: null })
-    expect((await recordsOf(machine.journal())).filter(({ t }) => t === 'reconciled')).toEqual([])
+    expect(
+      await machine.state((sql) => sql.all("SELECT 1 FROM operations WHERE state = 'absent' OR accepted_by = 'found'")),
+    ).toEqual([])
   })
 })
 
@@ -553,14 +560,15 @@ describe('the word of a person', () => {
     ],
   ])('about %s is refused, and nothing of it is taken', async (_what, words, message) => {
     const { server, id, key } = await undecided()
-    const before = await readFile(machine.journal(), 'utf8')
+    const found = () =>
+      machine.state((sql) => sql.all("SELECT id FROM operations WHERE accepted_by = 'found' OR state = 'absent'"))
+    const before = await found()
     await expect(say(server, words({ id, key }))).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringContaining(message),
       place: { flag: '--row' },
     })
-    const after = await readFile(machine.journal(), 'utf8')
-    expect(after.slice(before.length)).not.toContain('"reconciled"')
+    expect(await found()).toEqual(before)
   })
 
   test('about a row whose outcome is known is refused', async () => {
@@ -568,62 +576,5 @@ describe('the word of a person', () => {
     const summary = await run(server, PAIR, { reconcileOnly: true })
     const known = (await results(summary)).find(({ status }) => status === 'deployed')
     await expect(say(server, [{ key: known?.key ?? '', nftGdnId: null }])).rejects.toMatchObject({ code: 'usage' })
-  })
-})
-
-describe('what is kept for it', () => {
-  test('a record with a flipped bit is refused, and nothing is sent', async () => {
-    const server = serverWith(['cut_before', 'cut_after'])
-    await run(server, PAIR)
-    const whole = await readFile(machine.journal())
-    const start = whole.indexOf('{"t":"reconciled"') - 9
-    const end = whole.indexOf(10, start)
-    for (let at = start; at < end; at += 7) {
-      const flipped = Buffer.from(whole)
-      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
-      await writeFile(machine.journal(), flipped)
-      const attempts = server.attempts
-      await expect(run(server, PAIR, { retryAbsent: true }), `byte ${at}`).rejects.toMatchObject({ code: 'data_dir' })
-      expect(server.attempts).toBe(attempts)
-    }
-  })
-
-  test('the ids known before with a flipped bit, or cut, are not relied on: a match is undecided', async () => {
-    const known = () => machine.journal().replace('.journal', '.known')
-    const server = serverWith(['cut_after'])
-    server.mintByOther(A, { title: 'old', description: '', file_fields: [] })
-    await run(server, PAIR, { noWait: true })
-    const whole = await readFile(known())
-    for (const damaged of [...whole.keys()].map((at) => {
-      const flipped = Buffer.from(whole)
-      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
-      return flipped
-    })) {
-      await writeFile(known(), damaged)
-      const summary = await run(server, PAIR, { noWait: false, timeoutMs: 60_000 })
-      expect(summary.undecidedRows).toHaveLength(2)
-    }
-    await writeFile(known(), whole.subarray(0, whole.length - 1))
-    expect((await run(server, PAIR)).undecidedRows).toHaveLength(2)
-    await writeFile(known(), whole)
-    expect((await run(server, PAIR)).counts.deployed).toBe(4)
-  })
-
-  test('a journal of the formats that named rows otherwise is refused: its rows would be minted again', async () => {
-    const server = serverWith(['cut_after'])
-    await run(server, PAIR, { noWait: true })
-    const sent = server.attempts
-    const { encodeRecord } = await import('../../src/batch/journal/records.ts')
-    const lines = (await readFile(machine.journal(), 'utf8')).split('\n')
-    const header = JSON.parse((lines[0] ?? '').slice(9))
-    lines[0] = encodeRecord({ ...header, v: 2 })
-      .toString()
-      .trimEnd()
-    await writeFile(machine.journal(), lines.join('\n'))
-    await expect(run(server, PAIR)).rejects.toMatchObject({
-      code: 'data_dir',
-      message: expect.stringContaining('older'),
-    })
-    expect(server.attempts).toBe(sent)
   })
 })

@@ -1,12 +1,8 @@
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { AddressTable } from '../../src/batch/address-table.ts'
-import { contentHash, contentText, hashOfText, rowTexts } from '../../src/batch/row-text.ts'
-import { Spans } from '../../src/batch/spans.ts'
-import { FIRST_ROW, readSpool, type SpooledRow, SpoolReader, SpoolWriter } from '../../src/batch/spool.ts'
+import { describe, expect, test } from 'vitest'
+import { keptRow, RowNamer } from '../../src/batch/manifest-row.ts'
+import { referenceId, referenceScope } from '../../src/batch/row-key.ts'
+import { contentHash, contentText } from '../../src/batch/row-text.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read } from '../manifest/helpers.ts'
@@ -118,105 +114,67 @@ test('two rows have one content text exactly when they say the same', () => {
   )
 })
 
-describe('the rows that a run keeps', () => {
-  let folder: string
-  let path: string
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gdn-rows-'))
-    path = join(folder, 'x.rows')
-  })
-  afterEach(() => rm(folder, { recursive: true }))
+test('rows come back as they were kept, with their keys', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(rows, { maxLength: 6, selector: ({ id }) => id ?? Symbol() }), (given) => {
+      const namer = new RowNamer()
+      const records = given.map((row) => namer.name(row))
+      expect(records.map((record) => (record === null ? null : keptRow(record).row))).toStrictEqual(given)
+      const seen = new Map<string, number>()
+      const keys = given.map((row) => {
+        if (row.id !== null) return `id:${row.id}`
+        const copy = (seen.get(contentHash(row)) ?? 0) + 1
+        seen.set(contentHash(row), copy)
+        return `row:${contentHash(row)}${copy === 1 ? '' : `#${copy}`}`
+      })
+      expect(records.map((record) => record?.key)).toEqual(keys)
+    }),
+    { numRuns: runs(200) },
+  )
+})
 
-  async function keep(kept: readonly ManifestRow[]) {
-    const file = await open(path, 'w')
-    const spool = new SpoolWriter(file)
-    const spans = new Spans(FIRST_ROW)
-    for (const [index, row] of kept.entries()) {
-      const { content, kept: text, to } = rowTexts(row)
-      spans.push(spool.add({ row, content: hashOfText(content), copy: index + 1, text, to }))
-      await spool.flushIfFull()
-    }
-    await spool.flush()
-    await file.close()
-    return spans
-  }
+describe('the reference ID of a row', () => {
+  const named = (runName: string | null, manifest: string | null) => referenceScope({ runName, manifest, order: null })
 
-  async function all(): Promise<SpooledRow[]> {
-    const found: SpooledRow[] = []
-    for await (const row of readSpool(path)) found.push(row)
-    return found
-  }
-
-  test('come back as they were, with their keys, one by one or all', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(rows, { maxLength: 6 }), async (given) => {
-        const spans = await keep(given)
-        const found = await all()
-        expect(found.map(({ row }) => row)).toStrictEqual(given)
-        expect(found.map(({ row }) => Object.keys(row.metadata))).toEqual(
-          given.map(({ metadata: { title, description, file_fields, attribute, ...extras } }) => [
-            ...new Set([
-              ...Object.keys({ ...(attribute === undefined ? extras : { ...extras }) }).filter((key) =>
-                /^\d/.test(key),
-              ),
-              'title',
-              'description',
-              'file_fields',
-              ...(attribute === undefined ? [] : ['attribute']),
-              ...Object.keys(extras),
-            ]),
-          ]),
-        )
-        const keys = given.map((row, index) =>
-          row.id === null ? `row:${contentHash(row)}${index === 0 ? '' : `#${index + 1}`}` : `id:${row.id}`,
-        )
-        expect(found.map(({ key }) => key)).toEqual(keys)
-        const reader = await SpoolReader.open(path)
-        for (const [index, row] of found.entries()) expect(await reader.read(spans.get(index))).toStrictEqual(row)
-        await reader.close()
-      }),
-      { numRuns: runs(100) },
+  test('never changes: another reading of rows gets another version', () => {
+    const namer = new RowNamer()
+    const kept = [
+      row(1),
+      row(1),
+      row(2, { id: 'gold' }),
+      row(3, { localFiles: [{ key: 'image', path: '/drops/images/3.png' }] }),
+    ].map((one) => namer.name(one))
+    expect(kept.map((one) => referenceId(named(null, '/drops/drop.csv'), one?.reference ?? one?.key ?? ''))).toEqual(
+      GOLDEN,
     )
   })
 
-  test('a row of megabytes stands among small ones', async () => {
-    const long = row(2, { metadata: { title: 'é'.repeat(3_000_000), description: '', file_fields: [] } })
-    const given = [row(1), long, row(3), long, row(4)]
-    await keep(given)
-    expect((await all()).map(({ row }) => row)).toStrictEqual(given)
-  })
-
-  test('are refused where any bit of them is another', async () => {
-    await keep([row(1), row(2, { id: 'x' })])
-    const good = await readFile(path)
-    for (let at = FIRST_ROW; at < good.length; at++) {
-      const bad = Buffer.from(good)
-      bad[at] = (bad[at] ?? 0) ^ 1
-      await writeFile(path, bad)
-      await expect(all()).rejects.toMatchObject({ code: 'data_dir' })
+  test('is the same on another machine, where the manifest and its files are in another folder', () => {
+    const idOf = (folder: string) => {
+      const one = new RowNamer().name(row(3, { localFiles: [{ key: 'image', path: `${folder}/3.png` }] }))
+      return referenceId(named(null, `${folder}/drop.csv`), one?.reference ?? one?.key ?? '')
     }
+    expect(idOf('/runner/1')).toBe(idOf('/runner/2'))
+  })
+
+  test('is another in a run of another name, and in what --again orders', () => {
+    const scopes = [
+      named('spring', null),
+      named('autumn', null),
+      referenceScope({ runName: 'spring', manifest: null, order: 'x' }),
+    ]
+    expect(new Set(scopes.map((scope) => referenceId(scope, 'id:1'))).size).toBe(3)
+    expect(named('spring', '/a.csv')).toBe(named('spring', '/b.csv'))
+  })
+
+  test('is one that the API takes', () => {
+    expect(referenceId(named('a name', null), 'id:é\n')).toMatch(/^v1:[0-9a-f]{40}$/)
   })
 })
 
-test('addresses are one in any case and never for being alike, whatever half of them somebody chose', () => {
-  const digit = fc.constantFrom(...'0aAf')
-  const evm = fc.array(digit, { minLength: 40, maxLength: 40 }).map((digits) => `0x${digits.join('')}`)
-  const sparse = fc.nat({ max: 300 }).map((number) => `0x${number.toString(16).padStart(40, '0')}`)
-  fc.assert(
-    fc.property(fc.array(fc.oneof(sparse, evm, address), { maxLength: 2000 }), (addresses) => {
-      const table = new AddressTable()
-      const map = new Map<string, number>()
-      for (const each of addresses) {
-        const folded = each.startsWith('0x') ? each.toLowerCase() : each
-        if (!map.has(folded)) map.set(folded, map.size)
-        expect(table.add(each)).toBe(map.get(folded))
-      }
-      expect(table.size).toBe(map.size)
-      const atOnce = new AddressTable()
-      atOnce.read(addresses)
-      const numbers = addresses.map((_, index) => atOnce.addRead(index))
-      expect(numbers).toEqual(addresses.map((each) => table.add(each)))
-    }),
-    { numRuns: runs(20) },
-  )
-})
+const GOLDEN = [
+  'v1:c943cfd0eaaaac5035746a44db119ad45dbfb61a',
+  'v1:24a45f6535411459c96b99badef8e2e972542af2',
+  'v1:eba48036f323379bd18f934785dbde0165a8f05f',
+  'v1:afaf61908f8dc662e296a60840bd7d96e2aac54e',
+]

@@ -1,13 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, stat, truncate } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readJournal } from '../../src/batch/journal/read.ts'
-import type { JournalRecord } from '../../src/batch/journal/records.ts'
 import { runBatch } from '../../src/batch/run.ts'
-import { fileExists, journalPath, runRef } from '../../src/batch/run-files.ts'
-import type { AppendFile, BatchDeps, BatchEvent, BatchOptions, BatchSummary } from '../../src/batch/types.ts'
+import { runRef } from '../../src/batch/run-identity.ts'
+import type { BatchDeps, BatchEvent, BatchOptions, BatchSummary } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
+import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
+import type { Sql } from '../../src/sqlite/shared-database.ts'
+import { openState } from '../../src/state/open-state.ts'
+import { accept, beginAttempt, insertOperation, intend } from '../../src/state/operations.ts'
+import { insertRun } from '../../src/state/runs.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { CONTRACT } from './simulation-rows.ts'
 
@@ -80,8 +84,54 @@ export class Machine {
     })
   }
 
-  journal(changes: Partial<BatchOptions> = {}, generation = 1): string {
-    return journalPath(this.stateDir, runRef(this.options(changes), generation).id)
+  /** The id of a run. */
+  runId(changes: Partial<BatchOptions> = {}, generation = 1): string {
+    return runRef(this.options(changes), generation).id
+  }
+
+  /** Changes the state directly. */
+  async state<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    const state = await openState(this.stateDir)
+    try {
+      return await state.write(work)
+    } finally {
+      state.close()
+    }
+  }
+
+  /** What a single command of this machine was given. */
+  async ordered(ids: readonly string[]): Promise<void> {
+    await this.state((sql) => {
+      const run = { id: randomUUID(), kind: 'command' as const, name: 'nft-mint-0000', note: 'nft mint' }
+      const { runId } = insertRun(sql, { ...run, holder: null as never, now: 0 })
+      sql.run('UPDATE runs SET holder = NULL WHERE id = ?', runId)
+      const { origin, blockchain, contractAddress: contract } = this.options()
+      const name = { origin, blockchain, contract, kind: 'createnft' as const, identity: `v1:${runId}` }
+      const backend = { url: origin, id: null, incarnation: null }
+      const { id } = insertOperation(sql, randomUUID(), runId, name)
+      const intended = intend(sql, id, {
+        key: randomUUID(),
+        body: '{"metadata":[]}',
+        backend,
+        listedAt: null,
+        honorsKey: null,
+      })
+      const sent = beginAttempt(sql, intended, 0)
+      const nfts = ids.map((nft_gdn_id) => ({ nft_gdn_id, accepted_date: null }))
+      accept(sql, sent, { nfts, transaction_gdn_id: null, accepted_date: null, by: 'answer', at: 0 }, backend)
+    })
+  }
+
+  /** Loses all that is known, as the disk of a CI runner goes with it. */
+  async lose(): Promise<void> {
+    for (const name of ['state.db', 'state.db-seal', 'state.db-journal']) {
+      await rm(join(this.stateDir, name), { force: true })
+    }
+  }
+
+  /** The process that was killed is gone: its name in the state is nobody's. */
+  async bury(): Promise<void> {
+    await this.state((sql) => sql.run('UPDATE runs SET holder = NULL'))
   }
 
   stop(): Promise<void> {
@@ -111,64 +161,54 @@ export class Killer {
     }
   }
 
+  get isDead(): boolean {
+    return this.crashed && !this.#revived
+  }
+
   /** The next process is not the killer's. */
   revive(): void {
     this.#revived = true
   }
 }
 
-/**
- * The journal's file under a killer: before, in the middle of and after each write, before and after each sync. With
- * `powerCut` what wasn't synced is lost.
- */
-export function killableFile(path: string, killer: Killer, powerCut: boolean) {
-  return (file: AppendFile): AppendFile => {
-    let written = 0
-    let synced = 0
-    let known = false
-    const step = async () => {
-      const before = killer.crashed
-      try {
-        killer.step()
-      } catch (error) {
-        if (!before && powerCut && known) await truncate(path, synced)
-        throw error
-      }
+/** A database under a killer: before each statement, and after each commit. */
+export function killableDatabase(killer: Killer): (path: string) => RawDatabase {
+  return (path) => {
+    const raw = openSqlite(path)
+    const stepping = <Result>(act: () => Result, isCommit = false): Result => {
+      killer.step()
+      const result = act()
+      if (isCommit) killer.step()
+      return result
     }
     return {
-      async append(bytes) {
-        if (!known) {
-          written = synced = await sizeOf(path)
-          known = true
+      exec: (sql) => stepping(() => raw.exec(sql), sql === 'COMMIT'),
+      // What the system does with the connection of a process that was killed.
+      close: () => {
+        if (killer.crashed && killer.isDead) rollBack(raw)
+        raw.close()
+      },
+      prepare(sql) {
+        const statement = killer.isDead ? null : raw.prepare(sql)
+        const alive = () => {
+          if (statement === null) throw new Crash('killed')
+          return statement
         }
-        await step()
-        const half = Math.floor(bytes.length / 2)
-        await file.append(bytes.subarray(0, half))
-        await step()
-        await file.append(bytes.subarray(half))
-        written += bytes.length
-        await step()
+        return {
+          reader: statement?.reader ?? false,
+          all: (parameters) => stepping(() => alive().all(parameters)),
+          run: (parameters) => stepping(() => alive().run(parameters)),
+          iterate: (parameters) => alive().iterate(parameters),
+        }
       },
-      async sync() {
-        await step()
-        await file.sync()
-        synced = written
-        await step()
-      },
-      async truncate(length) {
-        if (killer.crashed) throw new Crash('killed')
-        await file.truncate(length)
-      },
-      close: () => file.close(),
     }
   }
 }
 
-const sizeOf = async (path: string): Promise<number> => (await stat(path)).size
-
-/** The records of a journal as they stand on the disk. */
-export async function recordsOf(path: string): Promise<JournalRecord[]> {
-  const records: JournalRecord[] = []
-  if (await fileExists(path)) await readJournal(path, (record) => records.push(record))
-  return records
+function rollBack(raw: RawDatabase): void {
+  try {
+    raw.exec('ROLLBACK')
+  } catch {
+    // There was no transaction.
+  }
 }

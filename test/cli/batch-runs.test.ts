@@ -1,7 +1,6 @@
-import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { acquireLock } from '../../src/core/process-lock.ts'
+import { thisProcess } from '../../src/core/lock-holder.ts'
+import { openState } from '../../src/state/open-state.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -18,8 +17,20 @@ async function home(files: Record<string, string> = { 'drop.csv': CSV }) {
     gdn('batch', 'mint', path(name), ...at, '--base-url', url, ...more)
   const list = async (...more: string[]) =>
     JSON.parse((await gdn('batch', 'list', '--state-dir', stateDir, '--json', ...more)).stdout)
-  const files_ = async () => (await readdir(join(stateDir, 'runs'))).sort()
-  return { path, options, stateDir, gdn, mint, list, files: files_ }
+  /** Has this process at work on a drop. */
+  const hold = async (generation: number) => {
+    const state = await openState(stateDir)
+    const holder = JSON.stringify(await thisProcess('a batch'))
+    await state.write((sql) =>
+      sql.run(
+        'UPDATE runs SET holder = ? WHERE id = (SELECT run_id FROM drops WHERE generation = ?)',
+        holder,
+        generation,
+      ),
+    )
+    state.close()
+  }
+  return { path, options, stateDir, gdn, mint, list, hold }
 }
 
 /** A server that takes the first so many requests and is gone then. */
@@ -31,11 +42,6 @@ async function takes(requests: number) {
     getnfts,
   })
   return api
-}
-
-const accepting = async () => {
-  const { createnft } = service()
-  return await fakeApi({ createnft })
 }
 
 describe('batch list', () => {
@@ -59,23 +65,6 @@ describe('batch list', () => {
     expect(await list('--base-url', ELSEWHERE)).toEqual([])
   })
 
-  test('a damaged journal is shown with what is wrong with it, and keeps nothing else from being shown', async () => {
-    const { mint, list, stateDir, files, gdn } = await home({ 'a.csv': CSV, 'b.csv': CSV, 'c.csv': CSV })
-    const api = await fakeApi(service())
-    for (const name of ['a.csv', 'b.csv', 'c.csv']) await mint(api.url, name, '--again')
-    const [a, b] = (await files())
-      .filter((name) => name.endsWith('.journal'))
-      .map((name) => join(stateDir, 'runs', name))
-    // One is spoilt at its very beginning, another in its middle.
-    await spoil(a ?? '', 3)
-    await spoil(b ?? '', -40)
-    const runs: { state: string; problem: string | null; deployed: number }[] = await list()
-    expect(runs.map(({ state }) => state).sort()).toEqual(['damaged', 'damaged', 'finished'])
-    for (const { problem } of runs.filter(({ state }) => state === 'damaged')) expect(problem).toContain('is damaged')
-    const { code, stderr } = await gdn('batch', 'list', '--state-dir', stateDir)
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('2 damaged journals') })
-  })
-
   test('on a terminal it tells how long ago a run began, off one exactly when', async () => {
     const { mint, options, stateDir, gdn } = await home()
     const api = await fakeApi(service())
@@ -88,39 +77,15 @@ describe('batch list', () => {
   })
 
   test('of the drops of a run that a process works on, a finished one is not running', async () => {
-    const { mint, list, files, stateDir } = await home()
+    const { mint, list, hold } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
     await mint(api.url, 'drop.csv', '--again', '--no-wait')
-    const lock = (await files()).find((name) => name.endsWith('.lock')) ?? ''
-    const held = await acquireLock(join(stateDir, 'runs', lock), 'a batch')
+    await hold(2)
     expect(await list()).toMatchObject([
       { drop: 2, state: 'running', running: true },
       { drop: 1, state: 'finished', running: false },
     ])
-    await held.release()
-  })
-
-  test('what a journal came to is read again only when the journal has changed', async () => {
-    const { mint, list, stateDir, files } = await home()
-    const api = await accepting()
-    await mint(api.url, 'drop.csv', '--no-wait')
-    expect(await list()).toMatchObject([{ accepted: 2 }])
-    const kept = join(stateDir, 'runs', (await files()).find((name) => name.endsWith('.counts')) ?? '')
-    await writeFile(kept, (await readFile(kept, 'utf8')).replace('"accepted":2', '"accepted":7'))
-    expect(await list()).toMatchObject([{ accepted: 7 }])
-    await mint(api.url, 'drop.csv', '--no-wait', '--again', '--run', 'second')
-    await rm(kept)
-    await writeFile(kept, 'not JSON')
-    expect(await list()).toMatchObject([{ accepted: 2 }, { accepted: 2 }])
-  })
-
-  test('where nothing can be kept for the next time, the runs are shown all the same', async () => {
-    const { mint, list, stateDir } = await home()
-    const api = await fakeApi(service())
-    const { run_id } = JSON.parse((await mint(api.url)).stdout)
-    await mkdir(join(stateDir, 'runs', `${run_id}.counts`))
-    expect(await list()).toMatchObject([{ deployed: 2, problem: null }])
   })
 })
 
@@ -160,18 +125,16 @@ describe('a run is found by', () => {
 
 describe('batch rm', () => {
   test('removes everything that is kept of a finished run, once it is confirmed, and says what that means', async () => {
-    const { mint, gdn, stateDir, files, list } = await home()
+    const { mint, gdn, stateDir, list } = await home()
     const api = await fakeApi(service())
     const { run, run_id } = JSON.parse((await mint(api.url)).stdout)
     await list()
-    await writeFile(join(stateDir, 'runs', `${run_id}.index`), 'x')
     const unasked = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--json')
     expect({ code: unasked.code, error: errorOf(unasked).code }).toEqual({ code: 3, error: 'not_confirmed' })
     expect(await list()).toHaveLength(1)
     const { code, stdout, stderr } = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--yes')
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${run}\t${run_id}\n` })
     expect(stderr).toContain('would be minted from its first row')
-    expect((await files()).filter((name) => name.startsWith(run_id))).toEqual([])
     expect(await list()).toEqual([])
   })
 
@@ -192,14 +155,12 @@ describe('batch rm', () => {
   })
 
   test('a run that a process works on is refused, with --yes too', async () => {
-    const { mint, gdn, stateDir, files, list } = await home()
+    const { mint, gdn, stateDir, hold, list } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
-    const lock = (await files()).find((name) => name.endsWith('.lock')) ?? ''
-    const held = await acquireLock(join(stateDir, 'runs', lock), 'a batch')
+    await hold(1)
     const result = await gdn('batch', 'rm', 'drop', '--state-dir', stateDir, '--yes', '--json')
     expect(errorOf(result).code).toBe('run_busy')
-    await held.release()
     expect(await list()).toHaveLength(1)
   })
 
@@ -226,30 +187,8 @@ describe('batch rm', () => {
     expect(await list()).toMatchObject([{ run: expect.stringMatching(/^b-/) }])
   })
 
-  test('a damaged journal goes by its id, when one says yes', async () => {
-    const { mint, gdn, stateDir, files, list } = await home()
-    const api = await fakeApi(service())
-    const { run_id } = JSON.parse((await mint(api.url)).stdout)
-    await spoil(join(stateDir, 'runs', `${run_id}.journal`), 3)
-    expect((await gdn('batch', 'rm', run_id, '--state-dir', stateDir)).code).toBe(3)
-    expect((await gdn('batch', 'rm', run_id, '--state-dir', stateDir, '--yes')).code).toBe(0)
-    expect(await list()).toEqual([])
-    expect((await files()).filter((name) => name.startsWith(run_id))).toEqual([])
-  })
-
   test.each([[[]], [['drop', '--finished']]])('wants a run or --finished, and one of them: %j', async (argv) => {
     const { gdn } = await home()
     expect((await gdn('batch', 'rm', ...argv)).code).toBe(2)
   })
 })
-
-/** Turns a byte of a file around; a negative place counts from the end. */
-async function spoil(path: string, at: number): Promise<void> {
-  const file = await open(path, 'r+')
-  const { size } = await file.stat()
-  const position = at < 0 ? size + at : at
-  const byte = Buffer.alloc(1)
-  await file.read(byte, 0, 1, position)
-  await file.write(Buffer.from([(byte[0] ?? 0) ^ 1]), 0, 1, position)
-  await file.close()
-}

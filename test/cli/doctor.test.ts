@@ -173,17 +173,15 @@ describe('what may hurt later is a warning, and the exit code 0', () => {
     expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `close it: chmod go-w '${state}'` })
   })
 
-  test('a damaged journal, and a damaged state', async () => {
+  test('a damaged state', async () => {
     const { dir, write, doctor } = await home()
-    await write('state/runs/0123456789abcdef.journal', 'not a journal\n')
     await write('state/state.db', 'not a database, and long enough to be looked at '.repeat(100))
     const state = join(dir, 'state')
     const result = await doctor(['--state-dir', state])
     expect(result.code).toBe(0)
     const said = wrong(result).filter(({ check }) => check === 'journals')
-    expect(said.map(({ status }) => status)).toEqual(['warn', 'warn'])
-    expect(said[0]).toMatchObject({ fix: 'forget it: gdn batch rm 0123456789abcdef' })
-    expect(said[1]?.message).toContain(state)
+    expect(said.map(({ status }) => status)).toEqual(['warn'])
+    expect(said[0]?.message).toContain(state)
   })
 
   test.each([

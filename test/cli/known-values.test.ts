@@ -2,40 +2,18 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeRecord, JOURNAL_VERSION } from '../../src/batch/journal/records.ts'
 import { knownValues } from '../../src/cli/completion/known-values.ts'
 import { walletsDirectory } from '../../src/config/paths.ts'
+import { enterDrop, type KnownDrop } from '../helpers/drops.ts'
 import { tempHome } from './harness.ts'
 
 const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
 const HOSTILE = 'x$(touch ran)`id`\'";|&\n\r\t\u001b]52;c;Zm9v\u0007\u202e'
 
-const HEADER = {
-  t: 'run',
-  v: JOURNAL_VERSION,
-  origin: 'https://api.example',
-  blockchain: 'polygon',
-  contract: ADDRESS,
-  manifest: '/x/drop.csv',
-  run_name: null,
-  chunk_size: 50,
-  in_order: false,
-  generation: 1,
-  at: '2026-11-03T10:00:00.000Z',
-} as const
-
-interface KnownRun {
-  id: string
-  name: string
-  run_name?: string | null
-  manifest?: string | null
-  at?: string
-}
-
 async function home() {
   const { dir, env } = await tempHome()
   const state = join(dir, '.local', 'state', 'gdn')
-  await mkdir(join(state, 'runs'), { recursive: true })
+  await mkdir(state, { recursive: true })
   await mkdir(join(dir, '.config', 'gdn'), { recursive: true })
   return {
     env,
@@ -43,8 +21,7 @@ async function home() {
     config: (value: unknown) => writeFile(join(dir, '.config', 'gdn', 'config.json'), JSON.stringify(value)),
     collections: (...all: object[]) =>
       writeFile(join(state, 'collections.jsonl'), all.map((one) => `${JSON.stringify(one)}\n`).join('')),
-    run: ({ id, ...more }: KnownRun, folder = state) =>
-      writeFile(join(folder, 'runs', `${id}.journal`), encodeRecord({ ...HEADER, id, ...more })),
+    run: (drop: KnownDrop, folder = state) => enterDrop(folder, ADDRESS, drop),
     values: async (kind: string, ...words: string[]) =>
       (await knownValues([kind, ...words], env)).split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')])),
   }
@@ -76,7 +53,7 @@ describe('what completions know of this machine', () => {
   test('runs, with manifest, blockchain and day; by the name given with --run where that is asked', async () => {
     const { run, values } = await home()
     await run({ id: '0123456789abcdef', name: 'drop-0123' })
-    await run({ id: 'fedcba9876543210', name: 'spring-fedc', run_name: 'spring', manifest: null })
+    await run({ id: 'fedcba9876543210', name: 'spring-fedc', runName: 'spring', manifest: null })
     expect((await values('runs')).sort()).toEqual([
       ['drop-0123', 'drop.csv on polygon, 2026-11-03'],
       ['spring-fedc', 'spring on polygon, 2026-11-03'],
@@ -113,7 +90,7 @@ describe('what completions know of this machine', () => {
 
   test('only names that mean nothing to a shell; a run of another name goes by its id', async () => {
     const { run, collections, config, values } = await home()
-    await run({ id: '0123456789abcdef', name: HOSTILE, run_name: HOSTILE })
+    await run({ id: '0123456789abcdef', name: HOSTILE, runName: HOSTILE })
     await config({ profiles: { [HOSTILE]: {}, '-rf': {}, fine: { base_url: HOSTILE } } })
     await collections(collection({ contract_address: HOSTILE }), collection({ transaction_gdn_id: '2', name: HOSTILE }))
     expect((await values('runs')).map(([value]) => value)).toEqual(['0123456789abcdef'])
@@ -126,7 +103,7 @@ describe('what completions know of this machine', () => {
     const { run, collections, config, values, env } = await home()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), fc.json(), async (text, json) => {
-        await run({ id: '0123456789abcdef', name: text, run_name: text, manifest: text, at: text })
+        await run({ id: '0123456789abcdef', name: text, runName: text, manifest: text, at: text })
         await collections(collection({ name: text }), collection({ transaction_gdn_id: '2', contract_address: text }))
         await config({ profiles: { [text]: { base_url: text } }, json: JSON.parse(json) })
         for (const kind of ['runs', 'run-names', 'profiles', 'collections', text]) {
@@ -143,8 +120,7 @@ describe('what completions know of this machine', () => {
   test('damage of any kind is nothing to offer', async () => {
     const { state, env, values } = await home()
     await writeFile(join(state, 'collections.jsonl'), '\u0000{"server":')
-    await writeFile(join(state, 'runs', '0123456789abcdef.journal'), Buffer.alloc(5000, 0xff))
-    await mkdir(join(state, 'runs', 'fedcba9876543210.journal'))
+    await writeFile(join(state, 'state.db'), Buffer.alloc(5000, 0xff))
     await mkdir(join(env.HOME ?? '', '.config', 'gdn', 'config.json'))
     for (const kind of ['runs', 'run-names', 'collections', '__proto__', '']) expect(await values(kind)).toEqual([])
   })

@@ -84,7 +84,7 @@ const titles = (count: number) => Array.from({ length: count }, (_, row) => `Pie
 
 describe('a batch on a machine that isn’t as it should be', () => {
   test('with the state directory on a full disk sends nothing; with room again it mints every row once', async (context) => {
-    const disk = await createSmallDisk(256)
+    const disk = await createSmallDisk(2048)
     if (typeof disk === 'string') {
       report(disk)
       return context.skip()
@@ -97,8 +97,8 @@ describe('a batch on a machine that isn’t as it should be', () => {
       expect(full).toMatchObject({ code: 2, stdout: '' })
       expect(full.stderr).toMatch(/no space left/)
       expect(await minted()).toEqual([])
-      // Room for the rows and the beginning of the journal, not for its end.
-      for (const kilobytes of [48, 64, 80]) {
+      // Room for the rows and the first requests, not for all of them.
+      for (const kilobytes of [160, 320, 480]) {
         await disk.leave(kilobytes)
         const half = await mint()
         if (half.code !== 0) expect(half.stderr).toMatch(/no space left|the outcome of/)

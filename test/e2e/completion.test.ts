@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { encodeRecord, JOURNAL_VERSION } from '../../src/batch/journal/records.ts'
 import { SHELLS, sayWhatIsMissing } from '../completion/shells.ts'
+import { enterDrop } from '../helpers/drops.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
@@ -24,7 +24,7 @@ let env: NodeJS.ProcessEnv
 beforeAll(async () => {
   home = await makeHome()
   const state = join(home.dir, 'state', 'gdn')
-  await mkdir(join(state, 'runs'), { recursive: true })
+  await mkdir(state, { recursive: true })
   await mkdir(join(home.dir, 'config', 'gdn'), { recursive: true })
   await mkdir(join(home.dir, 'work'))
   await mkdir(join(home.dir, 'bin'))
@@ -46,24 +46,7 @@ beforeAll(async () => {
     ['0123456789abcdef', 'drop-0123'],
     ['fedcba9876543210', HOSTILE],
   ] as const) {
-    await writeFile(
-      join(state, 'runs', `${id}.journal`),
-      encodeRecord({
-        t: 'run',
-        v: JOURNAL_VERSION,
-        id,
-        name,
-        origin: 'https://api.example',
-        blockchain: 'polygon',
-        contract: ADDRESS,
-        manifest: '/x/drop.csv',
-        run_name: name,
-        chunk_size: 50,
-        in_order: false,
-        generation: 1,
-        at: '2026-11-03T10:00:00.000Z',
-      }),
-    )
+    await enterDrop(state, ADDRESS, { id, name, runName: name })
   }
   const wallets = join(home.dir, 'data', 'gdn', 'wallets')
   await mkdir(wallets, { recursive: true })

@@ -28,7 +28,7 @@ try {
       sleep: (ms, signal) => sleep(ms / 50, signal),
       signal: new AbortController().signal,
       onEvent: () => {},
-      batches: async () => ({ ids: new Set<string>(), contested: new Set(), unreadable: null }),
+      contested: async () => new Set(),
     },
     {
       endpoint: 'createnft',

@@ -224,15 +224,6 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(service.made).toBe(1)
   })
 
-  test('an NFT that a batch of this machine has is not taken for it', async () => {
-    const service = new Service(false)
-    await doubt(service, 'createnft', 'cut_before')
-    service.mint(DAWN, RECEIVER)
-    expect((await machine.command(service, 'createnft', { batches: { ids: new Set(['nft-1']) } })).error).toEqual(
-      unknown,
-    )
-  })
-
   test('an NFT that another order of this machine has is not taken for it', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft', 'cut_before')
@@ -241,19 +232,12 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
   })
 
-  test.each([
-    [
-      'whose outcome is unknown too',
-      { contested: new Set([contentOf(DAWN)]) },
-      'of a batch whose outcome is unknown too',
-    ],
-    ["whose journal can't be read", { unreadable: 'x.journal' }, "whose journal can't be read (x.journal)"],
-  ])('an NFT that may be of a batch %s is not taken for it', async (_what, batches, message) => {
+  test('an NFT that may be of a batch whose outcome is unknown too is not taken for it', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
-    const { error } = await machine.command(service, 'createnft', { batches })
+    const { error } = await machine.command(service, 'createnft', { contested: new Set([contentOf(DAWN)]) })
     expect(error).toEqual(unknown)
-    expect(error?.message).toContain(message)
+    expect(error?.message).toContain('of a batch whose outcome is unknown too')
   })
 
   test('more NFTs of its content than were ordered leave it undecided, and are named', async () => {

@@ -9,7 +9,6 @@ import { type TransportAnswer, TransportError, type TransportRequest } from '../
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { type Ending, type OperationEvent, operate, type Wanted } from '../../src/operations/operate.ts'
-import type { OfBatches } from '../../src/operations/reconcile/look-for.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { openState, type State } from '../../src/state/open-state.ts'
 import type { Accepted } from '../../src/state/operations.ts'
@@ -259,7 +258,7 @@ export interface TryOptions {
   content?: unknown
   /** What waiting comes to. */
   ending?: Ending
-  batches?: Partial<OfBatches>
+  contested?: ReadonlySet<string>
   request?: Wanted['request']
   /** As `request`, with the client of the command. */
   asking?: (client: ApiClient) => Promise<object>
@@ -343,7 +342,7 @@ export class Machine {
           sleep,
           signal: signal ?? new AbortController().signal,
           onEvent: (event) => void events.push(event),
-          batches: async () => ({ ids: new Set<string>(), contested: new Set(), unreadable: null, ...options.batches }),
+          contested: async () => options.contested ?? new Set(),
         },
         {
           endpoint,

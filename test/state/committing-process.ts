@@ -9,8 +9,9 @@ for (let n = 1; n <= Number(commits); n++) {
   await state.write((sql) => {
     sql.run('INSERT INTO servers (origin) VALUES (?)', `server ${n}`)
     sql.run(
-      'INSERT INTO runs (id, name, note, started_at, fence, beat_at) VALUES (?, ?, ?, 0, 1, 0)',
+      'INSERT INTO runs (id, kind, name, note, started_at, fence, beat_at) VALUES (?, ?, ?, ?, 0, 1, 0)',
       `${n}`,
+      'command',
       '',
       'x'.repeat(6000),
     )

@@ -3,16 +3,14 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { contentOf } from '../../operations/reconcile/content.ts'
 import { type Asker, readNfts } from '../../operations/reconcile/listing.ts'
 import { addressKey, ownersOf } from '../../operations/reconcile/owners.ts'
-import { KeyTable } from '../key-table.ts'
-import type { SpooledRow } from '../spool.ts'
-import { IdSet } from './id-set.ts'
+import type { KeptRow } from '../manifest-row.ts'
 import type { Match } from './match-groups.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
 /** A row, and the NFT that seems to be it. */
 export interface FoundRow {
-  row: SpooledRow
+  row: KeptRow
   match: Match
 }
 
@@ -21,16 +19,16 @@ export interface FoundRow {
  * what a row says. A local file counts as whatever file stands under its key: its URL isn't known before it is uploaded.
  */
 export class RowLookup {
-  readonly #rows: () => AsyncIterable<SpooledRow>
+  readonly #rows: () => AsyncIterable<KeptRow>
   readonly #markerKey: string | undefined
-  readonly #contents = new KeyTable()
+  readonly #contents = new Set<string>()
   /** The sets of file keys that rows have local files for, each once. */
   readonly #localKeys = new Map<string, string[]>()
-  readonly #read = new IdSet()
-  readonly #matches = new Map<number, Match[]>()
+  readonly #read = new Set<string>()
+  readonly #matches = new Map<string, Match[]>()
   #indexed = false
 
-  constructor(rows: () => AsyncIterable<SpooledRow>, markerKey: string | undefined) {
+  constructor(rows: () => AsyncIterable<KeptRow>, markerKey: string | undefined) {
     this.#rows = rows
     this.#markerKey = markerKey
   }
@@ -65,7 +63,7 @@ export class RowLookup {
   async *found(): AsyncGenerator<FoundRow> {
     const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
-      const matches = left.get(this.#contents.find(this.#contentOfRow(row.row)))
+      const matches = left.get(this.#contentOfRow(row.row))
       if (matches === undefined || matches.length === 0) continue
       const match = takeFor(matches, row.row)
       if (match !== null) yield { row, match }
@@ -92,8 +90,8 @@ export class RowLookup {
     const metadata = { ...request_metadata } as Metadata
     if (this.#markerKey !== undefined) delete metadata[this.#markerKey]
     for (const keys of this.#localKeys.values()) {
-      const content = this.#contents.find(contentOf(blank(metadata, new Set(keys))))
-      if (content < 0) continue
+      const content = contentOf(blank(metadata, new Set(keys)))
+      if (!this.#contents.has(content)) continue
       const matches = this.#matches.get(content) ?? []
       this.#matches.set(content, [...matches, { id, owner: owner ? addressKey(owner) : null }])
       return

@@ -1,22 +1,21 @@
 import { isBackendChange } from '../../client/backend.ts'
 import { GdnError } from '../../core/errors.ts'
 import { LISTING_LAG_MS, LOOK_GAP_MS } from '../../operations/reconcile/listing.ts'
-import type { ReconciledRecord } from '../journal/records.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { giveNft, markAbsent, markLate, markUndecided } from '../../state/sendings.ts'
+import { ABSENCE, LATE, UNDECIDED } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
+import { resendable } from '../send.ts'
 import { type Open, openSendings, type Sending } from './copies.ts'
-import type { IdSet } from './id-set.ts'
-import type { Others } from './known-ids.ts'
 import { decideGroup, type GroupVerdict, type Match, MOVED, type RowVerdict } from './match-groups.ts'
-import { recordOf } from './record-of.ts'
+import type { Others } from './others.ts'
 import { CollectionSweep, type Look } from './sweep-collection.ts'
 
 /** What reconciling needs beside the run. */
 export interface Surroundings {
-  /** The ids that the collection had before the run; null where they aren't known. */
-  baseline: IdSet | null
   markerKey: string | undefined
-  /** Reads what the other journals know now. */
-  others(): Promise<Others>
+  /** Reads what other runs and commands know now, also of these NFTs. */
+  others(ids: readonly string[]): Promise<Others>
   /** Called now and then while there is nothing to do but wait. */
   meanwhile(): Promise<void>
   /** Until when may be waited. */
@@ -46,29 +45,31 @@ interface Decision {
 /**
  * Finds out what became of the rows whose outcome isn't known, by what the collection holds: an NFT that nobody on
  * this machine knows and that says what such a row says. Only what two complete looks agree on counts, and only after
- * the listing had time to catch up. Sends nothing; writes what it decides into the journal.
+ * the listing had time to catch up. Sends nothing; commits what it decides.
  *
  * @returns null where there was nothing to find out, or the run was stopped before it was found
  */
 export async function reconcile(context: RunContext, surroundings: Surroundings): Promise<Reconciled | null> {
-  const open = await openSendings(context, surroundings.markerKey)
-  open.sendings = open.sendings.filter(({ n, taken }) => taken !== null || !isLeftToServer(context, n))
+  const open = await openSendings(context.store, surroundings.markerKey)
+  const left = await leftToServer(context)
+  open.sendings = open.sendings.filter(({ request, taken }) => taken !== null || !left.has(request.id))
   if (open.sendings.length === 0) return null
   const waits = open.sendings.some(({ state }) => state === 'unknown')
   const decision = await decide(context, surroundings, open, waits)
   if (decision === null) return null
-  const reconciled = await write(context, open.sendings, decision)
+  const reconciled = await write(context, open, decision)
+  await context.store.recount()
   context.emit({ type: 'reconciled', ...counted(reconciled) })
   context.emitRows()
   return reconciled
 }
 
-/** Where keys are honoured, what is unknown is settled by sending its bytes again, at the next start if not now. */
-const isLeftToServer = ({ client, ledger, options, notResolved }: RunContext, n: number): boolean =>
-  client.supportsIdempotency() === true &&
-  options.reconcileOnly !== true &&
-  ledger.mayBeSentAgain(n) &&
-  !notResolved.has(n)
+/** Where keys are honored, what is unknown is settled by sending its bytes again, at the next start if not now. */
+async function leftToServer(context: RunContext): Promise<Set<number>> {
+  if (!context.isHonored() || context.options.reconcileOnly === true) return new Set()
+  const requests = await resendable(context.store)
+  return new Set(requests.map(({ id }) => id).filter((id) => !context.notResolved.has(id)))
+}
 
 const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
 
@@ -80,13 +81,12 @@ async function decide(
 ): Promise<Decision | null> {
   const { now, halt } = context
   const { deadline } = surroundings
-  const sweep = new CollectionSweep(context, surroundings.baseline, surroundings.markerKey, open.sendings)
-  let others = await surroundings.others()
+  const sweep = new CollectionSweep(context, surroundings.markerKey, open.sendings)
   let lagMs = 0
   let earlier: string | null = null
   for (;;) {
     const askedAt = now()
-    const look = await tolerant(() => sweep.look(others))
+    const look = await tolerant(() => sweep.look())
     if (look === null || halt.aborted) return null
     if (look instanceof GdnError) {
       if (stops(look)) context.stop(look)
@@ -97,8 +97,8 @@ async function decide(
       if (!(await idle(context, surroundings, LOOK_GAP_MS))) return null
       continue
     }
-    // Whoever made an NFT of this listing had its intent in a journal before: read now, every claim to it shows.
-    others = await surroundings.others()
+    // Whoever made an NFT of this listing had committed its request before: read now, every claim to it shows.
+    const others = await surroundings.others([...look.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, look.lagMs)
     const settledAt =
       context.unknownAt + (context.options.listingWaitMs ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
@@ -107,7 +107,13 @@ async function decide(
     const agrees = isSettled && look.lacks === null && seen === earlier
     earlier = isSettled && look.lacks === null ? seen : null
     const lacks = look.lacks ?? (agrees ? null : 'the listing was not given the time to catch up')
-    const decision = decideAll(open, look, others, surroundings, lacks)
+    const decision = decideAll(
+      open,
+      look,
+      others,
+      { markerKey: surroundings.markerKey, hasBaseline: context.store.drop.listedAt !== null },
+      lacks,
+    )
     if (!waits || (agrees && !decision.passing)) return decision
     const wait = Math.max(LOOK_GAP_MS, settledAt - now())
     if (now() + wait + (earlier === null ? LOOK_GAP_MS : 0) > deadline)
@@ -163,20 +169,20 @@ function fingerprint({ matches, alike, strangers, proof }: Look, others: Others)
   const found = [...matches].map(([identity, all]) => [
     identity,
     all
-      .filter(({ id }) => !others.ids.has(id))
+      .filter(({ id }) => !others.given.has(id))
       .map(({ id, owner }) => `${id} ${owner}`)
       .sort(),
     others.contested.has(identity),
   ])
   // What others mint meanwhile is of no concern.
-  return JSON.stringify([found.sort(), [...alike], strangers > 0, proof, others.unreadable])
+  return JSON.stringify([found.sort(), [...alike], strangers > 0, proof])
 }
 
 function decideAll(
   open: Open,
   look: Look,
   others: Others,
-  { baseline, markerKey }: Surroundings,
+  { markerKey, hasBaseline }: { markerKey: string | undefined; hasBaseline: boolean },
   lacks: string | null,
 ): Decision {
   const groups = new Map<string, Sending[]>()
@@ -188,14 +194,14 @@ function decideAll(
     const copies = sendings.filter(({ state }) => state !== 'superseded')
     const superseded = sendings.filter(({ state }) => state === 'superseded')
     const marked = markerKey !== undefined && identity.startsWith('marker ')
-    const matches = (look.matches.get(identity) ?? []).filter(({ id }) => !others.ids.has(id))
+    const matches = (look.matches.get(identity) ?? []).filter(({ id }) => !others.given.has(id))
     const adopted = open.adopted.filter((each) => each.identity === identity)
     const verdict = decideGroup({
       copies: copies.map((copy) => ({ owners: copy.owners, unprovable: unprovable(copy, adopted, look, open, lacks) })),
       superseded,
       matches,
       alike: marked ? 0 : (look.alike.get(sendings[0]?.title ?? '') ?? 0),
-      doubtful: marked ? null : doubtOf(identity, baseline, others),
+      doubtful: marked ? null : doubtOf(identity, hasBaseline, others),
       marked,
     })
     settle(decision, verdict, copies, superseded, matches)
@@ -246,54 +252,50 @@ function unprovable(
   return null
 }
 
-function doubtOf(identity: string, baseline: IdSet | null, { contested, unreadable }: Others): string | null {
+function doubtOf(identity: string, hasBaseline: boolean, { contested }: Others): string | null {
   if (contested.has(identity)) {
     return 'another command on this machine has sent a row with the same metadata whose outcome is unknown: an NFT that was found may be either'
   }
-  if (unreadable !== null) {
-    return `an NFT with its metadata was found, but may be of the run whose journal is damaged: ${unreadable}`
-  }
-  return baseline === null
-    ? 'an NFT with its metadata was found, but what was in the collection before the run is not known'
-    : null
+  return hasBaseline
+    ? null
+    : 'an NFT with its metadata was found, but what was in the collection before the run is not known'
 }
 
-async function write(context: RunContext, sendings: readonly Sending[], decision: Decision): Promise<Reconciled> {
-  const { ledger, records } = context
-  const total: Reconciled = { adopted: 0, absent: 0, undecided: 0, basis: null }
-  for (const n of new Set(sendings.map((sending) => sending.n))) {
-    const before = await recordOf(ledger, records, n)
-    const basis =
-      decision.proof.request !== null && ledger.isLater(decision.proof.request, n) ? 'later_rows' : 'time_alone'
-    const record: ReconciledRecord = {
-      ...before,
-      ids: before.ids.slice(),
-      absent: before.absent.filter(([, by]) => by === 'person'),
-      undecided: [],
-    }
-    for (const sending of sendings) {
-      if (sending.n !== n) continue
-      const { position } = sending
-      const late = decision.late.find((each) => each.sending === sending)
-      if (late !== undefined) record.ids[position] = late.id
-      const verdict = decision.verdicts.get(sending)
-      if (verdict === undefined) continue
-      const was = before.absent.find(([at]) => at === position)
-      if (verdict.kind === 'adopted') {
-        record.ids[position] = verdict.id
-        total.adopted++
-      } else if (verdict.kind === 'absent') record.absent.push([position, basis])
+async function write({ store }: RunContext, open: Open, decision: Decision): Promise<Reconciled> {
+  const total: Reconciled = { adopted: 0, absent: open.settled, undecided: 0, basis: null }
+  const changes: ((sql: Sql, now: number) => void)[] = []
+  for (const sending of open.sendings) {
+    const { id, reason } = sending
+    const late = decision.late.find((each) => each.sending === sending)
+    if (late !== undefined) changes.push((sql, now) => markLate(sql, id, late.id, LATE, now))
+    const verdict = decision.verdicts.get(sending)
+    if (verdict === undefined) continue
+    const wasAbsent = sending.state === 'absent'
+    if (verdict.kind === 'adopted') {
+      total.adopted++
+      changes.push((sql, now) => giveNft(sql, id, verdict.id, { now, by: 'found' }))
+    } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
+      const { n, unknownAfter } = sending.request
+      const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
       // What was absent stays so where this look couldn't tell.
-      else if (verdict.passing && was !== undefined) record.absent.push(was)
-      else record.undecided.push([position, verdict.reason])
+      const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)
+      total.absent++
+      if (total.basis !== 'time_alone') total.basis = basis
+      if (!wasAbsent || reason !== ABSENCE[basis]) changes.push((sql) => markAbsent(sql, id, ABSENCE[basis]))
+    } else {
+      total.undecided++
+      const why = UNDECIDED + verdict.reason
+      if (reason !== why) changes.push((sql) => markUndecided(sql, id, why))
     }
-    for (const [, by] of record.absent) if (by !== 'person' && total.basis !== 'time_alone') total.basis = by
-    total.absent += record.absent.length
-    total.undecided += record.undecided.length
-    if (!says(before, record)) await context.record(record, true)
+  }
+  if (changes.length > 0) {
+    await store.write((sql) => {
+      const now = Date.now()
+      for (const change of changes) change(sql, now)
+    })
   }
   return total
 }
 
-const says = (a: ReconciledRecord, b: ReconciledRecord): boolean =>
-  JSON.stringify({ ...a, at: 0 }) === JSON.stringify({ ...b, at: 0 })
+const basisOf = (reason: string | null): 'later_rows' | 'time_alone' =>
+  reason === ABSENCE.later_rows ? 'later_rows' : 'time_alone'

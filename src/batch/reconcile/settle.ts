@@ -1,11 +1,12 @@
 import { GdnError } from '../../core/errors.ts'
 import { readNfts } from '../../operations/reconcile/listing.ts'
-import type { Ledger } from '../ledger.ts'
-import { ROW } from '../row-table.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { giveNft, isGivenElsewhere, markAbsent } from '../../state/sendings.ts'
+import type { OperationState } from '../../state/transitions.ts'
+import { ABSENT_BY_WORD } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
+import type { RunStore } from '../run-store.ts'
 import type { BatchOptions } from '../types.ts'
-import type { IdSet } from './id-set.ts'
-import { recordOf } from './record-of.ts'
 
 type Word = NonNullable<BatchOptions['settle']>[number]
 
@@ -14,46 +15,55 @@ const wrong = (message: string, hint: string) => new GdnError('usage', message, 
 /**
  * Takes a person's word on rows whose outcome isn't known: all of it, or none where one of them can't be.
  *
- * @param given ids that other runs and commands were given
  * @throws GdnError `usage`
  */
-export async function settleByWord(context: RunContext, words: readonly Word[], given: IdSet): Promise<void> {
-  const { ledger, records } = context
-  const settled = words.map((word) => ({ ...word, ...placeOf(ledger, word.key) }))
-  if (new Set(settled.map(({ row }) => row)).size < settled.length) {
+export async function settleByWord(context: RunContext, words: readonly Word[]): Promise<void> {
+  const { store } = context
+  const settled = await store.read((sql) => words.map((word) => ({ ...word, id: operationOf(sql, store, word.key) })))
+  if (new Set(settled.map(({ id }) => id)).size < settled.length) {
     throw wrong('a row stands in --row twice', 'say of each row one thing')
   }
   const ids = settled.flatMap(({ nftGdnId }) => (nftGdnId === null ? [] : [nftGdnId]))
-  if (!(await checkIds(context, ids, given))) return
-  for (const n of new Set(settled.map(({ request }) => request))) {
-    const record = await recordOf(ledger, records, n)
-    for (const { position, nftGdnId } of settled.filter(({ request }) => request === n)) {
-      record.absent = record.absent.filter(([at]) => at !== position)
-      record.undecided = record.undecided.filter(([at]) => at !== position)
-      if (nftGdnId === null) record.absent.push([position, 'person'])
-      else record.ids[position] = nftGdnId
+  if (!(await checkIds(context, ids))) return
+  await store.write((sql) => {
+    for (const { id, nftGdnId } of settled) {
+      if (nftGdnId === null) markAbsent(sql, id, ABSENT_BY_WORD)
+      else giveNft(sql, id, nftGdnId, { now: Date.now(), by: 'found' })
     }
-    await context.record(record, true)
-  }
+  })
+  await store.recount()
   context.emitRows()
 }
 
-function placeOf(ledger: Ledger, key: string) {
-  const row = [`id:${key}`, `row:${key}`].map((full) => ledger.rows.find(full)).find((found) => found >= 0)
-  if (row === undefined) throw wrong(`there is no row ${key} in this run`, 'gdn batch results shows the keys')
-  const place = ledger.sentBy(row)
-  const state = ledger.state(row)
-  if (place === null || (state !== ROW.unknown && state !== ROW.absent)) {
+/** The operation of a row whose outcome is unknown. */
+function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
+  const rows = sql.all<{ id: string; state: OperationState }>(
+    'SELECT id, state FROM operations WHERE run_id = ? AND identity IN (?, ?) AND released_at IS NULL',
+    drop.id,
+    `${drop.scope}id:${key}`,
+    `${drop.scope}row:${key}`,
+  )
+  const [row] = rows
+  if (row === undefined) {
+    const planned = sql.get(
+      'SELECT 1 FROM rows WHERE set_id = ? AND key IN (?, ?)',
+      drop.setId ?? -1,
+      `id:${key}`,
+      `row:${key}`,
+    )
+    if (planned === undefined) throw wrong(`there is no row ${key} in this run`, 'gdn batch results shows the keys')
+  }
+  if (row === undefined || (row.state !== 'unknown' && row.state !== 'absent')) {
     throw wrong(`the outcome of the row ${key} is known`, 'only of rows whose outcome is unknown a word is needed')
   }
-  return { row, ...place }
+  return row.id
 }
 
 /** False when the run was stopped meanwhile. */
-async function checkIds(context: RunContext, ids: readonly string[], given: IdSet): Promise<boolean> {
-  const { options, asker } = context
+async function checkIds(context: RunContext, ids: readonly string[]): Promise<boolean> {
+  const { options, asker, store } = context
   for (const id of ids) {
-    if (given.has(id) || (await belongsToRow(context, id))) {
+    if (await store.read((sql) => isGivenElsewhere(sql, id))) {
       throw wrong(`${id} is another row's NFT already`, 'gdn batch results shows which row has which NFT')
     }
   }
@@ -71,15 +81,4 @@ async function checkIds(context: RunContext, ids: readonly string[], given: IdSe
     }
   }
   return true
-}
-
-/** An answer may have given an id that no row was found to have: that one is free. */
-async function belongsToRow({ ledger, records }: RunContext, id: string): Promise<boolean> {
-  if (!ledger.ids.has(id)) return false
-  for (let n = 1; n <= ledger.lastRequest; n++) {
-    if (!ledger.hasAnswer(n)) continue
-    const { ids } = await ledger.readAnswer(records, n)
-    if (ids?.includes(id) === true) return true
-  }
-  return false
 }

@@ -2,12 +2,9 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
 import { listIds, readNfts } from '../../operations/reconcile/listing.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
-import { REQUEST } from '../ledger.ts'
+import { lastAccepted, missingFrom, rowsOfRequest, strangersOf } from '../../state/sendings.ts'
 import { matchIds } from '../match.ts'
-import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
-import { IdSet } from './id-set.ts'
-import type { Others } from './known-ids.ts'
 import type { Match } from './match-groups.ts'
 
 /** What the rows sent and accepted show of the server: whether it lists what it took, as it was sent. */
@@ -38,44 +35,37 @@ const waitingFor = (count: number) =>
 /** Looks for open rows among the NFTs of a collection, again and again; what is nothing of theirs is read once. */
 export class CollectionSweep {
   readonly #context: RunContext
-  readonly #baseline: IdSet | null
   readonly #markerKey: string | undefined
   readonly #identities: ReadonlySet<string>
   readonly #alike: Map<string, number>
   /** Ids that were read and say nothing of an open row. */
-  readonly #dismissed = new IdSet()
+  readonly #dismissed = new Set<string>()
 
   constructor(
     context: RunContext,
-    baseline: IdSet | null,
     markerKey: string | undefined,
     wanted: readonly { identity: string; title: string }[],
   ) {
     this.#context = context
-    this.#baseline = baseline
     this.#markerKey = markerKey
     this.#identities = new Set(wanted.map(({ identity }) => identity))
     this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
   }
 
   /**
-   * @param others what other journals knew at last
    * @returns null when the run was stopped
    * @throws GdnError
    */
-  async look(others: Others): Promise<Look | null> {
-    const { asker, options, emit, ledger, now } = this.#context
+  async look(): Promise<Look | null> {
+    const { asker, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
     const listed = await listIds(asker, options)
     if (listed === null) return null
     const own = await this.#missing(listed, askedAt)
-    const candidates: string[] = []
-    for (const id of listed) {
-      const isOwn = ledger.ids.has(id) && !ledger.lost.has(id)
-      const isKnown = this.#baseline?.has(id) || isOwn || others.ids.has(id) || this.#dismissed.has(id)
-      if (!isKnown) candidates.push(id)
-    }
+    const { collectionId, listedAt } = store.drop
+    const strangers = await store.read((sql) => strangersOf(sql, collectionId, listedAt, listed))
+    const candidates = strangers.filter((id) => !this.#dismissed.has(id))
     const matches = new Map<string, Match[]>()
     let read = 0
     const finished = await readNfts(asker, candidates, (nfts, done) => {
@@ -121,54 +111,40 @@ export class CollectionSweep {
 
   /** How many ids of accepted rows the listing lacks, and for how long they have been accepted. */
   async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
-    const { ledger, records, acceptedAt, startedAt } = this.#context
+    const { store, acceptedAt, startedAt } = this.#context
     let missing = 0
     let lagMs = 0
-    for (let n = 1; n <= ledger.lastRequest; n++) {
-      const rows = ledger.rowsOf(n)
-      const counts = rows.map((row) => {
-        const state = ledger.state(row)
-        return ledger.isCurrent(row, n) && (state === ROW.accepted || state === ROW.deployed)
-      })
-      if (!counts.includes(true)) continue
-      const { ids = [] } = await ledger.readAnswer(records, n)
-      const gone = ids.filter((id, position) => id !== null && counts[position] === true && !listed.has(id)).length
-      if (gone === 0) continue
-      missing += gone
-      lagMs = Math.max(lagMs, askedAt - (acceptedAt.get(n) ?? startedAt))
+    for (const { requestId, n } of await store.read((sql) => missingFrom(sql, store.id, listed))) {
+      missing += n
+      lagMs = Math.max(lagMs, askedAt - (acceptedAt.get(requestId) ?? startedAt))
     }
     return { missing, lagMs }
   }
 
   /** Compares the last accepted request with what the server shows of it. `unread`: it shows nothing of it yet. */
   async #prove(): Promise<Proof | 'unread' | null> {
-    const { asker, ledger, records } = this.#context
-    for (let n = ledger.lastRequest; n > 0; n--) {
-      // What failed may be gone, and proves nothing.
-      const failed = ledger.rowsOf(n).some((row) => ledger.state(row) === ROW.failed)
-      if (ledger.requestState(n) !== REQUEST.accepted || failed) continue
-      const answer = await ledger.readAnswer(records, n)
-      if (answer.t !== 'answer' && answer.t !== 'order') continue
-      const ids = answer.ids ?? []
-      if (ids.includes(null)) return { request: null, rewrites: true }
-      const { body } = await ledger.readIntent(records, n)
-      const metadata = sentMetadata(body)
-      const found = new Map<string, NftRecord>()
-      const asked = ids.filter((id) => id !== null)
-      const finished = await readNfts(asker, asked, (nfts) => {
-        for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
-      })
-      if (!finished) return null
-      if (found.size < asked.length) return 'unread'
-      const as = (said: unknown) => identityOf(said, this.#markerKey)
-      const matched = matchIds(
-        metadata.map(as),
-        asked.map((id) => ({ id, metadata: as(found.get(id)?.request_metadata) })),
-      )
-      return matched === null || matched.includes(null)
-        ? { request: null, rewrites: true }
-        : { request: n, rewrites: false }
-    }
-    return { request: null, rewrites: false }
+    const { asker, store } = this.#context
+    // What failed may be gone, and proves nothing.
+    const last = await store.read((sql) => {
+      const request = lastAccepted(sql, store.id)
+      return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }
+    })
+    if (last === null) return { request: null, rewrites: false }
+    const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])
+    if (ids.length < last.rows.length) return { request: null, rewrites: true }
+    const found = new Map<string, NftRecord>()
+    const finished = await readNfts(asker, ids, (nfts) => {
+      for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+    })
+    if (!finished) return null
+    if (found.size < ids.length) return 'unread'
+    const as = (said: unknown) => identityOf(said, this.#markerKey)
+    const matched = matchIds(
+      sentMetadata(last.request.body).map(as),
+      ids.map((id) => ({ id, metadata: as(found.get(id)?.request_metadata) })),
+    )
+    return matched === null || matched.includes(null)
+      ? { request: null, rewrites: true }
+      : { request: last.request.n, rewrites: false }
   }
 }

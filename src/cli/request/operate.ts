@@ -9,6 +9,7 @@ import {
   timeOf,
   type Wanted,
 } from '../../operations/operate.ts'
+import { contestedContents } from '../../operations/reconcile/contested.ts'
 import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag } from '../command.ts'
 import { runOrigin } from '../connect/run-origin.ts'
@@ -49,11 +50,8 @@ export async function operateOnce(
       sleep,
       signal: signals.signal,
       onEvent: (event) => reporter.report(event),
-      batches: async (contractAddress, blockchain) => {
-        const { readOthers } = await import('../../batch/reconcile/known-ids.ts')
-        // No run is left out: a single command is none of them.
-        return await readOthers({ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress }, '', {})
-      },
+      contested: async (contract, blockchain) =>
+        await state.read((sql) => contestedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
     },
     { ...wanted, again, origin, backend, mayForget: server.loopback && backend.id === null },
     async (accepted) => {

@@ -13,16 +13,6 @@ import { ownersOf } from './owners.ts'
 /** What the server shows of an operation whose outcome is unknown. */
 export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
 
-/** What batches know of a collection (`readOthers`). */
-export interface OfBatches {
-  /** Ids that their rows were given. */
-  ids: { has(id: string): boolean }
-  /** Contents of rows whose outcome isn't known: an NFT that says the same may be theirs. */
-  contested: ReadonlySet<string>
-  /** A journal that can't be read, so that nobody knows which NFTs are its. */
-  unreadable: string | null
-}
-
 export interface LookDeps {
   client: Pick<ApiClient, 'call'>
   now(): number
@@ -33,8 +23,8 @@ export interface LookDeps {
    * machine was given.
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
-  /** What the batches of this machine have to do with a collection. */
-  batches(contract: string, blockchain: Blockchain): Promise<OfBatches>
+  /** Contents of rows of batches whose outcome isn't known: an NFT that says the same may be theirs. */
+  contested(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
   /** How many operations of the same content have an unknown outcome, this one included. */
   copies(): Promise<number>
   /** What other operations of unknown outcome asked for in the same collection, and when it was listed before. */
@@ -68,11 +58,7 @@ interface MintBody {
 async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<Looked> {
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
-  const batches = await deps.batches(body.contract_address, body.blockchain)
-  const newIds = async (listed: ReadonlySet<string>, listedAt: number | null) => {
-    const ids = await deps.newIds(listed, listedAt)
-    return ids.filter((id) => !batches.ids.has(id))
-  }
+  const contested = await deps.contested(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(contentOf)
   const rivals = await rivalsFor(wanted, deps)
   // What any of them may have created: where that is less than all asked for, one that was moved looks like ours.
@@ -91,19 +77,17 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     doubtful: (content: string) =>
       request.listedAt === null
         ? 'nobody knows whether they were there before'
-        : batches.unreadable !== null
-          ? `they may be of a batch whose journal can't be read (${batches.unreadable})`
-          : batches.contested.has(content)
-            ? 'they may be of a batch whose outcome is unknown too: reconcile that first'
-            : isShort(content, copies)
-              ? 'they may be of another command whose outcome is unknown too'
-              : null,
+        : contested.has(content)
+          ? 'they may be of a batch whose outcome is unknown too: reconcile that first'
+          : isShort(content, copies)
+            ? 'they may be of another command whose outcome is unknown too'
+            : null,
   }
   const records = new Map<string, NftRecord>()
   const look = async (): Promise<Found> => {
-    const nfts = await newNfts(body, (listed) => newIds(listed, since), records, deps)
+    const nfts = await newNfts(body, (listed) => deps.newIds(listed, since), records, deps)
     pool = nfts
-    const ours = new Set(await newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
+    const ours = new Set(await deps.newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
     return findMinted(
       nfts.filter(({ nft_gdn_id }) => ours.has(nft_gdn_id)),
       sought,

@@ -5,7 +5,6 @@ import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
-import { knownOperations } from '../../../operations/known-operations.ts'
 import { gasPriceOf, type VerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
@@ -75,7 +74,6 @@ export async function printBatchDryRun(
       {
         client: connection?.client ?? null,
         readManifest: read,
-        elsewhere: () => knownOperations(options.stateDir, { ...options, contract: options.contractAddress }),
         confirm: async (planned) => {
           if (connection !== null && planned.rows.pending > 0)
             await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })

@@ -1,13 +1,10 @@
-import { eachOf, findRuns, runStatus } from '../../../batch/runs.ts'
-import type { RunStatus } from '../../../batch/types.ts'
+import { listRuns, runStatuses } from '../../../batch/runs.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import { commandRunRecords } from './command-runs.ts'
-import { damagedData, runData, runView } from './run-view.ts'
+import { runData, runView } from './run-view.ts'
 import { whichServer } from './which-server.ts'
 
 export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
@@ -15,7 +12,7 @@ export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'Newest first. A server named by a flag leaves out the runs of others; `server` is its URL at the start of the run. What counts as the state of a run, the worst first: damaged (its journal), unknown (outcomes of rows), unfinished, failed (rows), finished.',
+      'Newest first. A server named by a flag leaves out the runs of others; `server` is its URL at the start of the run. What counts as the state of a run, the worst first: unknown (outcomes of rows), unfinished, failed (rows), finished.',
     examples: [
       ['Newest first', 'gdn batch list'],
       ['Those of the local backend', 'gdn batch list --local'],
@@ -34,27 +31,17 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(io, flags, runView(io, deps.now(), flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   const server = await whichServer(deps, flags)
-  const { runs: all, damaged } = await findRuns(stateDir)
+  const all = await listRuns(stateDir)
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
-  const statuses = new Map<string, RunStatus>()
-  await eachOf(runs, async (run) => {
-    statuses.set(run.id, await runStatus(run))
-  })
-  const batches = runs.flatMap(({ id }) => statuses.get(id) ?? []).map(runData)
+  const batches = (await runStatuses(stateDir, runs)).map(runData)
   const commands = flags.all === true ? await commandRunRecords(stateDir, server) : []
   const records = [...batches, ...commands].sort((a, b) => String(b.started_at).localeCompare(String(a.started_at)))
-  // Whose runs these are can't be told any more: they are in every list.
-  const broken = damaged.map(damagedData)
-  if (records.length + broken.length === 0) {
+  if (records.length === 0) {
     io.note(
       server === undefined
         ? 'There are no runs yet; gdn batch mint begins one.'
         : `There are no runs of ${server.name}.`,
     )
   }
-  await output.many([...records, ...broken])
-  const problems = [...records, ...broken].flatMap(({ problem }) => (typeof problem === 'string' ? [problem] : []))
-  if (problems.length === 0) return
-  io.note(`${count(problems.length, 'damaged journal')}; nothing is sent by such a run:`)
-  for (const problem of problems) io.note(`  ${safe(problem)}`)
+  await output.many(records)
 }

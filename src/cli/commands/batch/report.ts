@@ -75,7 +75,6 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const { stateDir } = await deps.settings(flags)
   const run = await openRun(stateDir, name, await whichServer(deps, flags))
   const status = await runStatus(run)
-  if (status.problem !== null) throw new GdnError('data_dir', status.problem)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
   // The local backend may not run.
   const settings = await settingsIfFound(deps, run, flags)

@@ -1,6 +1,6 @@
+import { existsSync } from 'node:fs'
 import { changesSince } from '../../../batch/manifest-changes.ts'
 import { runBatch } from '../../../batch/run.ts'
-import { fileExists } from '../../../batch/run-files.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -68,7 +68,7 @@ async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchM
 /** Warns where the manifest of a run differs from the rows that the run has planned, and sends as they are. */
 async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
   const { manifestPath, blockchain, contractAddress } = run
-  if (manifestPath === null || !(await fileExists(manifestPath))) return
+  if (manifestPath === null || !existsSync(manifestPath)) return
   const options = { ...(await manifestOptions(deps, {})), ...run.reading, blockchain, contractAddress }
   const { io } = deps
   const name = safe(manifestPath)

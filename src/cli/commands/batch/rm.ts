@@ -1,13 +1,5 @@
-import { removeDamaged, removeRun } from '../../../batch/remove-run.ts'
-import {
-  type DamagedRun,
-  eachOf,
-  findRuns,
-  openRun,
-  type Run,
-  runStatus,
-  type ServerOfRuns,
-} from '../../../batch/runs.ts'
+import { removeRun } from '../../../batch/remove-run.ts'
+import { listRuns, openRun, type Run, runStatus, runStatuses, type ServerOfRuns } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -69,9 +61,6 @@ async function rmNamed(
   server: ServerOfRuns | undefined,
   yes: boolean | undefined,
 ): Promise<Pick<Run, 'id' | 'name'>[]> {
-  const { damaged } = await findRuns(stateDir)
-  const broken = damaged.find(({ id }) => id === name)
-  if (broken !== undefined) return await rmBroken(deps, stateDir, broken, yes)
   const run = await openRun(stateDir, name, server)
   refuseRunning(run)
   const status = await runStatus(run)
@@ -82,12 +71,6 @@ async function rmNamed(
   return [run]
 }
 
-async function rmBroken(deps: Deps, stateDir: string, { id, problem }: DamagedRun, yes: boolean | undefined) {
-  await confirmLoss(deps, yes, id, `${problem}; what it sent is not known`)
-  await removeDamaged(stateDir, id)
-  return [{ id, name: id }]
-}
-
 /** Later drops go first: while they are there, the earlier ones stay. */
 async function rmFinished(
   deps: Deps,
@@ -96,14 +79,10 @@ async function rmFinished(
   yes: boolean | undefined,
 ): Promise<Run[]> {
   const { io } = deps
-  const { runs } = await findRuns(stateDir)
-  const finished: Run[] = []
-  await eachOf(
-    runs.filter((run) => !run.running && (server === undefined || server.has(run))),
-    async (run) => {
-      if (isFinished(await runStatus(run))) finished.push(run)
-    },
-  )
+  const runs = await listRuns(stateDir)
+  const idle = runs.filter((run) => !run.running && (server === undefined || server.has(run)))
+  const done = new Set((await runStatuses(stateDir, idle)).filter(isFinished).map(({ id }) => id))
+  const finished = idle.filter(({ id }) => done.has(id))
   if (finished.length > 0) await confirmRemoval(deps, yes, `Remove ${count(finished.length, 'finished run')}?`)
   const removed: Run[] = []
   for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
@@ -127,25 +106,23 @@ function refuseRunning({ name, running }: Run): void {
   })
 }
 
-const isFinished = ({ counts, problem }: RunStatus): boolean =>
-  problem === null && counts.pending + counts.accepted + counts.unknown === 0
+const isFinished = ({ counts }: RunStatus): boolean => counts.pending + counts.accepted + counts.unknown === 0
 
 /** What is lost with a run, in a sentence. */
-function lossOf({ counts, problem }: RunStatus): string {
-  if (problem !== null) return `${problem}; what it sent is not known`
+function lossOf({ counts }: RunStatus): string {
   const { pending, accepted, unknown } = counts
   const losses = [
     unknown > 0 ? `which ${count(unknown, 'row')} may have been minted without anyone knowing` : '',
     accepted > 0 ? `which NFTs ${count(accepted, 'row')} became` : '',
     pending > 0 ? `which ${count(pending, 'row')} are not sent yet` : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. With the journal goes what tells ${losses.join(', and ')}; the same manifest would mint every row again`
+  return `${rowsByState({ ...counts })}. With the run goes what tells ${losses.join(', and ')}; the same manifest would mint every row again`
 }
 
 /** A finished run still protects its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
-  if (io.interactive) io.note('Without its journal, the same manifest would be minted again from its first row.')
+  if (io.interactive) io.note('Without it, the same manifest would be minted again from its first row.')
   if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
 }
 

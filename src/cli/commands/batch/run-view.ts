@@ -1,4 +1,4 @@
-import { type DamagedRun, serverOf } from '../../../batch/runs.ts'
+import { serverOf } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -40,7 +40,7 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
     id: 'run',
     cells: (record) => ({
       ...record,
-      rows: record.problem === null ? rowsByState(record) : '',
+      rows: rowsByState(record),
       age: age(now - Date.parse(String(record.started_at))),
     }),
     card: (record) => [
@@ -53,8 +53,7 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
 }
 
 /** Where a run stands, in a word. */
-function stateOf({ running, problem, counts }: RunStatus): string {
-  if (problem !== null) return 'damaged'
+function stateOf({ running, counts }: RunStatus): string {
   if (running) return 'running'
   if (counts.unknown > 0) return 'unknown'
   if (counts.pending + counts.accepted > 0) return 'unfinished'
@@ -75,11 +74,6 @@ export function runData(status: RunStatus): DataRecord {
     manifest: status.manifestPath,
     drop: status.generation,
     started_at: status.startedAt,
-    problem: status.problem,
+    problem: null,
   }
-}
-
-/** A run of which only the journal's name is known. */
-export function damagedData({ id, problem }: DamagedRun): DataRecord {
-  return { ...Object.fromEntries(FIELDS.map((field) => [field, null])), run: id, run_id: id, state: 'damaged', problem }
 }

@@ -6,7 +6,6 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
-import { knownOperations } from '../../../operations/known-operations.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -61,7 +60,6 @@ export async function sendRun(
         client,
         pacer,
         readManifest: read,
-        elsewhere: () => knownOperations(options.stateDir, { ...options, contract: options.contractAddress }),
         onEvent: (event) => {
           progress.tell(event)
           events?.tell(event)

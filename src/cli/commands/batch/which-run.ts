@@ -1,4 +1,4 @@
-import { findRuns, serverOf } from '../../../batch/runs.ts'
+import { listRuns, serverOf } from '../../../batch/runs.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -25,7 +25,7 @@ export async function whichRun(deps: Deps, given: string | undefined, flags: Ser
 async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string>[]> {
   const { stateDir } = await deps.settings(flags)
   const server = await whichServer(deps, flags)
-  const { runs } = await findRuns(stateDir)
+  const runs = await listRuns(stateDir)
   return runs
     .filter((run) => server === undefined || server.has(run))
     .map(({ id, name, startedAt, blockchain, manifestPath, url, origin }) => ({

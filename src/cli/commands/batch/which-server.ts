@@ -21,7 +21,7 @@ export async function whichServer(deps: Deps, flags: ServerFlags): Promise<Serve
   const { origin } = server
   if (!server.loopback) return { name: origin, has: (run) => run.origin === origin }
   const id = (await seenAt(deps, server))?.id ?? null
-  const has = (run: Pick<Run, 'backendId' | 'url'>) =>
+  const has: ServerOfRuns['has'] = (run) =>
     id === null ? parseUrl(run.url ?? '')?.origin === origin : run.backendId === id
   return { name: origin, has }
 }

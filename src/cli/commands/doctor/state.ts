@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { findRuns, runStatus } from '../../../batch/runs.ts'
+import { listRuns, runStatuses } from '../../../batch/runs.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
@@ -53,25 +53,20 @@ async function nearestThere(path: string): Promise<string> {
 export async function checkJournals(stateDir: string): Promise<Finding[]> {
   const check = 'journals'
   try {
-    const { runs, damaged } = await findRuns(stateDir)
-    const findings = damaged.map(({ id, problem }) =>
-      warn(check, `the journal of run ${id} is damaged: ${problem}`, `forget it: gdn batch rm ${id}`),
-    )
-    for (const run of runs) {
-      const { counts, problem } = await runStatus(run)
-      if (problem !== null)
-        findings.push(warn(check, `run ${run.name}: ${problem}`, `look at it: gdn batch status ${run.id}`))
-      else if (counts.unknown > 0) {
-        const rows = counts.unknown === 1 ? 'a row' : `${counts.unknown} rows`
-        findings.push(
-          warn(check, `run ${run.name} has ${rows} of unknown outcome`, `find out: gdn batch reconcile ${run.id}`),
-        )
-      }
+    const runs = await listRuns(stateDir)
+    const findings: Finding[] = []
+    for (const run of await runStatuses(stateDir, runs)) {
+      const { unknown } = run.counts
+      if (unknown === 0) continue
+      const rows = unknown === 1 ? 'a row' : `${unknown} rows`
+      findings.push(
+        warn(check, `run ${run.name} has ${rows} of unknown outcome`, `find out: gdn batch reconcile ${run.id}`),
+      )
     }
     findings.push(...(await checkState(stateDir)))
     return findings.length > 0 ? findings : [ok(check, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
   } catch (error) {
-    return [fail(check, error)]
+    return [warn(check, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
 }
 

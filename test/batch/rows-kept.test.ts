@@ -1,9 +1,7 @@
-import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readIndex } from '../../src/batch/plan-index.ts'
-import { indexPath, runRef, spoolPath } from '../../src/batch/run-files.ts'
 import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
 import { type ManifestOptions, readManifest } from '../../src/manifest/read.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -66,9 +64,6 @@ function start(
   )
 }
 
-const id = (): string => runRef(machine.options(), 1).id
-const index = (): string => indexPath(machine.stateDir, id())
-const spool = (): string => spoolPath(machine.stateDir, id())
 const planned = () => machine.events.findLast((event): event is PlannedEvent => event.type === 'planned')
 const titles = (...servers: FakeHostedApi[]) =>
   servers.flatMap((server) => server.bodies.flatMap(({ metadata }) => metadata.map(({ title }) => title)))
@@ -136,12 +131,12 @@ describe('a manifest that is as it was', () => {
     await expect(start(takes(0))).rejects.toMatchObject({ code: 'invalid_manifest' })
   })
 
-  test('is read again where a row that was sent says something else now, and that is told again', async () => {
+  test('tells at every start of a row that was sent and says something else now', async () => {
     await begin([line(3, { id: 'a' }), line(6), line(9), line(1)])
     await write([line(30, { id: 'a' }), line(6), line(9), line(1)])
     await start(takes(0))
     await start(takes(0))
-    expect(timesRead).toBe(3)
+    expect(timesRead).toBe(2)
     expect(planned()?.changes).toMatchObject({ changed: 1, keptAccepted: 1 })
   })
 })
@@ -154,7 +149,7 @@ test('the rows kept are enough to go on: batch resume reads no manifest', async 
   expect(titles(first, second).sort()).toEqual([...ALL].sort())
 })
 
-test('planned from the index or from the rows, requests are the same, whatever was sent before', async () => {
+test('planned from the rows kept or from the manifest, requests are the same, whatever was sent before', async () => {
   const number = fc.integer({ min: 0, max: 3 })
   const rows = fc.array(fc.tuple(number, fc.boolean(), fc.boolean()), { minLength: 1, maxLength: 14 })
   await fc.assert(
@@ -166,19 +161,19 @@ test('planned from the index or from the rows, requests are the same, whatever w
         }),
       )
       const sent: unknown[] = []
-      for (const isLong of [false, true]) {
+      for (const isRead of [false, true]) {
         await machine.stop()
         machine = await Machine.start()
         manifest = join(machine.stateDir, 'drop.csv')
         timesRead = 0
         await write(lines)
         await start(takes(taken), { inFlight: 1, inOrder })
-        if (isLong) await rm(index())
+        if (isRead) await machine.state((sql) => sql.run('UPDATE drops SET fingerprint = NULL'))
         const second = takes(99)
         await start(second, { inFlight: 1, inOrder }).catch((error: unknown) => {
           expect(error).toMatchObject({ code: 'run_finished' })
         })
-        expect(timesRead).toBe(isLong ? 2 : 1)
+        expect(timesRead).toBe(isRead ? 2 : 1)
         sent.push([second.bodies, { ...planned(), run: null }])
       }
       expect(sent[0]).toEqual(sent[1])
@@ -187,85 +182,34 @@ test('planned from the index or from the rows, requests are the same, whatever w
   )
 })
 
-describe('an index that is not as it was written', () => {
-  test('is none, whichever byte changed and wherever it was cut', async () => {
+describe('what is kept', () => {
+  test('is nothing but the rows of the last start', async () => {
     await begin()
-    const good = await readFile(index())
-    expect(await readIndex(index())).not.toBeNull()
-    for (let at = 0; at < good.length; at++) {
-      const bad = Buffer.from(good)
-      bad[at] = (bad[at] ?? 0) ^ (1 << (at % 8))
-      await writeFile(index(), bad)
-      expect(await readIndex(index())).toBeNull()
-      await writeFile(index(), good.subarray(0, at))
-      expect(await readIndex(index())).toBeNull()
-    }
-  })
-
-  test.each(['damaged', 'missing', 'of other rows'])('one that is %s is made anew from the manifest', async (how) => {
-    const first = await begin()
-    if (how === 'damaged') await writeFile(index(), (await readFile(index())).subarray(1))
-    else if (how === 'missing') await rm(index())
-    else await writeFile(spool(), `gdn rows 2 ${'0'.repeat(32)}\n${(await readFile(spool(), 'utf8')).slice(44)}`)
-    const second = takes(1)
-    await start(second, { inFlight: 1 })
-    expect(timesRead).toBe(2)
-    const third = takes(99)
-    await start(third)
-    expect(timesRead).toBe(2)
-    expect(titles(first, second, third).sort()).toEqual([...ALL].sort())
-  })
-
-  test('nothing but the rows, their index and the journal is left behind', async () => {
-    await begin()
+    await write(LINES.slice(0, 11))
     await start(takes(99))
-    const left = (await readdir(join(machine.stateDir, 'runs'))).filter((name) =>
-      /\.(new|rest|plan|rows|journal)/.test(name),
+    const sets = await machine.state((sql) => sql.all<{ n: number }>('SELECT count(*) AS n FROM rows GROUP BY set_id'))
+    expect(sets).toEqual([{ n: 11 }])
+  })
+
+  test('is never sent where a bit of it is another: the run stops, and the next start reads the manifest', async () => {
+    const first = await begin()
+    const rows = await machine.state((sql) =>
+      sql.all<{ position: number; body: Uint8Array }>('SELECT position, body FROM rows'),
     )
-    expect(left.sort()).toEqual([`${id()}.journal`, `${id()}.plan`, `${id()}.rows`])
-  })
-})
-
-describe('rows kept that are not as they were written', () => {
-  test('are never sent: the run stops, and the next start reads the manifest', async () => {
-    const first = await begin()
-    const good = await readFile(spool(), 'utf8')
-    // Two rows that were not sent, of equal length, change places: each is whole, and neither is what was planned there.
-    const [a, b] = ['#4', '#7'].map((title) => good.split('\n').find((text) => text.includes(`\0${title}\0`)) ?? '')
-    if (a === undefined || b === undefined || a.length !== b.length || a === '') throw new Error('no such rows')
-    await writeFile(spool(), good.replace(a, 'A').replace(b, a).replace('A', b))
-    const second = takes(99)
-    await start(second, { inFlight: 1 }).catch((error: unknown) => expect(error).toMatchObject({ code: 'data_dir' }))
-    const third = takes(99)
-    await start(third, { inFlight: 1 })
-    expect(timesRead).toBe(2)
-    expect(titles(first, second, third).sort()).toEqual([...ALL].sort())
-  })
-
-  test('a flipped bit in any of them stops the run before it is sent, and loses or doubles nothing', async () => {
-    const first = await begin()
-    const good = await readFile(spool())
-    for (let at = 44; at < good.length; at += 97) {
-      const bad = Buffer.from(good)
-      bad[at] = (bad[at] ?? 0) ^ 4
-      await writeFile(spool(), bad)
-      const second = takes(99)
-      const outcome = await start(second, { inFlight: 1, reconcileOnly: false }).then(
-        () => null,
-        (error: unknown) => error,
-      )
-      if (outcome !== null) expect(outcome).toMatchObject({ code: 'data_dir' })
-      const third = takes(99)
-      await start(third, { inFlight: 1 }).catch((error: unknown) =>
-        expect(error).toMatchObject({ code: 'run_finished' }),
-      )
-      expect(titles(first, second, third).sort()).toEqual([...ALL].sort())
-      await machine.stop()
-      machine = await Machine.start()
-      manifest = join(machine.stateDir, 'drop.csv')
-      timesRead = 0
-      await begin()
-      if (at > 44 + 97 * runs(12)) break
+    const setBody = (position: number, body: Uint8Array) =>
+      machine.state((sql) => sql.run('UPDATE rows SET body = ? WHERE position = ?', body, position))
+    const last = rows.at(-1)
+    const whole = Buffer.from(last?.body ?? [])
+    for (let at = 0; at < whole.length; at += 5) {
+      const flipped = Buffer.from(whole)
+      flipped[at] = (flipped[at] ?? 0) ^ 1
+      await setBody(last?.position ?? 0, flipped)
+      const results = machine.run(takes(0), null, { ...machine.options(), skipLookup: true, chunkSize: 99 })
+      await expect(results, `byte ${at}`).rejects.toMatchObject({ code: 'data_dir' })
     }
+    await machine.state((sql) => sql.run('UPDATE drops SET fingerprint = NULL'))
+    const second = takes(99)
+    await start(second)
+    expect(titles(first, second).sort()).toEqual([...ALL].sort())
   })
 })

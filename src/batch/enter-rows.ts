@@ -1,0 +1,82 @@
+import { updateDrop } from '../state/drops.ts'
+import { enterKnown } from '../state/operations.ts'
+import { copyDraft, newSet, type RowsIn, removeOtherSets } from '../state/rows.ts'
+import { dropRefused, dropRenamed, enterFound, markRetried } from '../state/sendings.ts'
+import { refuseTaken } from './claim.ts'
+import { retriedStates } from './gather.ts'
+import type { Adopted } from './manifest-row.ts'
+import { positionsOf } from './plan.ts'
+import type { Prepared } from './prepare.ts'
+import type { RunStore } from './run-store.ts'
+import type { BatchOptions } from './types.ts'
+
+/** Rows that are copied at a time: whoever waits for the database waits that long. */
+const COPIED_TOGETHER = 20_000
+
+/**
+ * Enters the rows of the run in one transaction, in which other runs are checked once more: they may have claimed rows
+ * since, above all while a person was at the prompt.
+ */
+export async function enterRows(
+  store: RunStore,
+  options: BatchOptions,
+  { gathered, plan, before, edits }: Prepared,
+): Promise<RowsIn> {
+  const { id, chunkSize, inOrder } = store.drop
+  const isNew = store.drop.setId === null
+  const set = gathered.rows === 'draft' ? await store.write((sql) => newSet(sql, id)) : gathered.rows.set
+  for (let from = 0; gathered.rows === 'draft' && from < gathered.count; ) {
+    const start = from
+    from = await store.write((sql) => copyDraft(sql, set, start, COPIED_TOGETHER))
+  }
+  const retried = options.reconcileOnly === true ? [] : retriedStates(options)
+  await store.write((sql) => {
+    if (plan.rows > 0) refuseTaken(sql, store, options, { rows: gathered.rows, pending: positionsOf(plan) })
+    const now = Date.now()
+    if (isNew && before.listed !== null) {
+      updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
+    }
+    updateDrop(sql, id, {
+      set_id: set,
+      chunk_size: chunkSize,
+      in_order: inOrder ? 1 : 0,
+      fingerprint: gathered.fingerprint,
+      local_files: JSON.stringify(gathered.localFiles),
+    })
+    for (const operation of edits.replaced) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
+    for (const found of foundRequests([...edits.renamed, ...before.adopted])) enterFound(sql, store.drop, found, now)
+    dropRenamed(
+      sql,
+      edits.renamed.map(({ operation }) => operation),
+      now,
+    )
+    // Rows that are not in the manifest anymore, and of which nothing came, are no part of the run.
+    if (gathered.rows === 'draft') dropRefused(sql, store.drop, set, now)
+    markRetried(sql, store.drop, set, retried)
+    if (plan.rows > 0 || before.adopted.length > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
+  })
+  await store.write((sql) => removeOtherSets(sql, id, set))
+  await store.reload()
+  if (edits.renamed.length > 0) await store.recount()
+  return { set }
+}
+
+const FOUND_PER_REQUEST = 50
+
+/** Rows that were minted before, by receiver. */
+function foundRequests(adopted: readonly Adopted[]) {
+  const groups = new Map<string, Adopted[][]>()
+  for (const one of adopted) {
+    const { receiver } = one.row.row
+    const pieces = groups.get(receiver) ?? [[]]
+    groups.set(receiver, pieces)
+    if (pieces.at(-1)?.length === FOUND_PER_REQUEST) pieces.push([])
+    pieces.at(-1)?.push(one)
+  }
+  return [...groups].flatMap(([receiver, pieces]) =>
+    pieces.map((piece) => ({
+      receiver,
+      rows: piece.map(({ row: { key, content, row }, nftGdnId }) => ({ key, content, line: row.line, nftGdnId })),
+    })),
+  )
+}

@@ -1,0 +1,101 @@
+import { GdnError } from '../core/errors.ts'
+import { HashTable } from '../manifest/hash-table.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+import { addressKey } from '../operations/reconcile/owners.ts'
+import type { RowRecord } from '../state/rows.ts'
+import { rowKey } from './row-key.ts'
+import { contentHash, copyHash, hashOfText, isCopyHashContent, partsOf, rowOfParts, rowTexts } from './row-text.ts'
+
+/** A row as the run keeps it. */
+export interface KeptRow {
+  key: string
+  content: string
+  position: number
+  row: ManifestRow
+}
+
+/** A row that was minted already, and its NFT. */
+export interface Adopted {
+  row: KeptRow
+  nftGdnId: string
+}
+
+/** Names rows in the order in which they stand in their manifest. Equal rows are told apart by their number. */
+export class RowNamer {
+  readonly #ids = new HashTable()
+  readonly #contents = new Copies()
+  readonly #twins = new Copies()
+  readonly #pairs = new HashTable()
+  #groups = 0
+  #position = 0
+
+  /** The row as it is kept; null where its `id` stands in an earlier row too. */
+  name(row: ManifestRow): RowRecord | null {
+    const { line, id, receiver, sender, localFiles } = row
+    if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
+    const { content: text, kept, to } = rowTexts(row)
+    const content = hashOfText(text)
+    const twin = isCopyHashContent(row) ? content : copyHash(row)
+    const key = rowKey(id, content, id === null ? this.#contents.next(content) : 1)
+    const reference = id === null ? rowKey(null, twin, this.#twins.next(twin)) : key
+    return {
+      position: this.#position++,
+      line,
+      key,
+      reference: reference === key ? null : reference,
+      content,
+      twin: twin === content ? null : twin,
+      receivers: this.#groupOf(to, sender),
+      receiver,
+      sender,
+      files: localFiles.length,
+      body: Buffer.from(kept),
+    }
+  }
+
+  #groupOf(to: string, sender: string | null): number {
+    const pair = sender === null ? to : `${to} ${addressKey(sender)}`
+    const known = this.#pairs.getOrAdd(pair, this.#groups)
+    return known ?? this.#groups++
+  }
+}
+
+/** Counts equal texts: few of a million have a copy. */
+class Copies {
+  readonly #seen = new HashTable()
+  readonly #copies = new Map<string, number>()
+
+  next(text: string): number {
+    if (this.#seen.getOrAdd(text, 1) === undefined) return 1
+    const copy = (this.#copies.get(text) ?? 1) + 1
+    this.#copies.set(text, copy)
+    return copy
+  }
+}
+
+/** The row that a record was made of. @throws GdnError `data_dir` where it is not as it was written */
+export function keptRow({ position, line, key, content, receiver, sender, body }: RowRecord): KeptRow {
+  const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
+  const isRight =
+    contentHash(row) === content &&
+    addressKey(receiver) === row.receiver &&
+    (sender === null ? row.sender === null : addressKey(sender) === row.sender)
+  if (!isRight) throw damaged()
+  row.receiver = receiver
+  row.sender = sender
+  row.sender = sender
+  return { key, content, position, row }
+}
+
+function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
+  try {
+    return rowOfParts(partsOf(body))
+  } catch {
+    throw damaged()
+  }
+}
+
+const damaged = () =>
+  new GdnError('data_dir', 'the state is damaged: a row is not as it was written', {
+    hint: 'Run the batch from its manifest again: what was sent is known, and is not sent twice.',
+  })

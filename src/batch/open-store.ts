@@ -1,0 +1,218 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
+import { GdnError } from '../core/errors.ts'
+import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../core/lock-holder.ts'
+import { HeldRun, waitForEnd } from '../operations/hold.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import { collectionsOf, type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
+import type { State } from '../state/open-state.ts'
+import { removeOtherSets } from '../state/rows.ts'
+import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
+import { settleOpen } from '../state/sendings.ts'
+import { DEFAULT_CHUNK_SIZE } from './plan.ts'
+import { referenceScope } from './row-key.ts'
+import { countDrop } from './run-counts.ts'
+import { familyId, runRef } from './run-identity.ts'
+import { RunStore } from './run-store.ts'
+import type { BatchOptions } from './types.ts'
+
+const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
+
+const FENCES_PER_MS = 1_000
+
+type Look = { kind: 'taken'; hold: RunHold } | { kind: 'held'; by: HeldBy & { holder: LockHolder }; runId: string }
+
+/**
+ * Takes the run of a manifest for this process, or enters it. No two processes work on drops of one run at a time.
+ *
+ * @throws GdnError `run_busy` while another process has it; `not_found_locally`, `usage`
+ */
+export async function holdStore(
+  state: State,
+  options: BatchOptions,
+  timing: LockTiming = LOCK_TIMING,
+): Promise<RunStore> {
+  // Whoever was interrupted before learns how the run stands.
+  const signal = options.signal?.aborted === true ? undefined : options.signal
+  const note = `batch of ${describe(options)}`
+  const mine = await thisProcess(note)
+  for (;;) {
+    const look = await state.write((sql) => lookOrTake(sql, options, mine), signal)
+    if (look.kind === 'taken') {
+      const { hold } = look
+      const drop = await state.read((sql) => readDrop(sql, hold.runId), signal)
+      if (drop === null) throw new Error('a run that was just entered is missing')
+      return new RunStore(state, withOptions(drop, options), new HeldRun(state, hold, timing.beatMs))
+    }
+    await waitForEnd(state, look, timing, signal)
+    const { by, runId } = look
+    await state.write(
+      (sql) =>
+        sql.run(
+          'UPDATE runs SET holder = NULL, fence = fence + 1 WHERE id = ? AND fence = ? AND beat_at = ?',
+          runId,
+          by.fence,
+          by.beatAt,
+        ),
+      signal,
+    )
+  }
+}
+
+/** The run of a manifest to be looked at; a new one is not entered. */
+export async function lookAtStore(state: State, options: BatchOptions): Promise<RunStore> {
+  const drop = await state.read((sql) => {
+    const wanted = wantedDrop(sql, options)
+    return wanted.known ?? virtual(sql, newDrop(options, wanted.generation))
+  }, options.signal)
+  return new RunStore(state, withOptions(drop, options), null)
+}
+
+function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
+  const now = Date.now()
+  for (const { id } of dropsOf(sql, familyId(options))) {
+    const by = heldBy(sql, id)
+    if (by.holder !== null) return { kind: 'held', by: { ...by, holder: by.holder }, runId: id }
+  }
+  const { known, generation } = wantedDrop(sql, options)
+  if (known !== null) {
+    const hold = takeRun(sql, known.id, heldBy(sql, known.id), mine, now)
+    if (hold === null) throw new Error('a run changed within a transaction')
+    settleOpen(sql, known.id)
+    removeOtherSets(sql, known.id, known.setId)
+    return { kind: 'taken', hold }
+  }
+  const drop = newDrop(options, generation)
+  // What a process left that ended before it had begun.
+  removeRun(sql, drop.id)
+  const { name } = runRef(options, generation)
+  insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, now })
+  insertDrop(sql, drop)
+  // Its ID is the same each time it is entered: whoever held it before, and wakes, must not take it for its own.
+  const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
+  sql.run('UPDATE runs SET fence = ? WHERE id = ?', fence, drop.id)
+  return { kind: 'taken', hold: { runId: drop.id, fence } }
+}
+
+/** The newest drop of the run that has begun, or with `--again` a new one. */
+function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
+  const begun = dropsOf(sql, familyId(options)).filter(({ setId }) => setId !== null)
+  const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
+  const generation = (latest?.generation ?? 0) + 1
+  if (latest !== null && options.again !== true) {
+    refuseOtherMarker(latest, options)
+    return { known: latest, generation }
+  }
+  if (latest !== null) refuseUnfinished(sql, latest)
+  if (options.reconcileOnly === true) {
+    throw new GdnError(
+      'not_found_locally',
+      `the run ${runRef(options, generation).name} is not known on this machine`,
+      {
+        hint: 'gdn batch list shows the runs there are',
+      },
+    )
+  }
+  return { known: null, generation }
+}
+
+function newDrop(options: BatchOptions, generation: number): NewDrop {
+  const { id } = runRef(options, generation)
+  const again = options.again === true
+  const { origin, blockchain, contractAddress: contract, manifestPath: manifest, backend } = options
+  const runName = options.runName ?? null
+  return {
+    id,
+    family: familyId(options),
+    generation,
+    origin,
+    blockchain,
+    contract,
+    manifest,
+    runName,
+    reading: options.reading ?? {},
+    chunkSize: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
+    inOrder: options.inOrder ?? false,
+    again,
+    marker: options.markerKey ?? null,
+    // Its rows are live beside those of the runs that they are minted in addition to.
+    scope: again ? `${id}/` : '',
+    referenceScope: referenceScope({ runName, manifest, order: again ? randomUUID() : null }),
+    url: backend?.url ?? origin,
+    backend: {
+      url: backend?.url ?? origin,
+      id: backend?.id ?? null,
+      incarnation: backend?.incarnation ?? null,
+    },
+  }
+}
+
+function virtual(sql: Sql, drop: NewDrop): Drop {
+  const { origin, blockchain, contract, backend } = drop
+  const [collectionId = -1] = collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
+  const { name } = runRef(
+    {
+      origin,
+      blockchain,
+      contractAddress: contract,
+      manifestPath: drop.manifest,
+      ...(drop.runName === null ? {} : { runName: drop.runName }),
+    },
+    drop.generation,
+  )
+  return {
+    ...drop,
+    name,
+    collectionId,
+    setId: null,
+    restoredAfter: 0,
+    largest: null,
+    listedAt: null,
+    fingerprint: null,
+    localFiles: [],
+    startedAt: Date.now(),
+    endedAt: null,
+    answeredAt: null,
+    holder: null,
+  }
+}
+
+function withOptions(drop: Drop, { chunkSize, inOrder }: BatchOptions): Drop {
+  const size = chunkSize ?? drop.chunkSize
+  return { ...drop, chunkSize: Math.min(size, drop.largest ?? size), inOrder: inOrder ?? drop.inOrder }
+}
+
+function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions): void {
+  if (markerKey === undefined || markerKey === marker) return
+  const begun = marker === null ? 'without markers' : `with the marker key ${JSON.stringify(marker)}`
+  throw new GdnError('usage', `the run ${name} was begun ${begun}`, {
+    place: { flag: '--marker-key' },
+    hint: 'leave the flag out to go on with the run as it is',
+  })
+}
+
+/**
+ * Refuses a second drop while the outcome of rows of the first is open. A repeated command, after Ctrl-C say, would order
+ * a third.
+ */
+function refuseUnfinished(sql: Sql, drop: Drop): void {
+  const { pending, unknown, accepted } = countDrop(sql, drop, false)
+  const open = pending + unknown + accepted
+  if (open === 0) return
+  const rows = open === 1 ? '1 row is' : `${open} rows are`
+  throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
+    hint: 'Run the command without --again to go on with it. To order another drop now, name it with --run NAME.',
+  })
+}
+
+/** @throws GdnError `run_finished` where there is nothing left to do */
+export function refuseFinished({ drop, counts }: RunStore): void {
+  const { pending, unknown, accepted, failed, deployed } = counts
+  // A run that was killed after its last row, before anyone heard of it, tells its end once more.
+  if (drop.endedAt === null || pending + unknown + accepted > 0) return
+  const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
+  throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
+    hint: 'to mint all rows of this manifest a second time, add --again',
+    details: { run: drop.name, run_id: drop.id, deployed, failed },
+  })
+}

@@ -1,0 +1,155 @@
+import type { HeldRun } from '../operations/hold.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import { collectionsOf, type Drop, readDrop } from '../state/drops.ts'
+import type { State } from '../state/open-state.ts'
+import { pageOf, plannedPage, type RowRecord, type RowsIn, rowsAt } from '../state/rows.ts'
+import { retriedOf, statesOf } from '../state/sendings.ts'
+import type { OperationState } from '../state/transitions.ts'
+import { type KeptRow, keptRow } from './manifest-row.ts'
+import type { RowCounts, RowStatus } from './types.ts'
+
+/** How the operation of a row counts. What is in flight counts as pending while its process is at work. */
+export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
+  planned: 'pending',
+  intended: 'pending',
+  sent: 'unknown',
+  unknown: 'unknown',
+  absent: 'unknown',
+  accepted: 'accepted',
+  deployed: 'deployed',
+  failed: 'failed',
+}
+
+export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
+
+const PAGE = 2_000
+export const PLAN_PAGE = 20_000
+
+interface Waiting {
+  work(sql: Sql): unknown
+  resolve(result: never): void
+  reject(error: unknown): void
+}
+
+/** The database as one run uses it. */
+export class RunStore {
+  readonly state: State
+  drop: Drop
+  /** The rows by state; changes as requests are answered. */
+  counts: RowCounts = noCounts()
+  readonly #run: HeldRun | null
+  #waiting: Waiting[] = []
+  #writing: Promise<void> | null = null
+
+  /** @param run null for whoever only looks at it */
+  constructor(state: State, drop: Drop, run: HeldRun | null) {
+    this.state = state
+    this.drop = drop
+    this.#run = run
+  }
+
+  get id(): string {
+    return this.drop.id
+  }
+
+  /**
+   * Changes something of the run. What is asked for in one turn is one transaction.
+   *
+   * @throws GdnError `run_busy` once another process has taken over, `data_dir`
+   */
+  write<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ work, resolve, reject })
+      this.#writing ??= this.#drain()
+    })
+  }
+
+  async read<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    return await this.state.read(work)
+  }
+
+  /** Waits for what is being written, and gives the run back. */
+  async release(): Promise<void> {
+    await this.#writing
+    await this.#run?.release()
+  }
+
+  async reload(): Promise<void> {
+    this.drop = (await this.read((sql) => readDrop(sql, this.id))) ?? this.drop
+  }
+
+  /** The collections of the server that are this run's: one may be known under several addresses. */
+  collections(sql: Sql): number[] {
+    const { origin, backend, blockchain, contract } = this.drop
+    return collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
+  }
+
+  moved(from: RowStatus, to: RowStatus, rows: number): void {
+    this.counts = { ...this.counts, [from]: this.counts[from] - rows, [to]: this.counts[to] + rows }
+  }
+
+  /** Counts the rows of requests anew; those that are pending stay so. */
+  async recount(): Promise<void> {
+    const { states, retried } = await this.read((sql) => ({
+      states: statesOf(sql, this.id),
+      retried: retriedOf(sql, this.id),
+    }))
+    const counts = noCounts()
+    for (const { state, n } of states) counts[STATUS[state]] += n
+    for (const { state, n } of retried) counts[STATUS[state]] -= n
+    counts.pending = this.counts.pending
+    counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
+    this.counts = counts
+  }
+
+  /** Rows in the manifest's order. */
+  async *rows(rows: RowsIn): AsyncGenerator<KeptRow> {
+    for (let after = -1; ; ) {
+      const page = await this.read((sql) => pageOf(sql, rows, after, PAGE))
+      for (const record of page) yield keptRow(record)
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) return
+      after = last.position
+    }
+  }
+
+  async rowsAt(rows: RowsIn, positions: readonly number[]): Promise<KeptRow[]> {
+    return (await this.read((sql) => rowsAt(sql, rows, positions))).map(keptRow)
+  }
+
+  recordsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
+    return rowsAt(sql, rows, positions)
+  }
+
+  keep(record: RowRecord): KeptRow {
+    return keptRow(record)
+  }
+
+  /** The rows with what became of them, in pages. */
+  async *planned(rows: RowsIn): AsyncGenerator<ReturnType<typeof plannedPage>> {
+    for (let after = -1; ; ) {
+      const page = await this.read((sql) => plannedPage(sql, rows, this.drop, after, PLAN_PAGE))
+      yield page
+      const last = page.at(-1)
+      if (last === undefined || page.length < PLAN_PAGE) return
+      after = last.position
+    }
+  }
+
+  async #drain(): Promise<void> {
+    // Lets everything that is asked for in this turn go along.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      try {
+        if (this.#run === null) throw new Error('a run that is only looked at is not changed')
+        const results = await this.#run.write((sql) => batch.map(({ work }) => work(sql)))
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#writing = null
+  }
+}

@@ -1,0 +1,23 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { collectionsOf } from '../../state/drops.ts'
+import { contestedBodies } from '../../state/sendings.ts'
+import { contentOf, sentMetadata } from './content.ts'
+
+/** Contents of rows of batches whose outcome is unknown: an NFT that says the same may be one of them. */
+export function contestedContents(
+  sql: Sql,
+  collection: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
+): Set<string> {
+  const bodies = contestedBodies(sql, collectionsOf(sql, collection), '')
+  return new Set(
+    bodies.flatMap(({ body, position }) =>
+      // Single commands of the same content are counted elsewhere.
+      position === null
+        ? []
+        : sentMetadata(body)
+            .slice(position, position + 1)
+            .map(contentOf),
+    ),
+  )
+}

@@ -1,0 +1,255 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import { type LockHolder, parseHolder } from '../core/lock-holder.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import { collectionId, keyOfAddress, serverId } from './operations.ts'
+
+/** A run of a manifest: one drop into one collection. */
+export interface Drop {
+  id: string
+  name: string
+  /** The same for every drop of one run. */
+  family: string
+  /** 1 for the first drop, 2 after `--again`, … */
+  generation: number
+  collectionId: number
+  origin: string
+  blockchain: Blockchain
+  /** The collection's address as it was given. */
+  contract: string
+  manifest: string | null
+  runName: string | null
+  /** The options that its manifest was read with first. */
+  reading: Readonly<Record<string, unknown>>
+  chunkSize: number
+  inOrder: boolean
+  /** Rows that the server takes in one request; null as long as it took all. */
+  largest: number | null
+  /** Ordered with `--again`: rows that other runs have are minted again on purpose. */
+  again: boolean
+  /** The metadata key that holds each row's marker. */
+  marker: string | null
+  /** What the identities of its operations begin with. */
+  scope: string
+  /** What its reference IDs are made of, beside the key of a row. */
+  referenceScope: string
+  /** Where the server was when the run began. */
+  url: string
+  /** The backend as it answered last. */
+  backend: { url: string; id: string | null; incarnation: string | null }
+  /** The last request that was sent before the backend was restored last. */
+  restoredAfter: number
+  /** When the collection was listed before the first request, as a counter of the state; null where it wasn't. */
+  listedAt: number | null
+  /** Its rows; null for a run that has not begun. */
+  setId: number | null
+  /** Tells whether reading the manifest would give the same rows; null where that isn't known. */
+  fingerprint: string | null
+  localFiles: readonly FileIdentity[]
+  startedAt: number
+  endedAt: number | null
+  /** The last answer of the server to a request of rows. */
+  answeredAt: number | null
+  holder: LockHolder | null
+}
+
+/** A local file as it was when its row was read. */
+export interface FileIdentity {
+  path: string
+  size: number
+  mtimeMs: number
+}
+
+interface DropRow {
+  id: string
+  name: string
+  started_at: number
+  ended_at: number | null
+  holder: string | null
+  family: string
+  generation: number
+  collection_id: number
+  origin: string
+  blockchain: Blockchain
+  contract: string
+  manifest: string | null
+  run_name: string | null
+  reading: string
+  chunk_size: number
+  in_order: number
+  largest: number | null
+  again: number
+  marker: string | null
+  scope: string
+  reference_scope: string
+  url: string
+  backend_url: string
+  backend_id: string | null
+  incarnation: string | null
+  restored_after: number
+  listed_at: number | null
+  set_id: number | null
+  fingerprint: string | null
+  local_files: string | null
+  answered_at: number | null
+}
+
+const DROPS = `SELECT r.id, r.name, r.started_at, r.ended_at, r.holder, d.*, c.blockchain, s.origin FROM drops d
+  JOIN runs r ON r.id = d.run_id JOIN collections c ON c.id = d.collection_id JOIN servers s ON s.id = c.server_id`
+
+function dropOf(row: DropRow): Drop {
+  return {
+    id: row.id,
+    name: row.name,
+    family: row.family,
+    generation: row.generation,
+    collectionId: row.collection_id,
+    origin: row.origin,
+    blockchain: row.blockchain,
+    contract: row.contract,
+    manifest: row.manifest,
+    runName: row.run_name,
+    reading: JSON.parse(row.reading) as Record<string, unknown>,
+    chunkSize: row.chunk_size,
+    inOrder: row.in_order === 1,
+    largest: row.largest,
+    again: row.again === 1,
+    marker: row.marker,
+    scope: row.scope,
+    referenceScope: row.reference_scope,
+    url: row.url,
+    backend: { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation },
+    restoredAfter: row.restored_after,
+    listedAt: row.listed_at,
+    setId: row.set_id,
+    fingerprint: row.fingerprint,
+    localFiles: row.local_files === null ? [] : (JSON.parse(row.local_files) as FileIdentity[]),
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    answeredAt: row.answered_at,
+    holder: row.holder === null ? null : parseHolder(row.holder),
+  }
+}
+
+export function readDrop(sql: Sql, id: string): Drop | null {
+  const row = sql.get<DropRow>(`${DROPS} WHERE d.run_id = ?`, id)
+  return row === undefined ? null : dropOf(row)
+}
+
+/** The drops that have begun, newest first. */
+export function listDrops(sql: Sql): Drop[] {
+  return sql
+    .all<DropRow>(`${DROPS} WHERE d.set_id IS NOT NULL ORDER BY r.started_at DESC, d.generation DESC, r.id`)
+    .map(dropOf)
+}
+
+/** The drops of a run, oldest first, also those that have not begun. */
+export function dropsOf(sql: Sql, family: string): Drop[] {
+  return sql.all<DropRow>(`${DROPS} WHERE d.family = ? ORDER BY d.generation`, family).map(dropOf)
+}
+
+export type NewDrop = Omit<
+  Drop,
+  | 'name'
+  | 'collectionId'
+  | 'setId'
+  | 'restoredAfter'
+  | 'largest'
+  | 'listedAt'
+  | 'fingerprint'
+  | 'localFiles'
+  | 'startedAt'
+  | 'endedAt'
+  | 'answeredAt'
+  | 'holder'
+>
+
+/** Enters what tells a run of a manifest from others; its row of `runs` is there. */
+export function insertDrop(sql: Sql, drop: NewDrop): void {
+  const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
+  sql.run(
+    `INSERT INTO drops (run_id, family, generation, collection_id, contract, manifest, run_name, reading, chunk_size,
+      in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    drop.id,
+    drop.family,
+    drop.generation,
+    collection,
+    drop.contract,
+    drop.manifest,
+    drop.runName,
+    JSON.stringify(drop.reading),
+    drop.chunkSize,
+    drop.inOrder ? 1 : 0,
+    drop.again ? 1 : 0,
+    drop.marker,
+    drop.scope,
+    drop.referenceScope,
+    drop.url,
+    drop.backend.url,
+    drop.backend.id,
+    drop.backend.incarnation,
+  )
+}
+
+/** The number of a collection; it is entered where it is new. */
+export function collectionOf(
+  sql: Sql,
+  { origin, blockchain, contract }: { origin: string; blockchain: Blockchain; contract: string },
+): number {
+  const id = collectionId(sql, serverId(sql, origin), { blockchain, contract })
+  if (id === null) throw new Error('a drop has a collection')
+  return id
+}
+
+/** The numbers under which one collection is known: a backend may be reached by several addresses. */
+export function collectionsOf(
+  sql: Sql,
+  {
+    origin,
+    backendId,
+    blockchain,
+    contract,
+  }: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
+): number[] {
+  return sql
+    .all<{ id: number }>(
+      `SELECT c.id FROM collections c JOIN servers s ON s.id = c.server_id
+        WHERE c.blockchain = ? AND c.address = ? AND (s.origin = ?
+          OR EXISTS (SELECT 1 FROM drops d WHERE d.collection_id = c.id AND d.backend_id = ?))`,
+      blockchain,
+      keyOfAddress(contract),
+      origin,
+      backendId,
+    )
+    .map(({ id }) => id)
+}
+
+/** Changes what is known of a drop. */
+export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropColumn, string | number | null>>): void {
+  for (const [column, value] of Object.entries(changes)) {
+    sql.run(`UPDATE drops SET ${column} = ? WHERE run_id = ?`, value, id)
+  }
+}
+
+type DropColumn =
+  | 'chunk_size'
+  | 'in_order'
+  | 'largest'
+  | 'listed_at'
+  | 'set_id'
+  | 'fingerprint'
+  | 'local_files'
+  | 'answered_at'
+  | 'backend_url'
+  | 'backend_id'
+  | 'incarnation'
+  | 'restored_after'
+
+export function uploadsOf(sql: Sql, id: string): Map<string, string> {
+  const rows = sql.all<{ sha256: string; url: string }>('SELECT sha256, url FROM uploads WHERE run_id = ?', id)
+  return new Map(rows.map(({ sha256, url }) => [sha256, url]))
+}
+
+export function enterUpload(sql: Sql, id: string, sha256: string, url: string): void {
+  sql.run('INSERT OR REPLACE INTO uploads VALUES (?, ?, ?)', id, sha256, url)
+}

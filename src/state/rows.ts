@@ -1,0 +1,184 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { OperationState } from './transitions.ts'
+
+/** A row of a manifest as a run keeps it. */
+export interface RowRecord {
+  /** Its place in the manifest, from 0. */
+  position: number
+  line: number
+  /** What it is known by: `id:` and its id, or `row:` and its content with the number of the copy. */
+  key: string
+  /** What its reference ID is made of, where that is not its key: it is the same on every machine. */
+  reference: string | null
+  /** The hash of what it says. */
+  content: string
+  /** The hash that a copy of the manifest has as well, where that is another; see `copyHash`. */
+  twin: string | null
+  /** Rows with the same number may travel together: they have one receiver and one sender. */
+  receivers: number
+  receiver: string
+  sender: string | null
+  /** How many local files it has. */
+  files: number
+  /** What it says, as UTF-8; see `rowTexts`. Bytes, since libsql ends a text at its first NUL. */
+  body: Uint8Array
+}
+
+/** Where rows are: those that were just read are a temporary table of this connection, and vanish with it. */
+export type RowsIn = 'draft' | { set: number }
+
+const tableOf = (rows: RowsIn): string =>
+  rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
+
+const COLUMNS = 'position, line, key, reference, content, twin, receivers, receiver, sender, files, body'
+
+/** Begins a new draft. Whatever was in it is gone. */
+export function emptyDraft(sql: Sql): void {
+  sql.script(`CREATE TEMP TABLE IF NOT EXISTS draft (position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL,
+    reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, receiver TEXT NOT NULL, sender TEXT, files INTEGER NOT NULL,
+    body BLOB NOT NULL); DELETE FROM temp.draft`)
+}
+
+export function addToDraft(sql: Sql, rows: readonly RowRecord[]): void {
+  for (const row of rows) {
+    const { position, line, key, reference, content, twin, receivers, receiver, sender, files, body } = row
+    sql.run(
+      'INSERT INTO temp.draft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      position,
+      line,
+      key,
+      reference,
+      content,
+      twin,
+      receivers,
+      receiver,
+      sender,
+      files,
+      body,
+    )
+  }
+}
+
+/** Enters a set of rows that belongs to a run. Nothing reads it until the run points to it. */
+export function newSet(sql: Sql, runId: string): number {
+  sql.run('INSERT INTO row_sets (run_id) VALUES (?)', runId)
+  const row = sql.get<{ id: number }>('SELECT max(id) AS id FROM row_sets WHERE run_id = ?', runId)
+  return row?.id ?? 0
+}
+
+/** Copies the rows of the draft from a position on; returns the next position. */
+export function copyDraft(sql: Sql, set: number, from: number, count: number): number {
+  sql.run(
+    `INSERT INTO rows (set_id, ${COLUMNS}) SELECT ?, ${COLUMNS} FROM temp.draft WHERE position >= ? AND position < ?`,
+    set,
+    from,
+    from + count,
+  )
+  return from + count
+}
+
+/** Removes the sets of a run that it doesn't point to. */
+export function removeOtherSets(sql: Sql, runId: string, kept: number | null): void {
+  sql.run('DELETE FROM row_sets WHERE run_id = ? AND id IS NOT ?', runId, kept)
+}
+
+/** Rows in the manifest's order, those behind a position. */
+export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): RowRecord[] {
+  return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
+}
+
+/** Rows at positions, in their order. */
+export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
+  return positions.map((position) => {
+    const row = sql.get<RowRecord>(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position = ?`, position)
+    if (row === undefined) throw new Error(`there is no row at ${position}`)
+    return row
+  })
+}
+
+/** A row and what became of it, as far as that decides whether it is sent. */
+export interface PlannedRow {
+  position: number
+  receivers: number
+  files: number
+  /** Null where it was never sent, or what was sent had no effect. */
+  state: OperationState | null
+  /** Whether its request was refused: no NFT was accepted. */
+  isRefused: number
+  /** Whether it was sent with another content: a row that has an `id`. */
+  isChanged: number
+}
+
+/** Rows with their current operations in a run, those behind a position. */
+export function plannedPage(
+  sql: Sql,
+  rows: RowsIn,
+  { id, scope }: { id: string; scope: string },
+  after: number,
+  limit: number,
+): PlannedRow[] {
+  return sql.all(
+    `SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
+        o.content IS NOT NULL AND o.content <> r.content AS isChanged
+      FROM ${tableOf(rows)} r LEFT JOIN operations o
+        ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      WHERE r.position > ? ORDER BY r.position LIMIT ?`,
+    id,
+    scope,
+    after,
+    limit,
+  )
+}
+
+/** How the draft differs from the rows that a run kept. */
+export interface RowChange {
+  kind: 'added' | 'changed' | 'removed'
+  key: string
+  line: number
+  /** Of a changed row: whether what was sent stays as it is. */
+  isKept: number
+}
+
+/**
+ * Compares the draft with the rows of a set, and with what the run has sent. A row is added where neither has it, and
+ * changed where its `id` has another content.
+ */
+export function changesOf(sql: Sql, set: number, { id, scope }: { id: string; scope: string }): RowChange[] {
+  sql.script(`DROP TABLE IF EXISTS temp.earlier;
+    CREATE TEMP TABLE earlier (key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID`)
+  sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', set)
+  const changes = sql.all<RowChange>(
+    `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.key, d.line,
+        coalesce(o.state IS NOT NULL AND NOT (o.state = 'failed' AND o.accepted_at IS NULL), 0) AS isKept
+      FROM temp.draft d LEFT JOIN temp.earlier e ON e.key = d.key
+        LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
+      WHERE (o.id IS NULL AND e.key IS NULL) OR coalesce(o.content, e.content) <> d.content
+      ORDER BY d.position`,
+    id,
+    scope,
+  )
+  const removed = sql.all<RowChange>(
+    `SELECT 'removed' AS kind, key, line, 0 AS isKept FROM rows
+      WHERE set_id = ? AND key NOT IN (SELECT key FROM temp.draft) ORDER BY position`,
+    set,
+  )
+  sql.script('DROP TABLE temp.earlier')
+  return [...changes, ...removed]
+}
+
+/** Keys of rows that neither a set has nor the run has sent. */
+export function addedKeys(
+  sql: Sql,
+  rows: RowsIn,
+  { id, scope, setId }: { id: string; scope: string; setId: number | null },
+): Set<string> {
+  const found = sql.all<{ key: string }>(
+    `SELECT r.key FROM ${tableOf(rows)} r LEFT JOIN operations o
+        ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      WHERE o.id IS NULL AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
+    id,
+    scope,
+    setId ?? -1,
+  )
+  return new Set(found.map(({ key }) => key))
+}

@@ -1,0 +1,168 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { listRuns, runStatus } from '../../src/batch/runs.ts'
+import { thisProcess } from '../../src/core/lock-holder.ts'
+import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { wrapDatabase } from '../helpers/wrap-database.ts'
+import { Machine } from './simulation.ts'
+import { CONTRACT, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+const ROWS = rowsUpTo(6)
+
+/** Calls back before the so-manieth statement of a database. */
+const before = (act: (statement: number, sql: string) => void) => {
+  let statement = 0
+  return (path: string): RawDatabase => wrapDatabase(openSqlite(path), (sql) => act(++statement, sql))
+}
+
+test('a state directory that can not be used is told, and nothing is sent', async () => {
+  const server = new FakeHostedApi({ idempotency: false })
+  const stateDir = `${machine.stateDir}/file`
+  await writeFile(stateDir, '')
+  await expect(machine.run(server, rowsUpTo(3), { stateDir })).rejects.toMatchObject({
+    code: 'data_dir',
+    hint: expect.stringContaining('--state-dir'),
+  })
+  expect(server.attempts).toBe(0)
+})
+
+test('journals of a development version are refused, and nothing is sent', async () => {
+  await mkdir(join(machine.stateDir, 'runs'))
+  await writeFile(join(machine.stateDir, 'runs', '0123456789abcdef.journal'), '')
+  const server = new FakeHostedApi({ idempotency: false })
+  await expect(machine.run(server, ROWS)).rejects.toMatchObject({
+    code: 'data_dir',
+    message: expect.stringContaining('journals of a development version'),
+  })
+  expect(server.attempts).toBe(0)
+})
+
+test('the state is readable by its owner only', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+  const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+  expect(await mode(`${machine.stateDir}/state.db`)).toBe('600')
+})
+
+test('a disk that fills up at any statement stops the run before it sends; with room again it goes on', async () => {
+  for (let at = 1; ; at += 3) {
+    await machine.stop()
+    machine = await Machine.start()
+    const server = new FakeHostedApi({ idempotency: true })
+    const openDatabase = before((statement, sql) => {
+      if (statement < at || /^(ROLLBACK|PRAGMA|SELECT)/.test(sql.trim())) return
+      throw Object.assign(new Error('database or disk is full'), { rawCode: 13 })
+    })
+    const error = await machine.run(server, rowsUpTo(7), {}, { openDatabase }).catch((reason: unknown) => reason)
+    if (!(error instanceof Error)) {
+      expect(at).toBeGreaterThan(100)
+      return
+    }
+    expect(error, `statement ${at}`).toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining('no space left'),
+    })
+    await machine.bury()
+    const summary = await machine.run(server, rowsUpTo(7)).catch((reason: { code: string }) => reason.code)
+    if (summary !== 'run_finished')
+      expect(summary, `statement ${at}`).toMatchObject({ counts: { total: 7, deployed: 7 } })
+    expect([...server.countsByTitle().values()], `statement ${at}`).toEqual([1, 1, 1, 1, 1, 1, 1])
+  }
+})
+
+test('a run can be looked at while another process works on it', async () => {
+  const seen: unknown[] = []
+  let looked: Promise<void> = Promise.resolve()
+  const onEvent = (event: { type: string }) => {
+    if (event.type !== 'sending') return
+    looked = looked.then(async () => {
+      const [run] = await listRuns(machine.stateDir)
+      if (run !== undefined) seen.push((await runStatus(run)).counts.total)
+    })
+  }
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(9), {}, { onEvent })
+  await looked
+  expect(seen).toEqual([9, 9, 9])
+  expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
+})
+
+describe('a process that is taken over', () => {
+  /** Sleeps before a commit; another process, which can't see it, does the whole run meanwhile. */
+  async function sleepAt(at: number, idempotency: boolean) {
+    await machine.stop()
+    machine = await Machine.start()
+    const server = new FakeHostedApi({ idempotency, pollsToDeploy: 1 })
+    let other: unknown = null
+    let turn = 0
+    const sleeping = async () => {
+      if (++turn !== at) return
+      await machine.bury()
+      await machine.state((sql) => sql.run('UPDATE runs SET fence = fence + 1'))
+      other = await machine.run(server, ROWS)
+    }
+    const send = server.send.bind(server)
+    server.send = async (...request) => {
+      await sleeping()
+      return await send(...request)
+    }
+    const pacer = {
+      take: async () => {
+        await sleeping()
+        return { done: () => {} }
+      },
+      hold: () => {},
+    }
+    const confirm = sleeping
+    const slept = await machine.run(server, ROWS, { inFlight: 1 }, { pacer, confirm }).then(
+      () => 'finished',
+      (error: { code?: string }) => error.code,
+    )
+    return { slept, other, server }
+  }
+
+  test.each([
+    ['that honors Idempotency-Key: every row once', true],
+    ['that does not: no row twice', false],
+  ])('sends nothing more when it wakes; on a server %s', async (_what, idempotency) => {
+    let at = 1
+    for (; ; at++) {
+      const { slept, other, server } = await sleepAt(at, idempotency)
+      const counts = [...server.countsByTitle().values()]
+      expect(
+        counts.filter((count) => count > 1),
+        `step ${at}`,
+      ).toEqual([])
+      if (other === null) break
+      expect(slept, `step ${at}`).toBe('run_busy')
+      expect(other).toMatchObject({ counts: { total: ROWS.length, pending: 0 } })
+    }
+    expect(at).toBeGreaterThan(4)
+  })
+
+  test('out of sight and without a sign of life, is gone on from after a while', async () => {
+    const server = new FakeHostedApi({ idempotency: false })
+    const stop = new AbortController()
+    const aborted = { take: () => Promise.reject(new Error('stopped')), hold: () => {} }
+    await machine.run(server, ROWS, {}, { pacer: aborted }).catch(() => stop.abort())
+    const lost = { ...(await thisProcess('batch of drop.csv')), space: 'pid:[1]', host: 'box-7', pid: 12 }
+    await machine.state((sql) => sql.run('UPDATE runs SET holder = ?, beat_at = 0', JSON.stringify(lost)))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let isDone = false
+    const running = machine.run(server, ROWS).finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      await new Promise((resolve) => setImmediate(resolve))
+      vi.advanceTimersByTime(100)
+    }
+    expect((await running).exitCode).toBe(0)
+  })
+})
