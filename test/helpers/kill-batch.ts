@@ -142,7 +142,14 @@ function checkHosted(
   othersMint: boolean,
   last: Run,
 ) {
-  const context = `${last.stderr}\n${JSON.stringify(results.filter(({ status }) => status !== 'deployed'))}`
+  const odd = results.filter(({ status, error }) => status !== 'deployed' || error !== null)
+  const oddTitles = new Set(odd.map(({ line }) => titles[line - 2]))
+  const theirs = [...nfts.values()].filter(({ metadata }) => oddTitles.has(metadata.title))
+  const context = [
+    last.stderr,
+    ...odd.map((row) => JSON.stringify(row)),
+    ...theirs.map((nft) => JSON.stringify(nft)),
+  ].join('\n')
   // Never twice: of each title there are at most as many as there are rows of it.
   const wanted = countBy(titles)
   const minted = countBy([...nfts.values()].filter(({ by }) => by === 'gdn').map(({ metadata }) => metadata.title))
