@@ -44,7 +44,7 @@ retry Retry the failed rows of a run
 reconcile Resolve the rows of a run whose outcome is unknown
 results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
-rm Delete a run with its journal' ;;
+rm Delete a run and its rows from this machine' ;;
     'wallet') REPLY='generate Generate a wallet and keep its key in an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
@@ -166,30 +166,30 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b' ;;
-    'collection show') REPLY='flags-883978 server-abcaa3 output-54fd8b' ;;
-    'collection list') REPLY='server-abcaa3 output-54fd8b' ;;
-    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-54fd8b' ;;
-    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b' ;;
-    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-54fd8b' ;;
-    'nft list') REPLY='flags-0543c8 server-abcaa3 output-54fd8b' ;;
-    'nft show') REPLY='flags-11e5bb server-abcaa3 output-54fd8b' ;;
-    'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-54fd8b' ;;
-    'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-54fd8b' ;;
+    'collection create') REPLY='flags-4b9b53 sending-and-waiting-0600f0 server-367f30 output-54fd8b' ;;
+    'collection show') REPLY='flags-883978 server-367f30 output-54fd8b' ;;
+    'collection list') REPLY='server-367f30 output-54fd8b' ;;
+    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-367f30 output-54fd8b' ;;
+    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-367f30 output-54fd8b' ;;
+    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-367f30 output-54fd8b' ;;
+    'nft list') REPLY='flags-0543c8 server-367f30 output-54fd8b' ;;
+    'nft show') REPLY='flags-11e5bb server-367f30 output-54fd8b' ;;
+    'nft wait') REPLY='sending-and-waiting-9d182f server-367f30 output-54fd8b' ;;
+    'nft verify') REPLY='flags-bfed4b verifying-c48997 server-367f30 output-54fd8b' ;;
     'batch template') REPLY='flags-d37262 output-faa6fe' ;;
-    'batch validate') REPLY='flags-984c93 server-abcaa3 output-54fd8b' ;;
-    'batch preview') REPLY='flags-b0f6cf server-abcaa3 output-54fd8b' ;;
-    'batch mint') REPLY='flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b' ;;
-    'batch list') REPLY='flags-1d15ba server-abcaa3 output-54fd8b' ;;
-    'batch status') REPLY='server-abcaa3 output-54fd8b' ;;
-    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b' ;;
-    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b' ;;
-    'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-54fd8b' ;;
-    'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-54fd8b' ;;
-    'batch report') REPLY='flags-fb8276 server-abcaa3 output-54fd8b' ;;
-    'batch rm') REPLY='flags-2be4da server-abcaa3 output-54fd8b' ;;
-    'wallet generate') REPLY='flags-03ac05 server-abcaa3 output-54fd8b' ;;
-    'wallet url') REPLY='flags-ff2a9d server-abcaa3 output-54fd8b' ;;
+    'batch validate') REPLY='flags-984c93 server-367f30 output-54fd8b' ;;
+    'batch preview') REPLY='flags-b0f6cf server-367f30 output-54fd8b' ;;
+    'batch mint') REPLY='flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch list') REPLY='flags-1d15ba server-367f30 output-54fd8b' ;;
+    'batch status') REPLY='server-367f30 output-54fd8b' ;;
+    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch results') REPLY='flags-e5460a verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch report') REPLY='flags-fb8276 server-367f30 output-54fd8b' ;;
+    'batch rm') REPLY='flags-2be4da server-367f30 output-54fd8b' ;;
+    'wallet generate') REPLY='flags-03ac05 server-367f30 output-54fd8b' ;;
+    'wallet url') REPLY='flags-ff2a9d server-367f30 output-54fd8b' ;;
     'wallet list') REPLY='output-54fd8b' ;;
     'wallet add') REPLY='output-54fd8b' ;;
     'wallet rm') REPLY='output-54fd8b' ;;
@@ -203,7 +203,7 @@ __gdn_bundles() {
     'local exec') REPLY='flags-52fd7c output-faa6fe' ;;
     'serve') REPLY='flags-ca0b82 output-822765' ;;
     'worker') REPLY='flags-1ca6b6 output-8e1f1c' ;;
-    'open') REPLY='flags-a2aae6 server-abcaa3 output-8ff328' ;;
+    'open') REPLY='flags-a2aae6 server-367f30 output-8ff328' ;;
     'chain list') REPLY='flags-537d2e output-54fd8b' ;;
     'chain setup') REPLY='flags-abf46b output-54fd8b' ;;
     'chain status') REPLY='flags-537d2e output-54fd8b' ;;
@@ -228,17 +228,17 @@ __gdn_bundles() {
     'db migrate') REPLY='flags-537d2e output-54fd8b' ;;
     'db status') REPLY='flags-537d2e output-54fd8b' ;;
     'init') REPLY='flags-771d79 output-54fd8b' ;;
-    'auth login') REPLY='flags-5fd97c server-abcaa3 output-54fd8b' ;;
-    'auth status') REPLY='flags-6578cb server-abcaa3 output-54fd8b' ;;
-    'auth logout') REPLY='flags-1813e5 server-abcaa3 output-54fd8b' ;;
-    'config get') REPLY='server-abcaa3 output-54fd8b' ;;
+    'auth login') REPLY='flags-5fd97c server-367f30 output-54fd8b' ;;
+    'auth status') REPLY='flags-6578cb server-367f30 output-54fd8b' ;;
+    'auth logout') REPLY='flags-1813e5 server-367f30 output-54fd8b' ;;
+    'config get') REPLY='server-367f30 output-54fd8b' ;;
     'config set') REPLY='flags-44cedf output-54fd8b' ;;
     'config unset') REPLY='flags-ac17d9 output-54fd8b' ;;
-    'config list') REPLY='flags-f738c3 server-abcaa3 output-54fd8b' ;;
-    'config path') REPLY='server-a5a50b output-54fd8b' ;;
-    'doctor') REPLY='server-abcaa3 flags-2cc465 output-54fd8b' ;;
+    'config list') REPLY='flags-f738c3 server-367f30 output-54fd8b' ;;
+    'config path') REPLY='server-b25872 output-54fd8b' ;;
+    'doctor') REPLY='server-367f30 flags-2cc465 output-54fd8b' ;;
     'completion') REPLY='output-faa6fe' ;;
-    'api') REPLY='flags-fc4896 output-1748b8 server-abcaa3' ;;
+    'api') REPLY='flags-fc4896 output-1748b8 server-367f30' ;;
     *) REPLY='' ;;
   esac
 }
@@ -264,10 +264,10 @@ __gdn_flags() {
 --dry-run - - Print the request, send nothing
 --yes -y - Don'\''t ask before spending on a real network
 --again - - Order another, whatever became of an earlier one' ;;
-    'server-abcaa3') REPLY='--local - - The backend that gdn local start runs
+    'server-367f30') REPLY='--local - - The backend that gdn local start runs
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
---state-dir - dir Where journals are kept' ;;
+--state-dir - dir Where runs and commands are recorded' ;;
     'output-54fd8b') REPLY='--output -o =output table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print these fields only
@@ -588,7 +588,7 @@ __gdn_flags() {
     'flags-ac17d9') REPLY='--profile - @profiles The profile to change
 --base-url - text With api_key: the server whose key is forgotten' ;;
     'flags-f738c3') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> chooses one' ;;
-    'server-a5a50b') REPLY='--state-dir - dir Where journals are kept' ;;
+    'server-b25872') REPLY='--state-dir - dir Where runs and commands are recorded' ;;
     'flags-2cc465') REPLY='--config - file Settings of a backend to look at
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
@@ -612,7 +612,7 @@ __gdn_flags() {
 --version -V - Print the version
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
---state-dir - dir Where journals are kept
+--state-dir - dir Where runs and commands are recorded
 --output -o =output table, json, ndjson, csv or ids
 --fields - text Print these fields only' ;;
     'help') REPLY='--help -h - Help for the command

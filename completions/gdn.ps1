@@ -46,7 +46,7 @@ retry Retry the failed rows of a run
 reconcile Resolve the rows of a run whose outcome is unknown
 results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
-rm Delete a run with its journal'
+rm Delete a run and its rows from this machine'
     'wallet' = 'generate Generate a wallet and keep its key in an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
@@ -162,30 +162,30 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b'
-    'collection show' = 'flags-883978 server-abcaa3 output-54fd8b'
-    'collection list' = 'server-abcaa3 output-54fd8b'
-    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-54fd8b'
-    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b'
-    'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-54fd8b'
-    'nft list' = 'flags-0543c8 server-abcaa3 output-54fd8b'
-    'nft show' = 'flags-11e5bb server-abcaa3 output-54fd8b'
-    'nft wait' = 'sending-and-waiting-9d182f server-abcaa3 output-54fd8b'
-    'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-54fd8b'
+    'collection create' = 'flags-4b9b53 sending-and-waiting-0600f0 server-367f30 output-54fd8b'
+    'collection show' = 'flags-883978 server-367f30 output-54fd8b'
+    'collection list' = 'server-367f30 output-54fd8b'
+    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-367f30 output-54fd8b'
+    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-367f30 output-54fd8b'
+    'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-367f30 output-54fd8b'
+    'nft list' = 'flags-0543c8 server-367f30 output-54fd8b'
+    'nft show' = 'flags-11e5bb server-367f30 output-54fd8b'
+    'nft wait' = 'sending-and-waiting-9d182f server-367f30 output-54fd8b'
+    'nft verify' = 'flags-bfed4b verifying-c48997 server-367f30 output-54fd8b'
     'batch template' = 'flags-d37262 output-faa6fe'
-    'batch validate' = 'flags-984c93 server-abcaa3 output-54fd8b'
-    'batch preview' = 'flags-b0f6cf server-abcaa3 output-54fd8b'
-    'batch mint' = 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
-    'batch list' = 'flags-1d15ba server-abcaa3 output-54fd8b'
-    'batch status' = 'server-abcaa3 output-54fd8b'
-    'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
-    'batch retry' = 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
-    'batch reconcile' = 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-54fd8b'
-    'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-54fd8b'
-    'batch report' = 'flags-fb8276 server-abcaa3 output-54fd8b'
-    'batch rm' = 'flags-2be4da server-abcaa3 output-54fd8b'
-    'wallet generate' = 'flags-03ac05 server-abcaa3 output-54fd8b'
-    'wallet url' = 'flags-ff2a9d server-abcaa3 output-54fd8b'
+    'batch validate' = 'flags-984c93 server-367f30 output-54fd8b'
+    'batch preview' = 'flags-b0f6cf server-367f30 output-54fd8b'
+    'batch mint' = 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+    'batch list' = 'flags-1d15ba server-367f30 output-54fd8b'
+    'batch status' = 'server-367f30 output-54fd8b'
+    'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+    'batch retry' = 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+    'batch reconcile' = 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-367f30 output-54fd8b'
+    'batch results' = 'flags-e5460a verifying-9423cd server-367f30 output-54fd8b'
+    'batch report' = 'flags-fb8276 server-367f30 output-54fd8b'
+    'batch rm' = 'flags-2be4da server-367f30 output-54fd8b'
+    'wallet generate' = 'flags-03ac05 server-367f30 output-54fd8b'
+    'wallet url' = 'flags-ff2a9d server-367f30 output-54fd8b'
     'wallet list' = 'output-54fd8b'
     'wallet add' = 'output-54fd8b'
     'wallet rm' = 'output-54fd8b'
@@ -199,7 +199,7 @@ api Call an API endpoint and print the raw response'
     'local exec' = 'flags-52fd7c output-faa6fe'
     'serve' = 'flags-ca0b82 output-822765'
     'worker' = 'flags-1ca6b6 output-8e1f1c'
-    'open' = 'flags-a2aae6 server-abcaa3 output-8ff328'
+    'open' = 'flags-a2aae6 server-367f30 output-8ff328'
     'chain list' = 'flags-537d2e output-54fd8b'
     'chain setup' = 'flags-abf46b output-54fd8b'
     'chain status' = 'flags-537d2e output-54fd8b'
@@ -224,17 +224,17 @@ api Call an API endpoint and print the raw response'
     'db migrate' = 'flags-537d2e output-54fd8b'
     'db status' = 'flags-537d2e output-54fd8b'
     'init' = 'flags-771d79 output-54fd8b'
-    'auth login' = 'flags-5fd97c server-abcaa3 output-54fd8b'
-    'auth status' = 'flags-6578cb server-abcaa3 output-54fd8b'
-    'auth logout' = 'flags-1813e5 server-abcaa3 output-54fd8b'
-    'config get' = 'server-abcaa3 output-54fd8b'
+    'auth login' = 'flags-5fd97c server-367f30 output-54fd8b'
+    'auth status' = 'flags-6578cb server-367f30 output-54fd8b'
+    'auth logout' = 'flags-1813e5 server-367f30 output-54fd8b'
+    'config get' = 'server-367f30 output-54fd8b'
     'config set' = 'flags-44cedf output-54fd8b'
     'config unset' = 'flags-ac17d9 output-54fd8b'
-    'config list' = 'flags-f738c3 server-abcaa3 output-54fd8b'
-    'config path' = 'server-a5a50b output-54fd8b'
-    'doctor' = 'server-abcaa3 flags-2cc465 output-54fd8b'
+    'config list' = 'flags-f738c3 server-367f30 output-54fd8b'
+    'config path' = 'server-b25872 output-54fd8b'
+    'doctor' = 'server-367f30 flags-2cc465 output-54fd8b'
     'completion' = 'output-faa6fe'
-    'api' = 'flags-fc4896 output-1748b8 server-abcaa3'
+    'api' = 'flags-fc4896 output-1748b8 server-367f30'
   }
 
   $flags = @{
@@ -257,10 +257,10 @@ api Call an API endpoint and print the raw response'
 --dry-run - - Print the request, send nothing
 --yes -y - Don''t ask before spending on a real network
 --again - - Order another, whatever became of an earlier one'
-    'server-abcaa3' = '--local - - The backend that gdn local start runs
+    'server-367f30' = '--local - - The backend that gdn local start runs
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
---state-dir - dir Where journals are kept'
+--state-dir - dir Where runs and commands are recorded'
     'output-54fd8b' = '--output -o =output table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print these fields only
@@ -581,7 +581,7 @@ api Call an API endpoint and print the raw response'
     'flags-ac17d9' = '--profile - @profiles The profile to change
 --base-url - text With api_key: the server whose key is forgotten'
     'flags-f738c3' = '--profiles - - List the profiles instead; gdn config set profile <name> chooses one'
-    'server-a5a50b' = '--state-dir - dir Where journals are kept'
+    'server-b25872' = '--state-dir - dir Where runs and commands are recorded'
     'flags-2cc465' = '--config - file Settings of a backend to look at
 --data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
@@ -605,7 +605,7 @@ api Call an API endpoint and print the raw response'
 --version -V - Print the version
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
---state-dir - dir Where journals are kept
+--state-dir - dir Where runs and commands are recorded
 --output -o =output table, json, ndjson, csv or ids
 --fields - text Print these fields only'
     'help' = '--help -h - Help for the command

@@ -64,7 +64,7 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   ),
   verb('results', 'Show the outcome of every row in a run', () => import('./commands/batch/results.ts')),
   verb('report', 'Write an HTML report of the NFTs that a run minted', () => import('./commands/batch/report.ts')),
-  verb('rm', 'Delete a run with its journal', () => import('./commands/batch/rm.ts')),
+  verb('rm', 'Delete a run and its rows from this machine', () => import('./commands/batch/rm.ts')),
 ])
 
 const wallet = noun('wallet', 'Generate, name and export wallets', [

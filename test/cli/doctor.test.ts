@@ -179,7 +179,7 @@ describe('what may hurt later is a warning, and the exit code 0', () => {
     const state = join(dir, 'state')
     const result = await doctor(['--state-dir', state])
     expect(result.code).toBe(0)
-    const said = wrong(result).filter(({ check }) => check === 'journals')
+    const said = wrong(result).filter(({ check }) => check === 'runs')
     expect(said.map(({ status }) => status)).toEqual(['warn'])
     expect(said[0]?.message).toContain(state)
   })

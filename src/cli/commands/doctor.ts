@@ -23,7 +23,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = doctor): GdnCommand {
   const doctorCommand = new GdnCommand({
     about:
-      'Looks at configuration, server, key, clock, journals, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Where a backend is named, by --config, --data-dir, --database-url or their variables, its database, storage and networks are looked at too: one small file is written to the storage and read back. Exits with the code that the first failure would give another command: 2, 4 or 6.',
+      'Looks at configuration, server, key, clock, recorded runs, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Where a backend is named, by --config, --data-dir, --database-url or their variables, its database, storage and networks are looked at too: one small file is written to the storage and read back. Exits with the code that the first failure would give another command: 2, 4 or 6.',
     examples: [
       ['Is everything well?', 'gdn doctor'],
       ['Of one server', 'gdn doctor --base-url https://api.example.com'],
@@ -59,7 +59,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { finding, settings } = await checkSettings(deps, flags)
   const { withoutReportedNetworks } = await import('./doctor/readiness.ts')
   const { checkServer } = await import('./doctor/server.ts')
-  const { checkJournals, checkStateDirectory } = await import('./doctor/state.ts')
+  const { checkRuns, checkStateDirectory } = await import('./doctor/state.ts')
   const { checkLocalBackend } = await import('./doctor/local.ts')
   const { checkBackend } = await import('./doctor/backend.ts')
   const { checkNativeParts } = await import('./doctor/native.ts')
@@ -78,7 +78,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     await checkNetworkSettings(env),
     ...(server?.loopback ? withoutReportedNetworks(asked, backend) : asked),
     state,
-    ...(state.status === 'fail' ? [] : await checkJournals(stateDir)),
+    ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),
     ...(await checkLocalBackend(deps, isThere ? server : null)),
     ...(await checkNativeParts(deps)),
     ...backend,

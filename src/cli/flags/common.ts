@@ -64,5 +64,8 @@ export function addProfileFlags(command: GdnCommand): GdnCommand {
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--state-dir <dir>', 'Where journals are kept', { group: SERVER, parse: notEmpty })
+  return valueFlag(command, '--state-dir <dir>', 'Where runs and commands are recorded', {
+    group: SERVER,
+    parse: notEmpty,
+  })
 }

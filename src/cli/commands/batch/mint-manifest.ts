@@ -132,7 +132,7 @@ async function checkManifestFile(manifest: string): Promise<void> {
   }
 }
 
-/** The options that shape the rows of a manifest, as the journal keeps them. */
+/** The options that shape the rows of a manifest, as the state database keeps them. */
 const readingOf = ({ addressOf, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 /** The collection: flags, then the manifest's own columns, then what is configured or known. */

@@ -21,7 +21,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Nothing that was minted is touched, but with the journal goes what keeps rows from being minted twice: the same manifest would begin anew. At a terminal gdn asks before it removes a run; scripts pass --yes.',
+      'Minted NFTs are not affected. The record that keeps rows from being minted twice is deleted too, so the same manifest would start a new run. gdn prompts at a terminal; scripts pass --yes.',
     examples: [
       ['One run', 'gdn batch rm drop-3f9a'],
       ['All finished runs', 'gdn batch rm --finished'],

@@ -4,7 +4,7 @@ import { safe } from '../../io/io.ts'
 /** The commands that go on with a run, as a person types them. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
-/** @param stateDir where the journals are, if a flag said so: the next command needs it again */
+/** @param stateDir the state directory, if a flag named one: the next command needs it again */
 export function runCommands(run: string, stateDir: string | undefined): RunCommands {
   const where = stateDir === undefined ? '' : ` --state-dir ${shellWord(safe(stateDir))}`
   return (verb, more) => `gdn batch ${verb} ${shellWord(safe(run))}${more === undefined ? '' : ` ${more}`}${where}`

@@ -12,7 +12,7 @@ export type StatusFlags = OutputFlags & ServerFlags
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'As the journal on this machine has it, while the run is under way too. gdn batch resume asks the server. A run is named by its name or id, by the name given with --run, or by its manifest.',
+      'Shows what this machine has recorded, also while the run is in progress. To ask the server, use gdn batch resume. A run is named by its name or id, by the name given with --run, or by its manifest.',
     examples: [
       ['By its manifest', 'gdn batch status drop.csv'],
       ['How many are deployed?', 'gdn batch status drop-3f9a --json | jq .deployed'],

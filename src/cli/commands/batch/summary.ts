@@ -12,7 +12,7 @@ export interface VerifiedCounts {
   unread: number
 }
 
-/** @param stateDir where the journals are, if a flag said so */
+/** @param stateDir the state directory, if a flag named one */
 export const summaryView = (stateDir: string | undefined): View => ({
   fields: [
     'run',

@@ -9,7 +9,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LITTLE_SPACE = 100 * 1024 * 1024
 
-/** Where journals are kept: without them a command that was stopped can't go on. */
+/** Checks the directory in which runs and commands are recorded: without it nothing can be resumed. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
   const there = await nearestThere(stateDir)
@@ -26,7 +26,11 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(there)
   const free = bavail * bsize
   if (free < LITTLE_SPACE) {
-    return warn(check, `only ${inMiB(free)} are free for ${stateDir}`, 'make room: a journal that is full stops a run')
+    return warn(
+      check,
+      `only ${inMiB(free)} are free for ${stateDir}`,
+      'free some space: a run that cannot be recorded stops',
+    )
   }
   const { mode } = await stat(there)
   if (there === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
@@ -50,8 +54,8 @@ async function nearestThere(path: string): Promise<string> {
 }
 
 /** What batches and single commands recorded: whole, and with nothing of unknown outcome in it. */
-export async function checkJournals(stateDir: string): Promise<Finding[]> {
-  const check = 'journals'
+export async function checkRuns(stateDir: string): Promise<Finding[]> {
+  const check = 'runs'
   try {
     const runs = await listRuns(stateDir)
     const findings: Finding[] = []
@@ -71,7 +75,7 @@ export async function checkJournals(stateDir: string): Promise<Finding[]> {
 }
 
 async function checkState(stateDir: string): Promise<Finding[]> {
-  const check = 'journals'
+  const check = 'runs'
   try {
     const state = await openStateIfThere(stateDir)
     if (state === null) return []

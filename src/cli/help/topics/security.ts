@@ -32,7 +32,7 @@ A signed URL is called on the server's own origin, or on the host that GDN_WALLE
     },
     {
       title: 'What is never shown',
-      text: 'Keys are in no error, log, journal or --debug output. Journals hold what was sent, which is public metadata and addresses: they are readable by you alone.',
+      text: 'Errors, logs, recorded runs and --debug output contain no keys. Recorded runs contain what was sent: public metadata and addresses. Only you can read them.',
     },
     {
       title: 'What is public for ever',
