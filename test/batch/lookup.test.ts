@@ -283,7 +283,7 @@ describe('--adopt', () => {
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
 
-  test('killed at any step sends nothing that is there', async () => {
+  test('killed at any step sends nothing that is there', { timeout: 240_000 }, async () => {
     for (let at = 1; ; at++) {
       await machine.stop()
       machine = await Machine.start()
