@@ -1,8 +1,14 @@
+import { operationDigest } from '../api/operation-digest.ts'
 import { GdnError } from '../core/errors.ts'
+import { ownersOf } from '../operations/reconcile/owners.ts'
+import { MAX_NAMED } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
+import { markerOf } from './marker.ts'
 import { type Plan, positionsOf } from './plan.ts'
-import { referenceId } from './row-key.ts'
+import { RowLookup } from './reconcile/lookup.ts'
+import { withMarker } from './request.ts'
+import { referenceId, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
@@ -12,10 +18,11 @@ const PER_CALL = 1_000
  * Rows that the server knows by their reference IDs: an earlier run, on whatever machine, had it create them.
  *
  * @returns null where the server doesn't announce reference IDs
+ * @throws GdnError `seems_minted` where the ID of a row names an NFT that says something else, unless it is to be adopted
  */
 export async function knownReferences(
   store: RunStore,
-  { contractAddress, blockchain, signal }: BatchOptions,
+  { contractAddress, blockchain, adopt, signal }: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
 ): Promise<Adopted[] | null> {
@@ -24,6 +31,8 @@ export async function knownReferences(
   if (client.supportsReferences() !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
   const adopted: Adopted[] = []
+  const doubtful: Adopted[] = []
+  const markers = markerOf(store.drop)
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
     const records = await store.read((sql) => store.recordsAt(sql, gathered.rows, page))
@@ -36,14 +45,71 @@ export async function knownReferences(
         { operation, reference_ids: [...byId.keys()], contract_address: contractAddress, blockchain },
         { signal },
       )
-      for (const { reference_id, nft_gdn_id, is_free } of references) {
-        const row = byId.get(reference_id)
-        if (row === undefined || is_free || typeof nft_gdn_id !== 'string') continue
-        adopted.push({ row: store.keep(row), nftGdnId: nft_gdn_id })
+      for (const { reference_id, nft_gdn_id, is_free, digest } of references) {
+        const record = byId.get(reference_id)
+        if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
+        const row = store.keep(record)
+        const found = { row, nftGdnId: nft_gdn_id }
+        // Without an ID of its own, the content of the row is part of its reference ID.
+        const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
+        ;(isSame || adopt === true ? adopted : doubtful).push(found)
       }
     }
   }
-  return adopted
+  const others = await otherContents(store, client, signal, doubtful)
+  if (others.length > 0) throw otherNfts(others)
+  return [...adopted, ...doubtful]
+}
+
+function digestOf(
+  operation: 'createnft' | 'createnfttrans',
+  { key, row }: Adopted['row'],
+  markers: ReturnType<typeof markerOf>,
+): string {
+  const { receiver: receiver_wallet_address, sender: sender_wallet_address } = row
+  const metadata = withMarker(row.metadata, markers(key))
+  return sender_wallet_address === null
+    ? operationDigest('createnft', { metadata, receiver_wallet_address })
+    : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
+}
+
+/** Those whose NFTs say something else, by their metadata and owners. The URL of a local file makes no difference. */
+async function otherContents(
+  store: RunStore,
+  client: BatchClient,
+  signal: AbortSignal | undefined,
+  found: readonly Adopted[],
+): Promise<Adopted[]> {
+  const rows = async function* () {
+    for (const { row } of found) yield row
+  }
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
+  const ids = found.map(({ nftGdnId }) => nftGdnId)
+  await lookup.read({ client, signal }, ids, () => {})
+  const same = new Set<number>()
+  for await (const { row, match } of lookup.found()) {
+    if (match.owner === null || ownersOf(row.row).includes(match.owner)) same.add(row.position)
+  }
+  return found.filter(({ row }) => !same.has(row.position))
+}
+
+function otherNfts(others: readonly Adopted[]): GdnError {
+  const many = others.length === 1 ? '1 row has an ID' : `${others.length} rows have IDs`
+  return new GdnError('seems_minted', `${many} under which this collection has NFTs of other content`, {
+    hint: [
+      'Nothing was sent. Another manifest of this name may have been minted, or the rows were edited since.',
+      'To mint them as a run of their own, add --run <name>.',
+      'To take the NFTs as these rows, add --adopt.',
+    ].join('\n'),
+    details: {
+      rows: others.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
+        key: shownKey(key),
+        line: row.line,
+        nft_gdn_id: nftGdnId,
+      })),
+      count: others.length,
+    },
+  })
 }
 
 /** Any response says whether the server has them. */
