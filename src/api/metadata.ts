@@ -71,7 +71,7 @@ const metadataObject = z
     for (const [index, field] of metadata.file_fields.entries()) {
       const problem = keyProblem(field.key, RESERVED_FILE)
       if (problem !== null) add(['file_fields', index, 'key'], problem)
-      else if (seen.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" stands here twice`)
+      else if (seen.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is repeated`)
       else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is an extra key too`)
       seen.add(field.key)
     }

@@ -110,8 +110,8 @@ async function openPositions(
 }
 
 /**
- * Those that were sent go first: equal rows are told apart by their number alone, and the outcome of a request that the
- * state has is resolved elsewhere.
+ * Yields the rows that were sent first. Only their number tells equal rows apart, and the outcomes of requests in the
+ * state are resolved elsewhere.
  */
 async function* sentFirst(
   store: RunStore,
@@ -135,7 +135,7 @@ async function* unsent(
   }
 }
 
-/** The ids of the collection; null where the server doesn't tell them, which is noted. */
+/** Returns the IDs of the collection. Adds a note and returns null where the server refuses to list them. */
 async function listed(
   asker: Asker,
   options: BatchOptions,

@@ -12,7 +12,7 @@ import type { BatchOptions } from './types.ts'
 
 export const MAX_NAMED = 50
 
-/** Operations by which a run has a row for itself: it was minted, may have been, or is about to be sent again. */
+/** Operations that claim a row for a run: the row was minted, may have been, or is about to be sent again. */
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
@@ -26,7 +26,7 @@ interface Taken {
 /** The rows that a run would send, in a temporary table. */
 interface Checked {
   rows: RowsIn
-  /** Positions that are pending; all others have an operation that stands. */
+  /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
 }
 

@@ -10,12 +10,12 @@ import type { Prepared } from './prepare.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
 
-/** Rows that are copied at a time: whoever waits for the database waits that long. */
+/** Rows copied per transaction. Limits how long other processes wait for the database. */
 const COPIED_TOGETHER = 20_000
 
 /**
- * Enters the rows of the run in one transaction, in which other runs are checked once more: they may have claimed rows
- * since, above all while a person was at the prompt.
+ * Enters the rows of the run in one transaction. The transaction checks other runs once more, because they may have
+ * claimed rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
   store: RunStore,
@@ -50,7 +50,7 @@ export async function enterRows(
       edits.renamed.map(({ operation }) => operation),
       now,
     )
-    // Rows that are not in the manifest anymore, and of which nothing came, are no part of the run.
+    // Refused rows that left the manifest are no part of the run.
     if (gathered.rows === 'draft') dropRefused(sql, store.drop, set, now)
     markRetried(sql, store.drop, set, retried)
     if (plan.rows > 0 || before.adopted.length > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)

@@ -27,18 +27,17 @@ export interface Gathered {
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
 
-/** Beyond so many, looking at each takes as long as reading the manifest. */
+/** With more files than this, checking each of them takes as long as reading the manifest. */
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
-/** Rows that are written at a time: whoever waits for the event loop waits that long. */
+/** Rows written per transaction. Limits how long the event loop is blocked. */
 const WRITTEN_TOGETHER = 5_000
 
 export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
 
 /**
- * Reads the manifest into a draft. Where everything that shaped the rows is as it was when they were kept, nothing is
- * read again: they are those.
+ * Reads the manifest into a draft. Uses the stored rows instead where the manifest and its local files are unchanged.
  *
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
@@ -116,8 +115,8 @@ export async function readIntoDraft(
       if (record === null) {
         problem({
           place: { line: row.line, field: 'id' },
-          message: `the id ${JSON.stringify(row.id)} stands in an earlier row too`,
-          hint: 'give each row an id of its own, or none',
+          message: `the id ${JSON.stringify(row.id)} is also in an earlier row`,
+          hint: 'Give each row a unique id, or none.',
         })
         continue
       }

@@ -15,7 +15,7 @@ import type { BatchClient, BatchOptions } from './types.ts'
 const PER_CALL = 1_000
 
 /**
- * Rows that the server knows by their reference IDs: an earlier run, on whatever machine, had it create them.
+ * Returns the rows that the server knows by their reference IDs: an earlier run, on any machine, created them.
  *
  * @returns null where the server doesn't announce reference IDs
  * @throws GdnError `seems_minted` where the ID of a row names an NFT that says something else, unless it is to be adopted
@@ -112,11 +112,11 @@ function otherNfts(others: readonly Adopted[]): GdnError {
   })
 }
 
-/** Any response says whether the server has them. */
+/** Sends a harmless request, since any response says whether the server supports reference IDs. */
 async function learn(client: BatchClient, signal: AbortSignal | undefined): Promise<void> {
-  const nobody = '00000000-0000-0000-0000-000000000000'
+  const unknownId = '00000000-0000-0000-0000-000000000000'
   try {
-    await client.call('getnfts', { nft_gdn_ids: [nobody] }, { signal })
+    await client.call('getnfts', { nft_gdn_ids: [unknownId] }, { signal })
   } catch (error) {
     if (!(error instanceof GdnError) || signal?.aborted === true) throw error
   }

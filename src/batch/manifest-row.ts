@@ -6,7 +6,7 @@ import type { RowRecord } from '../state/rows.ts'
 import { rowKey } from './row-key.ts'
 import { contentHash, copyHash, hashOfText, isCopyHashContent, partsOf, rowOfParts, rowTexts } from './row-text.ts'
 
-/** A row as the run keeps it. */
+/** A row as the run stores it. */
 export interface KeptRow {
   key: string
   content: string
@@ -20,7 +20,7 @@ export interface Adopted {
   nftGdnId: string
 }
 
-/** Names rows in the order in which they stand in their manifest. Equal rows are told apart by their number. */
+/** Assigns keys to rows in the manifest's order. Equal rows get different numbers. */
 export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new Copies()
@@ -29,7 +29,7 @@ export class RowNamer {
   #groups = 0
   #position = 0
 
-  /** The row as it is kept; null where its `id` stands in an earlier row too. */
+  /** Returns the row as it is stored, or null where an earlier row has the same `id`. */
   name(row: ManifestRow): RowRecord | null {
     const { line, id, receiver, sender, localFiles } = row
     if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null

@@ -32,7 +32,7 @@ export async function holdStore(
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<RunStore> {
-  // Whoever was interrupted before learns how the run stands.
+  // A command that is already interrupted still reads the run, to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
@@ -83,12 +83,12 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
     return { kind: 'taken', hold }
   }
   const drop = newDrop(options, generation)
-  // What a process left that ended before it had begun.
+  // Left by a process that ended before it entered any rows.
   removeRun(sql, drop.id)
   const { name } = runRef(options, generation)
   insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, now })
   insertDrop(sql, drop)
-  // Its ID is the same each time it is entered: whoever held it before, and wakes, must not take it for its own.
+  // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to it.
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
   sql.run('UPDATE runs SET fence = ? WHERE id = ?', fence, drop.id)
   return { kind: 'taken', hold: { runId: drop.id, fence } }
@@ -192,8 +192,8 @@ function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions):
 }
 
 /**
- * Refuses a second drop while the outcome of rows of the first is open. A repeated command, after Ctrl-C say, would order
- * a third.
+ * Refuses a second drop while rows of the first have no final outcome. Otherwise a command with `--again` that is repeated,
+ * for example after Ctrl-C, would mint a third one.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
   const { pending, unknown, accepted } = countDrop(sql, drop, false)
@@ -208,7 +208,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 /** @throws GdnError `run_finished` where there is nothing left to do */
 export function refuseFinished({ drop, counts }: RunStore): void {
   const { pending, unknown, accepted, failed, deployed } = counts
-  // A run that was killed after its last row, before anyone heard of it, tells its end once more.
+  // A run that was killed between its last outcome and its summary prints the summary now.
   if (drop.endedAt === null || pending + unknown + accepted > 0) return
   const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {

@@ -75,7 +75,7 @@ export async function prepare(
   return { gathered, plan, before, edits, planned }
 }
 
-/** What was sent with another content is told at every start, also where the manifest is as it was. */
+/** Counts the rows that were sent with other content. Each start reports them, even if the manifest is unchanged. */
 async function changedRows(
   store: RunStore,
   rows: RowsIn,

@@ -7,7 +7,7 @@ import { partsOf } from './row-text.ts'
 import { STATUS } from './run-store.ts'
 import type { ResultRow } from './types.ts'
 
-/** What became of a row: its current operation, and the NFT of it. */
+/** The outcome of a row: its current operation and its NFT. */
 interface OutcomeColumns {
   state: OperationState | null
   reason: string | null
@@ -33,16 +33,16 @@ interface RowColumns extends OutcomeColumns {
   body: Uint8Array
 }
 
-/** How the error of a row begins that reconciling didn't find, or couldn't decide about. */
+/** Prefixes of the errors of rows that reconciling did not find, or could not decide about. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
-/** And of one that was minted twice; the id of the other NFT follows. */
+/** Prefix of the error of a row that was minted twice. The ID of the other NFT follows. */
 export const TWICE = 'minted twice: its first sending, taken for absent, turned up as '
 
-/** Why a row is undecided that the server said it took. */
+/** Why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'
 
-/** And of one whose NFT was deployed before its backend was restored. */
+/** Why a row is undecided whose NFT was deployed before the backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
 
 /** Why a row is absent. */
@@ -57,14 +57,15 @@ export const ABSENT_BY_WORD = ABSENCE.person
 export const LATE = 'late'
 
 /**
- * Rows of the manifest with what became of them, those behind a position.
+ * Returns a page of the manifest's rows with their outcomes.
  *
- * @param live a process is sending now, so what is in flight isn't unknown yet
+ * @param page.after the position before the first row of the page
+ * @param page.live whether a process is sending now, so that requests in flight don't count as unknown
  */
 export function resultsPage(
   sql: Sql,
   { id, scope, setId, contract }: Drop,
-  { after, limit, live }: { after: number; limit: number; live: boolean },
+  page: { after: number; limit: number; live: boolean },
 ): ({ result: ResultRow } & Pick<RowColumns, 'position' | 'key' | 'receiver' | 'sender' | 'body'>)[] {
   const rows = sql.all<RowColumns>(
     `SELECT r.position, r.line, r.key, r.receiver, r.sender, r.body, ${OUTCOME} FROM rows r
@@ -74,22 +75,22 @@ export function resultsPage(
     id,
     scope,
     setId ?? -1,
-    after,
-    limit,
+    page.after,
+    page.limit,
   )
   return rows.map((row) => {
     const title = partsOf(row.body)[TITLE_AT] ?? ''
     const { position, key, receiver, sender, body } = row
     return {
       ...{ position, key, receiver, sender, body },
-      result: resultOf(row, { key: row.key, line: row.line, title, receiver: row.receiver, contract }, live),
+      result: resultOf(row, { key: row.key, line: row.line, title, receiver: row.receiver, contract }, page.live),
     }
   })
 }
 
 const TITLE_AT = 2
 
-/** Rows that left the manifest after they had been sent. */
+/** Returns rows that were removed from the manifest after they had been sent. */
 export function resultsOutside(sql: Sql, { id, scope, setId, contract }: Drop, live: boolean): ResultRow[] {
   const rows = sql.all<OutcomeColumns & { line: number; key: string; place: number; body: string }>(
     `SELECT substr(o.identity, ?) AS key, o.line, o.position AS place, q.body, ${OUTCOME} FROM operations o

@@ -28,10 +28,10 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 }
 
 /**
- * The reference ID of a row: the server creates it once, whatever the grouping of requests and the machine. Its form
- * never changes: a change in how rows are read gets another version.
+ * The reference ID of a row. The server creates it once, however rows are grouped into requests and on any machine. Its
+ * form never changes: a change in how rows are read gets a new version.
  *
- * @param key of the row, or what stands for it where its files are local
+ * @param key of the row, or the hash that replaces it where the row has local files
  */
 export function referenceId(scope: string, key: RowKey): string {
   return `v1:${createHash('sha256')

@@ -41,7 +41,7 @@ export class RunStore {
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
 
-  /** @param run null for whoever only looks at it */
+  /** @param run null if the run is only read */
   constructor(state: State, drop: Drop, run: HeldRun | null) {
     this.state = state
     this.drop = drop
@@ -53,7 +53,7 @@ export class RunStore {
   }
 
   /**
-   * Changes something of the run. What is asked for in one turn is one transaction.
+   * Runs a write transaction of the run. Writes that are requested in one turn of the event loop share a transaction.
    *
    * @throws GdnError `run_busy` once another process has taken over, `data_dir`
    */
@@ -68,7 +68,7 @@ export class RunStore {
     return await this.state.read(work)
   }
 
-  /** Waits for what is being written, and gives the run back. */
+  /** Waits for pending writes and releases the run. */
   async release(): Promise<void> {
     await this.#writing
     await this.#run?.release()
@@ -88,7 +88,7 @@ export class RunStore {
     this.counts = { ...this.counts, [from]: this.counts[from] - rows, [to]: this.counts[to] + rows }
   }
 
-  /** Counts the rows of requests anew; those that are pending stay so. */
+  /** Recounts the rows that were sent. The number of pending rows does not change. */
   async recount(): Promise<void> {
     const { states, retried } = await this.read((sql) => ({
       states: statesOf(sql, this.id),
@@ -125,7 +125,7 @@ export class RunStore {
     return keptRow(record)
   }
 
-  /** The rows with what became of them, in pages. */
+  /** The rows with their states, in pages. */
   async *planned(rows: RowsIn): AsyncGenerator<ReturnType<typeof plannedPage>> {
     for (let after = -1; ; ) {
       const page = await this.read((sql) => plannedPage(sql, rows, this.drop, after, PLAN_PAGE))
@@ -137,13 +137,13 @@ export class RunStore {
   }
 
   async #drain(): Promise<void> {
-    // Lets everything that is asked for in this turn go along.
+    // Writes that are requested later in this turn join the transaction.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
       try {
-        if (this.#run === null) throw new Error('a run that is only looked at is not changed')
+        if (this.#run === null) throw new Error('a run that is only read is not changed')
         const results = await this.#run.write((sql) => batch.map(({ work }) => work(sql)))
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
       } catch (error) {

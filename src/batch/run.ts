@@ -24,11 +24,11 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
 import { uploadFiles } from './uploads.ts'
 
 /**
- * Mints the rows of a manifest, or goes on with it: reads and plans all rows, commits each request
+ * Mints the rows of a manifest, or resumes it: reads and plans all rows, commits each request
  * before it is sent, and waits until everything accepted is deployed or failed. Killed at any instant and called again,
- * it sends nothing again unless its first sending is known to have had no effect, or the server honours its key.
+ * it repeats a request only if the first one is known to have had no effect, or the server honors its key.
  *
- * Problems of single rows are told in the summary; what keeps the run from being done at all is thrown.
+ * The summary has the problems of single rows. Throws where the run as a whole can't continue.
  *
  * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `seems_minted`, `already_accepted`, `data_dir`,
  *   `usage`, `wrong_backend`
@@ -47,7 +47,7 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
     try {
       return await runHeld(store, options, deps)
     } finally {
-      // A run of which nothing was entered leaves nothing behind.
+      // A run without entered rows is removed.
       if (store.drop.setId === null) await store.write((sql) => forgetDrop(sql, store.id)).catch(() => undefined)
       await store.release().catch(() => undefined)
     }
@@ -105,7 +105,7 @@ async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
   yield* await store.read((sql) => resultsOutside(sql, store.drop, false))
 }
 
-/** Everything was sent: finds out what isn't known, and waits until what was accepted is deployed or failed. */
+/** After sending: resolves unknown outcomes, and waits until what was accepted is deployed or failed. */
 async function finish(context: RunContext, sweeper: Sweeper) {
   const { options, now, store } = context
   const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)

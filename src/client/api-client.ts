@@ -85,16 +85,15 @@ export interface ApiClient {
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** GET of a path below the base URL, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
-  /** Whether the server honours Idempotency-Key; null until it has answered. */
+  /** Whether the server honors Idempotency-Key; null until it has responded. */
   supportsIdempotency(): boolean | null
-  /** Whether the server creates each reference ID once; null until it has answered. */
+  /** Whether the server creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
   /**
-   * As supportsIdempotency, but asks the server when that isn't known yet; null when it gave no answer.
-   *
-   * With `anew` it is asked in any case, about reference IDs too.
+   * Like supportsIdempotency, but asks the server if that isn't known yet; null when it does not respond. With `refresh`
+   * it asks again, about reference IDs too.
    */
-  learnIdempotency(options?: CallOptions & { anew?: boolean }): Promise<boolean | null>
+  learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
   /** The rate limit that the server told in its last answer of an endpoint; null where it told none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>

@@ -107,7 +107,7 @@ export function createClient(options: ClientOptions): ApiClient {
       throw effect === 'none' ? result.error : unknownOutcome(name, result.reason, hint, result.error)
     }
     if (effect === 'unknown') throw unknownOutcome(name, result.seen, hint)
-    // Reading a refusal throws the error that it stands for.
+    // Reading a refusal throws its error.
     if (effect === 'none') return await read(result.answer)
     try {
       return await read(result.answer)
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): ApiClient {
     }
   }
 
-  /** Learns from a harmless question whether the server honours Idempotency-Key. */
+  /** Sends a harmless request to learn whether the server honors Idempotency-Key. */
   async function probe(signal: AbortSignal | undefined): Promise<boolean | null> {
     const known = dispatch.supportsIdempotency()
     if (known !== null) return known
@@ -198,8 +198,8 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
-    learnIdempotency: ({ signal, anew = false } = {}) => {
-      if (anew) dispatch.forgetSupport()
+    learnIdempotency: ({ signal, refresh = false } = {}) => {
+      if (refresh) dispatch.forgetSupport()
       return probe(signal)
     },
     observedRateLimit: dispatch.observedRateLimit,

@@ -61,7 +61,7 @@ function scanObject(text: string, start: number, depth: number): number {
     if (keyEnd === undefined) throw new Problem(at, unexpected(text, at, 'a key in double quotes'))
     const key: string = JSON.parse(text.slice(at, keyEnd))
     if (UNSAFE_KEYS.has(key)) throw new Problem(at, `"${key}" is not allowed as a key`)
-    if (keys.has(key)) throw new Problem(at, `"${key}" stands here twice`)
+    if (keys.has(key)) throw new Problem(at, `"${key}" is repeated`)
     keys.add(key)
     at = expect(text, skipSpace(text, keyEnd), ':')
     at = skipSpace(text, scanValue(text, skipSpace(text, at), depth + 1))

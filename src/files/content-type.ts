@@ -97,7 +97,7 @@ function startOf(text: string): { start: string; root: string } {
   return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
 }
 
-/** @param isCut the file may go on after the text: where its first tag isn't there, that it is a picture can't be told */
+/** @param isCut whether the text is only the beginning of the file, so that its first tag may be missing */
 function isHtml(text: string, { isCut }: { isCut: boolean }): boolean {
   const { start, root } = startOf(text)
   if (HTML.test(start) || HTML.test(root)) return true

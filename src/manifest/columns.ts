@@ -163,7 +163,7 @@ export function columnSetProblems(
     const first = seen.get(meaning)
     if (first === undefined) seen.set(meaning, column)
     else if (first.name === column.name) {
-      problems.push({ column, problem: `the column "${column.name}" stands here twice`, hint: 'remove one of them' })
+      problems.push({ column, problem: `the column "${column.name}" is repeated`, hint: 'Remove one of them.' })
     } else {
       const isSame = spellingOf(first.role) === spellingOf(role)
       const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'are the same key'}`

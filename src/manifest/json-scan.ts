@@ -73,7 +73,7 @@ export function countMembers(value: unknown): number {
   return inner.reduce<number>((sum, member) => sum + countMembers(member), Array.isArray(value) ? 0 : inner.length)
 }
 
-/** The first key that stands twice in one object, with its index in the text. */
+/** Returns the first key that is repeated in one object, with its index in the text. */
 export function findDuplicateKey(text: string): { key: string; index: number } | null {
   const open: Set<string>[] = []
   for (const token of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/gs)) {

@@ -131,7 +131,11 @@ async function expectEnd(input: TextWindow, file: string): Promise<void> {
   await input.skipWhite()
   if (input.char() === '') return
   const place = { file, line: input.line }
-  throw new ManifestError({ place, message: 'goes on after its end', hint: 'for one row a line, name the file .jsonl' })
+  throw new ManifestError({
+    place,
+    message: 'has text after its end',
+    hint: 'For one row per line, name the file .jsonl.',
+  })
 }
 
 function parseEntry(
@@ -156,7 +160,7 @@ function parseEntry(
     const duplicate = findDuplicateKey(text)
     if (duplicate !== null) {
       const line = place.line + breaksIn(text.slice(0, duplicate.index))
-      const message = `the key "${duplicate.key}" stands here twice`
+      const message = `the key "${duplicate.key}" is repeated`
       return { issue: { place: { ...place, line, field: duplicate.key }, message, hint: 'remove one of them' } }
     }
   }

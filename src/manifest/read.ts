@@ -42,8 +42,8 @@ const MAX_ISSUES = 1000
 const MAX_HEAD = 64 * 1024
 
 /**
- * Reads a manifest (CSV, JSON, JSONL) row by row, each checked by the contract. Memory stays bounded however long it is.
- * Never throws for what stands in it: every problem is an issue with its place.
+ * Reads a manifest (CSV, JSON, JSONL) row by row, each checked by the contract. Memory stays bounded for any length.
+ * Never throws for its content: every problem is an issue with its location.
  *
  * @example
  * for await (const item of readManifest({ path: 'drop.csv' }, options)) if ('issue' in item) report(item.issue)

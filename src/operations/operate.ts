@@ -42,23 +42,23 @@ import { sendOperation } from './send.ts'
 /** What a single command asks for. */
 export interface Wanted {
   endpoint: CreatingEndpoint
-  /** As runs know the server. */
+  /** Identifies the server in runs. */
   origin: string
-  /** Null where that isn't known before the request is made. */
+  /** Null where it isn't known before the request is made. */
   blockchain: Blockchain | null
   /** The collection; null as above, and for one that is to be created. */
   contract: string | null
-  /** What names the operation among all others: the request, with files by what they hold. */
+  /** Identifies the operation: the request, with files by their content. */
   content: unknown
-  /** What this process does, for another one that finds it at work. */
+  /** Says what this process does, for messages of other processes that wait for it. */
   note: string
-  /** Asks for another one, whatever became of an earlier one. */
+  /** Sends another operation, whatever the outcome of an earlier one. */
   again: boolean
   /** The backend that answers now. */
   backend: SeenBackend
-  /** A server without an ID may be another one than last time, or have been emptied: one on this machine. */
+  /** Whether the server may have been emptied or replaced: it runs on this machine and has no ID. */
   mayForget: boolean
-  /** The request as it is sent; asked for only when one is to be sent. May ask, upload, refuse. */
+  /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
   request(): Promise<object>
 }
 
@@ -68,21 +68,21 @@ export type SentOperation = Operation & { request: OperationRequest }
 export type AcceptedOperation = SentOperation & { accepted: Accepted }
 
 export type OperationEvent =
-  /** An earlier one of this content was accepted, and its end was never told. */
+  /** An earlier operation of this content was accepted, and its end was never reported. */
   | { type: 'going_on'; operation: AcceptedOperation }
-  /** The outcome of an earlier one is unknown. */
+  /** The outcome of an earlier operation is unknown. */
   | { type: 'in_doubt'; operation: SentOperation }
   | { type: 'looking'; ids: number; ofIds: number }
   | { type: 'looking_again'; waitingMs: number }
   | { type: 'found'; operation: AcceptedOperation }
   | { type: 'set_aside'; operation: SentOperation }
-  /** The server does not know what was accepted: it isn't the one that took it, or was emptied. */
+  /** The server does not know the accepted operation: it is another server, or was emptied. */
   | { type: 'forgotten'; operation: AcceptedOperation }
   /** The backend no longer knows what it accepted, since it was restored from a backup. */
   | { type: 'lost'; operation: AcceptedOperation }
   /** The state may be a copy, so the collection is checked before anything is sent. */
   | { type: 'copied'; reason: string }
-  /** What happened can't be written down; it is told all the same. */
+  /** The outcome can't be recorded. It is reported anyway. */
   | { type: 'not_kept'; path: string; error: unknown }
 
 export interface OperateDeps {
@@ -90,7 +90,7 @@ export interface OperateDeps {
   client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
   clock?: Clock
   now(): number
-  /** When this command was started, by `now`. What ended since was asked for at the same time, by another process. */
+  /** When this command was started, by `now`. An equal operation that ended since then was requested at the same time. */
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
@@ -98,9 +98,9 @@ export interface OperateDeps {
   contested: LookDeps['contested']
 }
 
-/** What became of waiting for an accepted operation. */
+/** The result of waiting for an accepted operation. */
 export interface Ending {
-  /** Nothing more is to come: the next command of this content asks for another. */
+  /** Whether the operation is final, so that the next command of this content sends another. */
   ended: boolean
   /** How the server ended it; null where that isn't known. */
   state: 'deployed' | 'failed' | null
@@ -108,13 +108,12 @@ export interface Ending {
 }
 
 /**
- * Asks the server for something at most once, as a run with one operation. Its bytes are committed before any of them
- * leaves. The same command again goes on with what was accepted, and resolves what is unknown or reports it as
- * `unknown_outcome`. What may have had an effect is sent again only to a server that honors Idempotency-Key, or with
- * `again`, as another operation.
+ * Sends a request at most once, as a run with one operation. Its bytes are committed before any of them leaves. The same
+ * command resumes an accepted operation, and resolves an unknown one or reports it as `unknown_outcome`. A request that
+ * may have had an effect is repeated only where the server creates it once. With `again` another operation is sent.
  *
- * @param act waits for what was accepted and prints it; the operation is at its end when it says so
- * @throws GdnError `run_busy` while another process has the same operation, `data_dir` where nothing can be written down,
+ * @param act waits for the accepted operation, prints it, and says whether it is final
+ * @throws GdnError `run_busy` while another process has the same operation, `data_dir` where nothing can be recorded,
  *   `unknown_outcome`, and what `act` throws
  */
 export async function operate(
@@ -137,7 +136,7 @@ export async function operate(
   }
 }
 
-/** Stops a command whose twin, started at the same time, has ended meanwhile: one of the two was meant. */
+/** Rejects a command if an equal one, started at the same time, has ended meanwhile: only one of the two was meant. */
 async function refuseTwin(
   { state, signal, startedAt: since, now }: OperateDeps,
   { again }: Wanted,
@@ -151,8 +150,8 @@ async function refuseTwin(
 }
 
 /**
- * What a single command is known by: its request. Never the API key, nor anything that differs from one try to the next.
- * An EVM address in another case is the same address. Its form never changes: `v1`.
+ * The identity of a single command: a hash of its request, without the API key and anything else that differs between
+ * attempts. EVM addresses are compared without case. Its form never changes: `v1`.
  */
 export function identityOf(content: unknown): string {
   const hash = createHash('sha256')
@@ -161,7 +160,7 @@ export function identityOf(content: unknown): string {
   return `v1:${hash}`
 }
 
-/** Addresses are members of the request itself: what looks like one in metadata is text, and stays as it is. */
+/** Lowers the addresses of the request itself. Text in its metadata that looks like an address stays as it is. */
 function lowerAddresses(content: unknown): unknown {
   if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
   return Object.fromEntries(
@@ -211,11 +210,11 @@ class Operating {
     this.#isNew = isNew
   }
 
-  /** The operation as the server took it: now, or earlier. */
+  /** Returns the operation once the server has accepted it, now or earlier. */
   async accepted(): Promise<AcceptedOperation> {
     const { onEvent } = this.#deps
     const earlier = this.#operation
-    // Whoever had it before ended before a byte left.
+    // The process that had it before ended before a byte left.
     const isUnsent = this.#isNew || earlier.state === 'planned' || earlier.state === 'intended'
     if (isUnsent) return await this.#sendNew(await this.#newRequest())
     const { backend, again } = this.#wanted
@@ -232,16 +231,16 @@ class Operating {
     }
     if (await this.#isForgotten(earlier)) {
       await onEvent({ type: 'forgotten', operation: earlier })
-      const anew = await this.#newRequest()
+      const request = await this.#newRequest()
       await this.#change((sql) => moveOperation(sql, earlier.id, 'planned'))
-      // Under its key: should the server know of it after all, this is no second one.
-      return await this.#sendNew({ ...anew, key: request.key })
+      // With the same key, so that nothing is created twice if the server knows the operation after all.
+      return await this.#sendNew({ ...request, key: earlier.request.key })
     }
     await onEvent({ type: 'going_on', operation: earlier })
     return earlier
   }
 
-  /** Records the end of an operation. Where that fails it is told: what was done can't be undone. */
+  /** Records the end of an operation. A failure to record it is reported, since the effect can't be undone. */
   async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
     const now = this.#deps.now()
     await this.#keep(() =>
@@ -254,7 +253,7 @@ class Operating {
     )
   }
 
-  /** Lets the run go. One of which no byte left is removed. */
+  /** Releases the run, and removes it if no byte of it left. */
   async release(): Promise<void> {
     const isUnsent = this.#operation.state === 'planned' || this.#operation.state === 'intended'
     const remove = (sql: Sql) => removeRun(sql, this.#run.runId)
@@ -273,13 +272,13 @@ class Operating {
     const request = await this.#wanted.request()
     refuseSilentBackend(this.#wanted.backend)
     if (!this.#wanted.again) await this.#checkCopy(request)
-    // Unknown means that the server gave no answer: sending will tell that better.
+    // Null means that the server did not respond. Sending the request reports that with a better error.
     const honorsKey = await this.#deps.client.learnIdempotency({ signal: this.#deps.signal })
     const listedAt = honorsKey === false ? await this.#listBefore() : null
     return { key: randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
   }
 
-  /** A copied state may not know of what was sent after it was copied. */
+  /** Compares the collection with the request: a copied state lacks what was sent after the copy. */
   async #checkCopy(request: object): Promise<void> {
     const { collectionId } = this.#operation
     if (collectionId === null || this.#creates.effect.in !== 'collection') return
@@ -287,8 +286,8 @@ class Operating {
   }
 
   /**
-   * Enters the NFTs that are there already, where the server gives no other means to tell later whether a request arrived.
-   * Null where it needs no look or allows none.
+   * Records the NFTs that exist before the request, where the server has no other means to resolve an unknown outcome.
+   * Returns null where this isn't needed, or the server refuses to list them.
    */
   async #listBefore(): Promise<number | null> {
     const { client, signal, state } = this.#deps
@@ -321,7 +320,7 @@ class Operating {
     return await this.#send(null)
   }
 
-  /** Sets an operation aside, and sends another of the same content. */
+  /** Sets an operation aside and sends another one of the same content. */
   async #sendAnother(earlier: SentOperation): Promise<AcceptedOperation> {
     const { now, onEvent, state } = this.#deps
     const request = await this.#newRequest()
@@ -349,26 +348,26 @@ class Operating {
       await this.#change((sql) => moveOperation(sql, operation.id, 'unknown', ENDED_EARLY))
       this.#operation = { ...operation, state: 'unknown', reason: ENDED_EARLY }
     }
-    // A restored backend may have lost the record of the key or of the reference after it minted: it is looked for instead.
-    if (!restored && (await this.#isRepeatable({ anew: false })) !== false) {
+    // A restored backend may have minted and lost the record of the key or reference ID, so nothing is repeated.
+    if (!restored && (await this.#isRepeatable({ refresh: false })) !== false) {
       return await this.#send(this.#operation.reason ?? ENDED_EARLY)
     }
     return await this.#lookFor(asSent(this.#operation))
   }
 
   /**
-   * Whether the bytes have one effect however often they are sent; null while the server doesn't answer. A key counts only
-   * where it did when they were sent first: a server that learned of keys since then has no record of this one.
+   * Whether the bytes have one effect however often they are sent; null while the server doesn't respond. A key counts only
+   * if the server honored keys at the first sending: otherwise it has no record of this one.
    */
-  async #isRepeatable({ anew }: { anew: boolean }): Promise<boolean | null> {
+  async #isRepeatable({ refresh }: { refresh: boolean }): Promise<boolean | null> {
     const { client, signal } = this.#deps
     const { body, honorsKey } = asSent(this.#operation).request
-    const honorsNow = await client.learnIdempotency({ signal, anew })
+    const honorsNow = await client.learnIdempotency({ signal, refresh })
     const byReference = referencesOf(body).length > 0 ? client.supportsReferences() : false
     return byReference === true || honorsKey === false ? byReference : honorsNow
   }
 
-  /** Looks at the server for an operation whose outcome is unknown; sends nothing. */
+  /** Looks on the server for an operation whose outcome is unknown. Sends nothing. */
   async #lookFor(operation: SentOperation): Promise<AcceptedOperation> {
     const { onEvent, state } = this.#deps
     const { request } = operation
@@ -410,7 +409,7 @@ class Operating {
       body: Buffer.from(request.body),
       key: request.key,
       doubt,
-      isRepeatable: () => this.#isRepeatable({ anew: true }),
+      isRepeatable: () => this.#isRepeatable({ refresh: true }),
       problem: (response) => this.#creates.problem(JSON.parse(request.body), response),
       record: {
         sending: () =>
@@ -418,7 +417,7 @@ class Operating {
             this.#operation = beginAttempt(sql, this.#operation, now())
           }),
         noEffect: () => this.#noEffect(),
-        // Where this can't be written, what stands there says as much: a byte may have left.
+        // If this can't be written, the recorded state `sent` also says that a byte may have left.
         unknown: (reason) =>
           this.#change((sql) => {
             endAttempt(sql, this.#operation, 'unknown', now())
@@ -439,13 +438,13 @@ class Operating {
     throw unknownOperation(operation, this.#creates, outcome.reason, [], outcome.cause)
   }
 
-  /** A response with the NFTs of an earlier operation, which has other reference IDs, says nothing of this one. */
+  /** Rejects a response with NFTs of an operation that has other reference IDs: it does not prove this one. */
   async #refuseGiven(operation: SentOperation, { nfts }: Accepted): Promise<void> {
     if (referencesOf(operation.request.body).length === 0) return
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const given = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
     if (given.length === 0) return
-    const reason = 'it was answered with NFTs of an earlier operation'
+    const reason = 'the response has NFTs of an earlier operation'
     await this.#change((sql) => {
       endAttempt(sql, operation, 'unknown', this.#deps.now())
       moveOperation(sql, operation.id, 'unknown', reason)
@@ -453,7 +452,7 @@ class Operating {
     throw unknownOperation(operation, this.#creates, reason, given)
   }
 
-  /** What was sent had no effect: it is as if it had not been sent. */
+  /** Records that a sending had no effect, so that the bytes count as not sent. */
   async #noEffect(): Promise<void> {
     if (this.#operation.state !== 'sent') return
     const { id } = this.#operation
@@ -469,7 +468,7 @@ class Operating {
     )
   }
 
-  /** The server looked at it and refused it. What never reached it leaves nothing behind. */
+  /** Records that the server refused the request. A request that never reached it leaves no record. */
   async #refused({ cause, error }: { cause: NoEffect; error: unknown }): Promise<void> {
     if (cause === 'not_sent' || cause === 'rate_limited' || this.#operation.state !== 'intended') return
     const operation = this.#operation
@@ -504,7 +503,7 @@ class Operating {
     await this.#run.write(work)
   }
 
-  /** Writes down what has happened already. Where that fails it is told, and the command goes on. */
+  /** Records something that has already happened. A failure is reported, and the command continues. */
   async #keep(write: () => Promise<unknown>): Promise<void> {
     try {
       await write()
@@ -517,8 +516,8 @@ class Operating {
 type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'body'> & { request: object }
 
 /**
- * A request with the reference IDs of an operation, which a server that knows them creates once. Several NFTs of an
- * operation are numbered from 1.
+ * Adds the reference IDs of an operation to its request. A server that supports them creates each once. Several NFTs of
+ * an operation are numbered from 1.
  */
 function withReferences(id: string, request: object): object {
   if (!('metadata' in request) || !Array.isArray(request.metadata)) return { ...request, reference_id: id }
@@ -532,7 +531,7 @@ const ENDED_EARLY = 'gdn ended before the answer came'
 /** Answers to getnftgdnids after which the collection can't be listed, and may well be minted in. */
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
 
-/** Seconds are enough for a person, and sort as text. */
+/** Formats a time as ISO 8601 with seconds. */
 export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 
 function unknownOperation(
@@ -548,7 +547,7 @@ function unknownOperation(
     'unknown_outcome',
     `${kind} was sent at ${sentAt}, and whether it took effect is unknown: ${reason}${seen}`,
     {
-      hint: `${hints.command}; --again orders another, and pays for it, whatever became of this one`,
+      hint: `${hints.command}; --again sends another and pays for it, whatever the outcome of this one`,
       details: {
         order: id,
         endpoint: kind,

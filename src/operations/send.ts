@@ -9,13 +9,13 @@ import { messageOf } from '../core/errors.ts'
 const MAX_SENDINGS = 6
 const MAX_WAIT_MS = 60_000
 
-/** Keeps the record of an operation as it is sent. What one of these throws ends it. */
+/** Records the progress of an operation. An error of one of these functions ends the sending. */
 interface SendRecord {
-  /** Before each sending: no byte has left yet. */
+  /** Called before each sending, when no byte of it has left. */
   sending(): Promise<void>
-  /** Everything sent so far had no effect for certain. */
+  /** Called when everything sent so far certainly had no effect. */
   noEffect(): Promise<void>
-  /** What was sent may have had an effect. */
+  /** Called when a sending may have had an effect. */
   unknown(reason: string): Promise<void>
 }
 
@@ -30,15 +30,15 @@ interface Sending<Name extends CreatingEndpoint> {
   doubt: string | null
   record: SendRecord
   /**
-   * Asks whether the server creates these bytes once however often they are sent; null while it doesn't answer. It is asked
-   * before each repetition, since another version may have taken its place.
+   * Asks the server whether these bytes have one effect however often they are sent; null while it doesn't respond. Called
+   * before each repetition, since another version of the server may have replaced it.
    */
   isRepeatable(): Promise<boolean | null>
   /** Why a response of the right form does not prove acceptance; null where it does. */
   problem(response: ResponseOf<Name>): string | null
 }
 
-/** What became of a request after every sending that was safe. */
+/** The outcome of a request after all sendings that were safe. */
 export type SentOutcome<Response> =
   | { kind: 'created'; response: Response }
   | { kind: 'no_effect'; cause: NoEffect; error: unknown }
@@ -76,7 +76,7 @@ export async function sendOperation<Name extends CreatingEndpoint>(
       break
     }
     await record.noEffect()
-    // Only what was refused for a passing reason goes again here: a rate limit, or a server that can't do it now.
+    // Retries only temporary refusals: a rate limit, or a server that is unavailable.
     const wait = once.retryAfterMs
     if (wait === null || !mayWait(wait)) return once
     await clock.sleep(wait, signal)
@@ -90,7 +90,7 @@ export async function sendOperation<Name extends CreatingEndpoint>(
   return { kind: 'unknown', reason: doubt.reason + tried, cause: doubt.cause }
 }
 
-/** Sends bytes of unknown outcome again, as long as that may resolve it. */
+/** Repeats a request of unknown outcome, as long as that may resolve it. */
 async function ask<Response>(
   { clock, signal, isRepeatable }: Pick<Sending<CreatingEndpoint>, 'clock' | 'signal' | 'isRepeatable'>,
   doubt: Extract<Once<unknown>, { kind: 'unknown' }>,
@@ -113,11 +113,11 @@ async function ask<Response>(
       if (again.kind === 'created') return again
       wait = again.retryAfterMs
       lastSaid = again.kind === 'unknown' ? again.reason : messageOf(again.error)
-      // It would say the same again.
+      // The server would respond the same again.
       if (again.kind === 'no_effect' && wait === null && statusOf(again.error) !== undefined) break
     }
   } catch (error) {
-    // Interrupted while in doubt: what may have happened is what the person must learn.
+    // After an interruption the unknown outcome is what must be reported.
     if (!signal.aborted) throw error
   }
   return { kind: 'unknown', times, lastSaid }
@@ -149,7 +149,7 @@ async function sendOnce<Name extends CreatingEndpoint>(sending: Sending<Name>): 
   }
 }
 
-/** A success whose body proves nothing leaves the outcome unknown. */
+/** Reads a success. A body that does not prove acceptance leaves the outcome unknown. */
 async function readCreated<Name extends CreatingEndpoint>(
   { client, endpoint, problem }: Sending<Name>,
   result: SendResult,
@@ -170,7 +170,7 @@ async function readCreated<Name extends CreatingEndpoint>(
   }
 }
 
-/** The error that a refusal stands for: reading it throws that. */
+/** Returns the error of a refusal. */
 async function refusal<Name extends CreatingEndpoint>(
   { client, endpoint }: Sending<Name>,
   { answer }: Extract<SendResult, { kind: 'answered' }>,

@@ -29,9 +29,9 @@ export interface SharedDatabaseOptions {
   onCommit?(sql: Sql): void
   /** Called where a writing transaction fails, before it is rolled back. */
   onRollback?(): void
-  /** Who holds the lock, where the system doesn't tell. */
+  /** Names the holder of the lock, where the system can't. */
   holder?(): string | null
-  /** Tests put their own in. */
+  /** Replaced in tests. */
   open?(path: string): RawDatabase
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   now?(): number
@@ -39,17 +39,17 @@ export interface SharedDatabaseOptions {
 
 const FIRST_PAUSE_MS = 1
 const LONGEST_PAUSE_MS = 20
-/** For so long a lock may be held without a change of the file. A transaction takes milliseconds. */
+/** How long a lock may be held without a change of the file. A transaction takes milliseconds. */
 const STUCK_MS = 5_000
-/** For so long a process waits for its turn among others that make progress. */
+/** How long a process waits while other processes make progress. */
 const CROWDED_MS = 60_000
 
 /**
  * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open while
- * the event loop runs. A lock that another process holds is waited for by the event loop: Ctrl-C works meanwhile.
+ * the event loop runs. Waiting for a lock of another process does not block the event loop, so Ctrl-C works meanwhile.
  *
- * A killed process leaves its lock and its unfinished transaction to nobody. One that is stopped in the middle of a
- * transaction can't be overtaken: it is named after 5 s.
+ * The lock and the unfinished transaction of a killed process are released at once. A process that is stopped inside a
+ * transaction can't be overtaken. An error names it after 5 s.
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions

@@ -314,7 +314,7 @@ export function accept(
   return readOperation(sql, id)
 }
 
-/** Gives the name of an operation free: its end was told, or it was set aside. */
+/** Frees the name of an operation: its end was reported, or it was set aside. */
 export function releaseOperation(sql: Sql, { id }: Operation, now: number): void {
   sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
 }

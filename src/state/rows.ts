@@ -96,7 +96,7 @@ export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): Ro
   })
 }
 
-/** A row and what became of it, as far as that decides whether it is sent. */
+/** The part of a row and its outcome that decides whether it is sent. */
 export interface PlannedRow {
   position: number
   receivers: number

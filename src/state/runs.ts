@@ -89,7 +89,7 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
-/** How long a run is kept after its end was told, and how many runs at most. */
+/** How long an ended run is kept, and how many runs at most. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 

@@ -8,7 +8,7 @@ import { moveOperation, moveRequest, type OperationState } from './transitions.t
 /** The endpoints that rows are sent to. */
 type RowEndpoint = 'createnft' | 'createnfttrans'
 
-/** How a request of rows stands. `found`: it was never sent, its rows were minted before. Null: it is being sent. */
+/** The outcome of a request of rows. `found`: it was never sent, since its rows were minted before. Null while in flight. */
 export type RequestOutcome = 'accepted' | 'refused' | 'unknown' | 'found'
 
 /** A request of a run of a manifest. They are numbered from 1 in the order in which they were sent first. */
@@ -278,7 +278,7 @@ export function takeNft(sql: Sql, operationId: string, reason: string): void {
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
-/** Records an NFT that belongs to an answer, and to no row of it: it is nobody else's either. */
+/** Sets aside an NFT of a response that belongs to none of its rows, so that no other row can get it. */
 export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
   sql.run(
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
@@ -395,7 +395,7 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Whether an NFT was given to any row or command before, or stands aside. */
+/** Returns an ID that was given to any row or command before, or was set aside; else null. */
 export function isGiven(sql: Sql, collection: number, ids: readonly string[]): string | null {
   const row = sql.get<{ id: string }>(
     `SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)
@@ -502,7 +502,7 @@ export function markAbsent(sql: Sql, operationId: string, reason: string): void 
   moveOperation(sql, operationId, 'absent', reason)
 }
 
-/** Records why it can't be told what became of a row. */
+/** Records why the outcome of a row can't be decided. */
 export function markUndecided(sql: Sql, operationId: string, reason: string): void {
   moveOperation(sql, operationId, 'unknown', reason)
 }

@@ -11,7 +11,7 @@ export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unk
 export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationState[]>> = {
   // To accepted: it was found on the server before anything was sent.
   planned: ['intended', 'accepted'],
-  // Back to planned: its process ended before a byte left, and the bytes are built anew. To failed: it was refused.
+  // Back to planned: its process ended before a byte left, and the bytes are rebuilt. To failed: it was refused.
   intended: ['sent', 'planned', 'failed'],
   // Back to intended: what was sent had no effect for certain, and may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
@@ -21,7 +21,7 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
   // It turned up later, or a later look could not tell.
   absent: ['accepted', 'unknown'],
-  // The backend was restored: how it ended is asked anew.
+  // The backend was restored: its outcome is requested again.
   failed: ['accepted', 'unknown'],
   deployed: ['accepted', 'unknown'],
 }

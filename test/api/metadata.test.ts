@@ -74,7 +74,7 @@ describe('metadata', () => {
   })
 
   it('a file key that stands twice, or is an extra key too, is refused', () => {
-    expect(faults(metadata({ file_fields: [FILE, FILE] }))).toEqual(['file_fields[1].key "image" stands here twice'])
+    expect(faults(metadata({ file_fields: [FILE, FILE] }))).toEqual(['file_fields[1].key "image" is repeated'])
     const both = metadata({ file_fields: [{ key: 'art', url: FILE.url }], art: 'x' })
     expect(faults(both)).toEqual(['file_fields[0].key "art" is an extra key too'])
   })

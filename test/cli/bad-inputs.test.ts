@@ -134,5 +134,5 @@ test('bad input 7: duplicate keys in the user’s own configuration are told wit
   await writeFile(path('.config/gdn/config.json'), '{\n"profile": "a",\n"profile": "b"\n}')
   const result = await cli(['config', 'list', '--json'], options)
   expect(result.code).toBe(2)
-  expect(errorOf(result).message).toMatch(/config\.json:3:1: .*stands here twice/)
+  expect(errorOf(result).message).toMatch(/config\.json:3:1: .*is repeated/)
 })

@@ -82,7 +82,7 @@ test('a key is said to work, with what it seems to permit; nothing was sent that
 describe('what keeps commands from working fails, with the code that they would end with', () => {
   test.each([
     ['a byte order mark', '\ufeff{}', 'begins with a byte order mark'],
-    ['a key twice', '{"profile":"a","profile":"b"}', 'stands here twice'],
+    ['a key twice', '{"profile":"a","profile":"b"}', 'is repeated'],
     ['__proto__', '{"__proto__":{}}', 'not allowed as a key'],
     ['an unknown setting', '{"profiles":{"a":{"base_ur":"x"}}}', 'is not a known setting'],
     ['an API key', '{"profiles":{"a":{"api_key":"x"}}}', "an API key can't stand here"],

@@ -272,7 +272,7 @@ describe('nft mint', () => {
   })
 
   test.each([
-    ['{"a":1,"a":2}', '"a" stands here twice'],
+    ['{"a":1,"a":2}', '"a" is repeated'],
     ['{"__proto__":1}', '"__proto__" is not allowed as a key'],
     ['{"a":', 'ends where a value should follow'],
     ['"text"', 'must be a JSON object'],

@@ -38,8 +38,8 @@ async function machine() {
   return { dir, env: { ...env, GDN_API_KEY: 'key' } }
 }
 
-describe('a mint whose end was not told', () => {
-  test('is gone on with by the same command, which says so and mints nothing', async () => {
+describe('a mint whose end was not reported', () => {
+  test('is resumed by the same command, which says so and mints nothing', async () => {
     let status = 'initiated'
     const api = await fakeApi({
       createnft: minting(),
@@ -48,11 +48,11 @@ describe('a mint whose end was not told', () => {
     const { env } = await machine()
     const first = await cli([...MINT, '--timeout', '50ms', '--base-url', api.url], { env })
     expect(first.code).toBe(8)
-    expect(first.stderr).toContain('The same command goes on with it; with --again it orders another.')
+    expect(first.stderr).toContain('Run the same command to resume it, or add --again to send another.')
     status = 'deployed'
     const second = await cli([...MINT, '--base-url', api.url, '-o', 'ids'], { env })
     expect(second).toMatchObject({ code: 0, stdout: 'id-1\n' })
-    expect(second.stderr).toMatch(/This was accepted at \S+Z; going on with it \(--again orders another\)\./)
+    expect(second.stderr).toMatch(/This request was accepted at \S+Z\. Resuming it \(--again sends another\)\./)
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
@@ -83,7 +83,7 @@ describe('a mint whose end was not told', () => {
     await cli([...MINT, '--timeout', '50ms', '--base-url', api.url], { env })
     const again = await cli([...MINT, '--again', '--base-url', api.url, '-o', 'ids'], { env })
     expect(again).toMatchObject({ code: 0, stdout: 'id-2\n' })
-    expect(again.stderr).toMatch(/Set aside: what was accepted at \S+ \(id-1\)\. Ordering another\./)
+    expect(again.stderr).toMatch(/Set aside the request accepted at \S+ \(id-1\)\. Sending another\./)
   })
 })
 
@@ -142,11 +142,11 @@ describe('a mint of unknown outcome', () => {
     expect(errorOf(first)).toMatchObject({
       code: 'unknown_outcome',
       message: expect.stringMatching(/^createnft was sent at \S+Z, and whether it took effect is unknown: 502/),
-      hint: expect.stringMatching(/same command again later.*--again orders another/),
+      hint: expect.stringMatching(/same command again later.*--again sends another/),
     })
     const second = await cli([...MINT, '--base-url', api.url], { env })
     expect(second.code).toBe(0)
-    expect(second.stderr).toContain('It is there: what was accepted at')
+    expect(second.stderr).toContain('Found the request accepted at')
     expect(second.stdout).toContain('id-1')
     expect(api.bodies('createnft')).toHaveLength(1)
   })
@@ -186,10 +186,10 @@ test('local files are the same by what they hold: a retry finds its order, and u
   expect((await mint('a.png')).code).toBe(8)
   await mkdir(join(dir, 'moved'))
   await rename(join(dir, 'a.png'), join(dir, 'moved', 'b.png'))
-  expect((await mint('moved/b.png')).stderr).toContain('going on with it')
+  expect((await mint('moved/b.png')).stderr).toContain('Resuming it')
   expect(api.bodies('files')).toHaveLength(1)
   await writeFile(join(dir, 'moved', 'b.png'), 'another picture')
-  expect((await mint('moved/b.png')).stderr).not.toContain('going on with it')
+  expect((await mint('moved/b.png')).stderr).not.toContain('Resuming it')
   expect(api.bodies('createnft')).toHaveLength(2)
 })
 

@@ -104,7 +104,7 @@ describe('a file that is not right is refused with its name and place', () => {
   test.each([
     ['gdn.config.json', '\ufeff{}', 'byte order mark'],
     ['gdn.config.yaml', '\ufeffcontract: c', 'byte order mark'],
-    ['gdn.config.json', '{"contract": "a", "contract": "b"}', '"contract" stands here twice'],
+    ['gdn.config.json', '{"contract": "a", "contract": "b"}', '"contract" is repeated'],
     ['gdn.config.yaml', 'contract: a\ncontract: b', 'duplicated mapping key'],
     ['gdn.config.json', '{"__proto__": {"contract": "a"}}', '"__proto__" is not allowed'],
     ['gdn.config.json', '{"\\u005f_proto__": {}}', '"__proto__" is not allowed'],

@@ -38,6 +38,6 @@ test('what JSON.parse refuses is refused, at a place inside the text', () => {
 })
 
 test('a key that stands twice is refused however it is spelt', () => {
-  expect(() => parse('{"a": 1, "\\u0061": 2}')).toThrow('"a" stands here twice')
+  expect(() => parse('{"a": 1, "\\u0061": 2}')).toThrow('"a" is repeated')
   expect(parse('[{"a": 1}, {"a": 2}]')).toEqual([{ a: 1 }, { a: 2 }])
 })

@@ -22,7 +22,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `title,description,Wallet,Owner\n${GOOD},x\n`,
     ['stdin:1:4 the columns "Wallet" and "Owner" both mean receiver'],
   ],
-  ['a column twice', `${HEAD},title\n${GOOD},x\n`, ['stdin:1:4 the column "title" stands here twice']],
+  ['a column twice', `${HEAD},title\n${GOOD},x\n`, ['stdin:1:4 the column "title" is repeated']],
   [
     'image twice in two spellings',
     `${HEAD},image,file:image\n${GOOD},,\n`,
@@ -276,7 +276,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     'a column twice and faults of rows',
     `${HEAD},title\nDawn,First,0x12,x\n`,
     [
-      'stdin:1:4 the column "title" stands here twice',
+      'stdin:1:4 the column "title" is repeated',
       'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 2',
     ],
   ],

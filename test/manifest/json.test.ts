@@ -106,8 +106,8 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
   ['a list that ends in a comma', 'json', `[${good},\n]`, ['stdin:2 has "]" where an entry must be']],
   ['an entry without its end', 'json', `[${good},\n{"title":"Da`, ['stdin:2 ends in the middle of an entry']],
   ['a missing comma', 'json', `[${good}\n${good}]`, ['stdin:2 has "{" where , or ] must be']],
-  ['text after the list', 'json', `[${good}]\n x`, ['stdin:2 goes on after its end']],
-  ['two objects', 'json', `${good}\n${good}`, ['stdin:2 goes on after its end']],
+  ['text after the list', 'json', `[${good}]\n x`, ['stdin:2 has text after its end']],
+  ['two objects', 'json', `${good}\n${good}`, ['stdin:2 has text after its end']],
   [
     'a missing colon',
     'json',
@@ -121,17 +121,12 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     ["stdin:2 is not valid JSON: unexpected token 'i'"],
   ],
   ['JSONL that is cut off', 'jsonl', `${good}\n${good.slice(0, -20)}`, ['stdin:2 the last line is cut off']],
-  [
-    'the same key twice',
-    'json',
-    `[{"title":"a",\n"title":"b"}]`,
-    ['stdin:2 (title) the key "title" stands here twice'],
-  ],
+  ['the same key twice', 'json', `[{"title":"a",\n"title":"b"}]`, ['stdin:2 (title) the key "title" is repeated']],
   [
     'the same key twice, once escaped',
     'jsonl',
     '{"title":"a","\\u0074itle":"b"}',
-    ['stdin:1 (title) the key "title" stands here twice'],
+    ['stdin:1 (title) the key "title" is repeated'],
   ],
   [
     '__proto__',

@@ -24,7 +24,7 @@ async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
   const { clock } = it
   const outcome = await sendOperation({
     ...{ client: it, clock, signal, endpoint: 'createnft', body, key, doubt, record, problem },
-    isRepeatable: () => it.learnIdempotency({ signal, anew: true }),
+    isRepeatable: () => it.learnIdempotency({ signal, refresh: true }),
   })
   if (outcome.kind === 'created') return outcome.response
   throw outcome.kind === 'no_effect' ? outcome.error : unknownOutcome('createnft', outcome.reason)

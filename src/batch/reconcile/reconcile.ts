@@ -97,7 +97,7 @@ async function decide(
       if (!(await idle(context, surroundings, LOOK_GAP_MS))) return null
       continue
     }
-    // Whoever made an NFT of this listing had committed its request before: read now, every claim to it shows.
+    // The request of each NFT in this listing was committed before it was sent, so reading now shows every claim to it.
     const others = await surroundings.others([...look.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, look.lagMs)
     const settledAt =

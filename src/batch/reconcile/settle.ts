@@ -21,7 +21,7 @@ export async function settleByWord(context: RunContext, words: readonly Word[]):
   const { store } = context
   const settled = await store.read((sql) => words.map((word) => ({ ...word, id: operationOf(sql, store, word.key) })))
   if (new Set(settled.map(({ id }) => id)).size < settled.length) {
-    throw wrong('a row stands in --row twice', 'say of each row one thing')
+    throw wrong('a row is repeated in --row', 'Give each row once.')
   }
   const ids = settled.flatMap(({ nftGdnId }) => (nftGdnId === null ? [] : [nftGdnId]))
   if (!(await checkIds(context, ids))) return

@@ -11,7 +11,7 @@ const same = (text: string) => text
 
 export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
 
-/** A status in its color: deployed and running are good, failed is bad, the rest is under way. */
+/** Colors a status: deployed and running are good, failed is bad, all others are in progress. */
 export function paintStatus(status: string, text: string, paint: Paint): string {
   if (['deployed', 'done', 'finished', 'running'].includes(status)) return paint.good(text)
   if (['failed', 'error', 'unknown', 'damaged'].includes(status)) return paint.bad(text)

@@ -24,7 +24,7 @@ export interface AgainFlag {
 }
 
 export function addAgainFlag(command: GdnCommand, group = 'Sending and waiting'): GdnCommand {
-  return switchFlag(command, '--again', 'Order another, whatever became of an earlier one', group)
+  return switchFlag(command, '--again', 'Send another request, whatever the outcome of an earlier one', group)
 }
 
 type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'mayForget'> & AgainFlag
@@ -57,7 +57,7 @@ export async function operateOnce(
     async (accepted) => {
       reporter.done()
       const ending = await act(accepted)
-      if (!ending.ended) io.note('The same command goes on with it; with --again it orders another.')
+      if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')
       return ending
     },
   ).finally(() => {
@@ -84,7 +84,7 @@ class EventReporter {
     this.done()
     if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
     this.#io.warn(
-      `What was done can't be written to ${safe(event.path)} (${safe(messageOf(event.error))}): the same command will not know of it.`,
+      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). The same command will not know it.`,
     )
   }
 
@@ -102,27 +102,27 @@ class EventReporter {
 function sentenceOf(event: Exclude<OperationEvent, { type: 'looking' | 'looking_again' | 'not_kept' }>): string {
   switch (event.type) {
     case 'going_on':
-      return `This was accepted at ${timeOf(event.operation.accepted.at)}; going on with it (--again orders another).`
+      return `This request was accepted at ${timeOf(event.operation.accepted.at)}. Resuming it (--again sends another).`
     case 'in_doubt':
-      return `This was sent at ${timeOf(event.operation.request.sentAt ?? 0)}, and no answer told what became of it; finding out.`
+      return `This request was sent at ${timeOf(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. Looking for it.`
     case 'found':
-      return `It is there: ${whatOf(event.operation)}. Going on with it.`
+      return `Found ${whatOf(event.operation)}. Resuming it.`
     case 'set_aside':
-      return `Set aside: ${whatOf(event.operation)}. Ordering another.`
+      return `Set aside ${whatOf(event.operation)}. Sending another.`
     case 'lost':
-      return `The backend was restored from a backup and no longer knows ${whatOf(event.operation)}; looking for it.`
+      return `The backend was restored from a backup and no longer knows ${whatOf(event.operation)}. Looking for it.`
     case 'copied':
       return `The state directory may be a copy: ${event.reason}. The collection is checked before anything is sent.`
     case 'forgotten':
-      return `This server knows nothing of ${whatOf(event.operation)}; ordering it anew.`
+      return `This server does not know ${whatOf(event.operation)}. Sending it again.`
   }
 }
 
-/** An earlier operation in a few words: when it was accepted as what, or when it was sent. */
+/** Describes an earlier operation: when it was accepted and its IDs, or when it was sent. */
 function whatOf({ accepted, request }: SentOperation): string {
-  if (accepted === null) return `what was sent at ${timeOf(request.sentAt ?? 0)}, of unknown outcome`
+  if (accepted === null) return `the request of unknown outcome that was sent at ${timeOf(request.sentAt ?? 0)}`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
   if (accepted.transaction_gdn_id !== null) ids.push(accepted.transaction_gdn_id)
   const named = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')
-  return `what was accepted at ${timeOf(accepted.at)}${named === '' ? '' : ` (${safe(named)})`}`
+  return `the request accepted at ${timeOf(accepted.at)}${named === '' ? '' : ` (${safe(named)})`}`
 }

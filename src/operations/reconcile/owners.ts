@@ -1,11 +1,11 @@
 const EVM_LENGTH = 42
 
-/** Addresses that differ only in the case of their checksum are one. Those of no other blockchain begin with a 0. */
+/** Lowers EVM addresses, which may differ in the case of their checksum. No other blockchain's address begins with `0x`. */
 export function addressKey(address: string): string {
   return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }
 
-/** The owners that an NFT has as long as nobody moved it: its receiver, and of one that is minted to a sender that too. */
+/** The possible owners of an NFT before any transfer: its receiver and, if it is minted to a sender, that sender. */
 export function ownersOf({ receiver, sender }: { receiver: string; sender: string | null }): string[] {
   return [...new Set([receiver, sender ?? receiver].map(addressKey))]
 }

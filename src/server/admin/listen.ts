@@ -19,13 +19,13 @@ export interface ReceivedEvent {
   body: string
 }
 
-/** Receives events by reading them from the backend's database; nobody has to reach this machine for that. */
+/** Receives events by reading them from the backend's database, so this machine needs no public address. */
 export interface Listener {
-  /** What events are signed with that are passed on. The same for an account from one time to the next. */
+  /** The key that signs forwarded events. It stays the same for an account. */
   readonly secret: Secret
   /** Events since the last call, the oldest first. */
   receive(): Promise<ReceivedEvent[]>
-  /** Posts an event, signed, to any address: whoever listens says where. */
+  /** Posts a signed event to any address that the caller chooses. */
   forward(event: ReceivedEvent, url: string): Promise<PostOutcome>
   close(): Promise<void>
 }
@@ -50,7 +50,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     const own = known === null ? newSigningSecret() : new Secret(known)
     const common = { account_id, secret: own.reveal(), created_at: now(), failing_since: null }
     if (known === null) {
-      // It stays when listeners are gone, and hears nothing: whoever was told the secret needn't be told another.
+      // This row receives no events. It keeps the secret after listeners are gone, so that receivers need no new one.
       await insertWebhook(db, {
         ...{ ...common, id: newId(), kind: 'listener', url: '', events: '[]', status: 'disabled', expires_at: null },
       })

@@ -86,7 +86,7 @@ const pageOf = (entries: Bundle['entries']) => `<!doctype html>
 <script type="module" src="/explorer/assets/${entries['main.js']}"></script>
 </head>
 <body>
-<div id="app"><noscript><main><h1>The web explorer needs JavaScript</h1><p>The same is told by the <a href="/docs">API</a>.</p></main></noscript></div>
+<div id="app"><noscript><main><h1>The web explorer needs JavaScript</h1><p>The <a href="/docs">API</a> returns the same data.</p></main></noscript></div>
 </body>
 </html>
 `

@@ -10,14 +10,14 @@ import { Refusal } from '../services/refusal.ts'
 import { type ExplorerAccess, viewerOf } from './explorer-access.ts'
 import { textParam } from './explorer-params.ts'
 
-/** A line that says nothing keeps proxies from closing what is silent; so often the session is looked at again. */
+/** Interval of empty lines, which keep proxies from closing idle streams, and of checks of the session. */
 const HEARTBEAT_MS = 15_000
-/** Who reads slower than there is news is let go, and comes again. */
+/** Unread bytes at which a slow client is disconnected. It then reconnects. */
 const MOST_UNREAD = 4 * 1024 * 1024
 const RETRY_MS = 2000
 const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly Subject[]
 
-/** `GET /explorer/events`: what goes on, as it goes on. */
+/** `GET /explorer/events`: a stream of changes. */
 export function addExplorerEvents(
   app: FastifyInstance,
   explorer: Explorer,
@@ -26,8 +26,7 @@ export function addExplorerEvents(
   let watching: Promise<Watch> | undefined
   const startWatch = async () =>
     (await import('../explorer/watch.ts')).createWatch(explorer, {
-      onError: (error) =>
-        log.warn({ error: messageOf(error) }, "listeners of the web explorer couldn't be told of changes"),
+      onError: (error) => log.warn({ error: messageOf(error) }, 'changes could not be sent to web explorers'),
     })
   app.addHook('preClose', async () => (await watching)?.close())
   app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, async (request, reply) => {
@@ -37,7 +36,7 @@ export function addExplorerEvents(
     const stream = new Readable({ read() {} })
     let ended = false
     const push = (text: string) => {
-      // By what was there before: one piece of news alone may be longer, and who was let go would come for it again.
+      // Checked before the push: a single event may be longer, and a reconnecting client would request it again.
       if (stream.readableLength > MOST_UNREAD) stream.destroy()
       if (!ended) stream.push(text)
     }

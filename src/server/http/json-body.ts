@@ -7,7 +7,7 @@ const MAX_NAME_SHOWN = 100
 
 /**
  * JSON bodies, read more strictly than JSON.parse does it: bytes that are no UTF-8 would be stored as U+FFFD, and of
- * a field that stands twice one value would be lost, both without a word.
+ * a repeated field one value would be lost, both without a word.
  */
 export function addJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -26,7 +26,7 @@ export function addJsonBodies(app: FastifyInstance): void {
     parse(request, text, (error: Error | null, value?: unknown) => {
       if (error !== null) return done(error)
       const name = repeatedName(text)
-      done(name === null ? null : broken(`${JSON.stringify(name)} stands twice in one object`), value)
+      done(name === null ? null : broken(`${JSON.stringify(name)} is repeated in one object`), value)
     })
   })
 }
@@ -69,7 +69,7 @@ const unsupported = (message: string, headers: Readonly<Record<string, string>> 
 const broken = (message: string): FastifyError =>
   Object.assign(new Error(message), { name: 'BrokenBody', code: 'GDN_BROKEN_BODY', statusCode: 400 })
 
-/** The first name that stands twice in one object of a text that is valid JSON, or null. */
+/** Returns the first name that is repeated in one object of valid JSON text, or null. */
 export function repeatedName(text: string): string | null {
   // One entry for each open object or list; the names of an object are kept from its first on.
   const open: (Set<string> | null)[] = []

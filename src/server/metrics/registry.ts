@@ -97,7 +97,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     '1 while a network by RPC URL does not answer, or none of its signers can sign or pay',
     'blockchain',
   )
-  const pendingDeliveries = gauge('gdn_webhook_deliveries_waiting', 'Events that webhooks are still to be told')
+  const pendingDeliveries = gauge('gdn_webhook_deliveries_waiting', 'Pending webhook deliveries')
   const hooks = gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status')
   const isReady = gauge('gdn_ready', 'Whether this process can do its work: 1 as long as /readyz says so')
   const database = gauge('gdn_database_up', 'Whether the database answered this scrape')

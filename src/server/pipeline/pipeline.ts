@@ -54,19 +54,19 @@ export interface Pipeline {
 }
 
 /**
- * Fetch files → sign → broadcast → confirm. Each step reads its work from the rows and writes its result to them, so
- * that whatever a killed process left behind goes on from there. The steps of each blockchain are a pipeline of their own.
+ * Starts the pipeline: fetch files → sign → broadcast → confirm. Each step reads its work from the rows and writes its
+ * result to them, so that work resumes where a killed process stopped. Each blockchain has a pipeline of its own.
  */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { store, chains, storage, fetcher, files, now, log } = options
-  // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
-  // a database, what a dead one held is free when its lease ends.
+  // The lock of the data dir proves that no other worker runs, so all leases are of ended workers. In a cluster, leases
+  // of ended workers expire.
   if (store.postgres === null) await releaseLeases(store)
   let stopped = false
-  // A turn in progress when all is to stop takes nothing more in hand.
+  // A turn that is in progress when the pipeline stops starts no more work.
   const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
 
-  /** The constructor of a driver. That of Solana is loaded when a blockchain is first used: nobody else pays for it. */
+  /** Returns the constructor of a driver. That of Solana is loaded at its first use, to save memory otherwise. */
   const loadDriver = async (blockchain: Blockchain): Promise<(onSigned: OnSigned) => ChainDriver> => {
     const common = { store, storage, fetcher, files, now, log }
     if (isEvm(blockchain)) return (onSigned) => createEvmDriver({ ...common, blockchain, chains, onSigned })
@@ -85,7 +85,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       return started
     })
     opened.set(blockchain, pipeline)
-    // Nobody else would come back to what is accepted already.
+    // Retried here, because nothing else starts the pipeline for work that is already accepted.
     pipeline.catch((error) => {
       log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be tried again')
       opened.delete(blockchain)
@@ -139,7 +139,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   }
   const resumeLoop = startLoop('resume', resume, log)
 
-  /** Whoever is being notified may take ten seconds to answer, and is notified again after the next start. */
+  /** Cancels deliveries in progress, which may take 10 s. They are repeated after the next start. */
   const stopWebhooks = async () => {
     await webhookLoop.stop()
     const stopped = webhookStep.stop()

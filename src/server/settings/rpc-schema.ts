@@ -26,7 +26,7 @@ const perSecond = z
   .gt(0, { error: 'must be above 0' })
   .max(10_000, { error: 'must be at most 10000' })
 
-/** How often each provider may be asked: all of them alike, or each by its host. */
+/** Requests per second to each provider: one limit for all of them, or one per host. */
 export const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
   error: 'must be a number of requests between 0 and 10000, or such a number for each host of rpc_urls',
 })
@@ -36,7 +36,7 @@ interface Limited {
   requests_per_second?: z.output<typeof requestsPerSecond> | undefined
 }
 
-/** A limit for a host that nobody asks is one that was misspelled. */
+/** Rejects limits for hosts that are not in `rpc_urls`, which are probably misspelled. */
 export function refuseUnknownHosts(context: z.core.ParsePayload<Limited>): void {
   const { requests_per_second: limit, rpc_urls: urls } = context.value
   const hosts = urls.map((url) => parseUrl(url)?.host ?? '')

@@ -23,8 +23,8 @@ const TARGETS: Readonly<Record<Operation, string>> = {
 }
 
 /**
- * Takes the reference IDs that nobody has taken, and returns them. Where another process is taking one of them, this
- * waits for its commit.
+ * Claims the reference IDs that are free, and returns them. Waits for the commit of any other process that is claiming
+ * one of them.
  */
 export async function addReferences(
   db: Db,

@@ -155,7 +155,7 @@ describe('who listens', () => {
     await untilSeen(second, (events) => events.at(-1)?.data.collections?.deployed === 2)
     expect(second.events.at(-1)?.data.collections?.deployed).toBe(2)
     expect(first.events.some(({ event }) => event === 'nft')).toBe(false)
-    expect(backend.log.join('\n')).toContain("couldn't be told of changes")
+    expect(backend.log.join('\n')).toContain('changes could not be sent to web explorers')
   })
 
   it('hears now and then that the connection is open', async () => {

@@ -19,7 +19,7 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
     await rm(probe)
   } catch (error) {
     const reason = new GdnError('data_dir', `${there} can't be written to: ${messageOf(error)}`, {
-      hint: 'mend its owner or mode, or name another folder with --state-dir or GDN_STATE_DIR',
+      hint: 'Fix its owner or mode, or choose another directory with --state-dir or GDN_STATE_DIR.',
     })
     return fail(check, reason)
   }

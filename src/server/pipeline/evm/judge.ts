@@ -61,7 +61,7 @@ async function judgeLost(judging: Judging): Promise<Verdict> {
   return { verdict: 'again', ...(await nextTokens(judging)) }
 }
 
-/** What was lost is deployed anew: a node that has forgotten a transaction, or never had it, must not make that happen. */
+/** Whether there is code at an address. A node that lacks a transaction must not cause a second deployment. */
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
@@ -78,9 +78,9 @@ async function nextTokens({ store, network, transaction }: Judging) {
 }
 
 /**
- * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
- * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone. On a network that
- * undoes blocks, what wouldn't revert any more is signed anew as well: a reorg had put it before the batch that it follows.
+ * After a revert the collection's state on chain decides. Revoked rights fail all waiting NFTs. A batch whose start ID is
+ * used is signed again. Any other batch is halved until the failing NFT is alone. On a network with reorgs, a batch that
+ * would not revert now is also signed again, since a reorg had put it before the batch that it follows.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction

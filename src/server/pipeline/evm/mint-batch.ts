@@ -56,7 +56,7 @@ export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] 
   return runs
 }
 
-/** What stands at the front and goes into one call: NFTs that are only minted, or those with one first owner. */
+/** The first rows that fit into one call: NFTs that are only minted, or those with the same first owner. */
 export function ofOneKind<Row extends Pick<Mintable, 'sender'>>(rows: readonly Row[]): readonly Row[] {
   const end = rows.findIndex((row) => row.sender !== rows[0]?.sender)
   return end === -1 ? rows : rows.slice(0, end)

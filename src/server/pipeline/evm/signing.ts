@@ -109,7 +109,7 @@ async function findFactory(
     if (state === 'lost') return { error: `${failed}the admin's key was used for another transaction first` }
     return state === 'final' && watched === 0 ? null : { waitMs: FACTORY_WAIT_MS }
   }
-  // Set up by whoever has the admin's key, before any collection was accepted.
+  // A process with the admin's key deploys the factory before any collection is accepted.
   if (admin === null) return null
   const signed = await store.transaction(async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)

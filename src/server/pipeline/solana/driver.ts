@@ -36,8 +36,8 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
       const observed = await observeSolana(await solana.network(blockchain), claimed)
       const isPayable = !observed.some(({ state }) => state === 'lost') || (await solana.affordable(blockchain)) >= 1
       if (isPayable) return observed
-      // Signed again for a signer without funds, they would only cost their fees.
-      log.warn({ blockchain }, 'transactions wait to be signed anew until the signer has funds')
+      // Signing again for a signer without funds would only cost fees.
+      log.warn({ blockchain }, 'transactions are signed again once the signer has funds')
       return observed.map((one) => (one.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : one))
     },
 

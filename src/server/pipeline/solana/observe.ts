@@ -27,7 +27,7 @@ export async function observeSolana(
   )
 }
 
-/** Null while the transaction may still be executed. Nobody sends the bytes of one that has an outcome. */
+/** Returns null while the transaction may still be executed. Only pending transactions are sent again. */
 async function outcomeOf(
   network: SolanaNetwork,
   height: number,

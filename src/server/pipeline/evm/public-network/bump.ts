@@ -46,7 +46,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const { signer } = transaction
     const nonce = nonceOf(transaction)
     const onChain = await publicNetwork.nextNonce(signer as Hex)
-    // A node that is behind has an earlier one: what others have said stands.
+    // A node that is behind returns an earlier nonce, so the responses of other nodes count.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
     else if (next.get(signer)?.nonce !== nonce || timeSince(next.get(signer)?.since ?? now()) === null) {

@@ -65,7 +65,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
       return await fallBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
-    // One of the nodes may be late: what others have said stands. A reorg is seen once its chain is as long.
+    // The node may be behind, so the responses of other nodes count. A reorg is seen once its chain is as long.
     if (top < from) return false
     const to = Math.min(top, from + range.blocks - 1)
     // After the head: whatever is in its blocks was accepted before.
