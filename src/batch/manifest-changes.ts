@@ -1,5 +1,5 @@
 import { readDrop } from '../state/drops.ts'
-import { openState } from '../state/open-state.ts'
+import { openStateIfThere } from '../state/open-state.ts'
 import { changesFrom, readIntoDraft } from './gather.ts'
 import { RunStore } from './run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
@@ -10,16 +10,16 @@ import type { Items, ManifestChanges, Run } from './types.ts'
  * @throws GdnError `invalid_manifest` where it has errors now
  */
 export async function changesSince({ stateDir, id }: Run, manifest: Items): Promise<ManifestChanges | null> {
-  const state = await openState(stateDir)
+  const state = await openStateIfThere(stateDir)
   try {
-    const drop = await state.read((sql) => readDrop(sql, id))
-    if (drop === null || drop.setId === null) return null
+    const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
+    if (state === null || drop === null || drop.setId === null) return null
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
     await readIntoDraft(store, manifest)
     const changes = await changesFrom(store, drop.setId)
     return changes.added + changes.changed + changes.removed === 0 ? null : changes
   } finally {
-    state.close()
+    state?.close()
   }
 }

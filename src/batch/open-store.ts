@@ -5,7 +5,7 @@ import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../c
 import { HeldRun, waitForEnd } from '../operations/hold.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf, type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
-import type { State } from '../state/open-state.ts'
+import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
 import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
 import { settleOpen } from '../state/sendings.ts'
@@ -60,7 +60,7 @@ export async function holdStore(
 }
 
 /** The run of a manifest to be looked at; a new one is not entered. */
-export async function lookAtStore(state: State, options: BatchOptions): Promise<RunStore> {
+export async function lookAtStore(state: StateReader, options: BatchOptions): Promise<RunStore> {
   const drop = await state.read((sql) => {
     const wanted = wantedDrop(sql, options)
     return wanted.known ?? virtual(sql, newDrop(options, wanted.generation))

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
-import { openState, type State } from '../state/open-state.ts'
+import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { pageOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
@@ -52,15 +52,20 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
   }
 }
 
-async function openDrop({ stateDir, id }: Run): Promise<{ state: State; drop: Drop }> {
-  const state = await openState(stateDir)
-  const drop = await state.read((sql) => readDrop(sql, id))
-  if (drop !== null) return { state, drop }
-  state.close()
+async function openDrop({ stateDir, id }: Run): Promise<{ state: StateReader; drop: Drop }> {
+  const state = await openStateIfThere(stateDir)
+  const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
+  if (state !== null && drop !== null) return { state, drop }
+  state?.close()
   throw new Error(`the run ${id} does not exist any more`)
 }
 
-async function metadataOf(state: State, { id, scope }: Drop, key: string, row: ManifestRow): Promise<Json | null> {
+async function metadataOf(
+  state: StateReader,
+  { id, scope }: Drop,
+  key: string,
+  row: ManifestRow,
+): Promise<Json | null> {
   const sent = await state.read((sql) =>
     sql.get<{ body: string; outcome: string | null; position: number }>(
       `SELECT q.body, q.outcome, o.position FROM operations o JOIN requests q ON q.id = o.request_id

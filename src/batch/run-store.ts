@@ -1,7 +1,7 @@
 import type { HeldRun } from '../operations/hold.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf, type Drop, readDrop } from '../state/drops.ts'
-import type { State } from '../state/open-state.ts'
+import type { StateReader } from '../state/open-state.ts'
 import { pageOf, plannedPage, type RowRecord, type RowsIn, rowsAt } from '../state/rows.ts'
 import { retriedOf, statesOf } from '../state/sendings.ts'
 import type { OperationState } from '../state/transitions.ts'
@@ -33,7 +33,7 @@ interface Waiting {
 
 /** The database as one run uses it. */
 export class RunStore {
-  readonly state: State
+  readonly state: StateReader
   drop: Drop
   /** The rows by state; changes as requests are answered. */
   counts: RowCounts = noCounts()
@@ -42,7 +42,7 @@ export class RunStore {
   #writing: Promise<void> | null = null
 
   /** @param run null if the run is only read */
-  constructor(state: State, drop: Drop, run: HeldRun | null) {
+  constructor(state: StateReader, drop: Drop, run: HeldRun | null) {
     this.state = state
     this.drop = drop
     this.#run = run

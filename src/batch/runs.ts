@@ -2,7 +2,7 @@ import { basename, extname, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, lookAt } from '../core/lock-holder.ts'
 import { type Drop, dropsOf, listDrops, readDrop } from '../state/drops.ts'
-import { openStateIfThere, type State } from '../state/open-state.ts'
+import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { countDrop } from './run-counts.ts'
 import { noCounts } from './run-store.ts'
 import type { Run, RunStatus } from './types.ts'
@@ -42,7 +42,11 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
 const isAtWork = async (holder: LockHolder): Promise<boolean> => (await lookAt(holder, LOCK_TIMING)).kind !== 'ended'
 
 /** Reads something of the state; `none` where there is no state yet. */
-async function reading<Value>(stateDir: string, none: Value, act: (state: State) => Promise<Value>): Promise<Value> {
+async function reading<Value>(
+  stateDir: string,
+  none: Value,
+  act: (state: StateReader) => Promise<Value>,
+): Promise<Value> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return none
   try {

@@ -1,4 +1,4 @@
-import type { EndpointName } from '../api/endpoints.ts'
+import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
@@ -210,12 +210,8 @@ function sharing(
   const opening = shared.lane(endpoint, rate, observed).then(
     (lane) => {
       opened = lane
-      return lane
     },
-    (error: unknown) => {
-      shared.trouble(error)
-      return null
-    },
+    (error: unknown) => shared.trouble(error),
   )
 
   const trying = async (act: () => Promise<void> | undefined): Promise<void> => {
@@ -228,15 +224,19 @@ function sharing(
 
   return {
     async take(signal, patienceMs) {
-      const lane = await opening
+      await opening
+      const lane = opened
       if (lane === null) return ALONE
       try {
         const place = await lane.take(signal, patienceMs)
         return { isValid: place.isValid, done: (extraMs) => trying(() => place.done(extraMs)) }
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
-        // Without SQLite each process keeps its own pace: reading works.
-        if (error instanceof GdnError && error.code !== 'native_missing') throw error
+        if (error instanceof GdnError && error.code === 'run_busy') {
+          // A stopped process has the lock: reading goes on at the pace of this process.
+          if ((await loadEndpoint(endpoint)).creates !== null) throw error
+          opened = null
+        } else if (error instanceof GdnError && error.code !== 'native_missing') throw error
         shared.trouble(error)
         return ALONE
       }

@@ -4,9 +4,9 @@ import { syncFolder } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../core/private-file.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
-import { SharedDatabase, type Sql } from '../sqlite/shared-database.ts'
+import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
 import { MIGRATIONS } from './schema.ts'
-import { counterOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
+import { counterOf, holderOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
 import { stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
@@ -29,86 +29,92 @@ export interface OpenState {
   open?(path: string): RawDatabase
 }
 
+/** The state of the commands of one user, for commands that change nothing. */
+export class StateReader {
+  readonly path: string
+  protected readonly db: SharedDatabase
+  readonly #stateDir: string
+
+  constructor(stateDir: string, options: Omit<SharedDatabaseOptions, 'path' | 'holder'>) {
+    this.#stateDir = stateDir
+    this.path = statePath(stateDir)
+    this.db = new SharedDatabase({ path: this.path, holder: () => holderOf(this.path), ...options })
+  }
+
+  /** Runs queries that see one state. @throws GdnError `data_dir`, `run_busy` */
+  async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.guarded(() => this.db.read(work, signal))
+  }
+
+  /** Runs work on temporary tables of this connection alone: no lock is taken, and nothing of it is durable. */
+  async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.guarded(() => this.db.scratch(work, signal))
+  }
+
+  /** The number of migrations that the file has. @throws GdnError `data_dir` for a file that isn't ours, or of a newer gdn */
+  async version(signal?: AbortSignal): Promise<number> {
+    return await this.read((sql) => versionOf(this.path, sql), signal)
+  }
+
+  close(): void {
+    this.db.close()
+  }
+
+  protected async guarded<Result>(act: () => Promise<Result>): Promise<Result> {
+    try {
+      return await act()
+    } catch (error) {
+      throw stateError(this.#stateDir, error)
+    }
+  }
+}
+
 /**
  * The state of the commands of one user: what was sent to which server, and what is known of it. Several processes use
  * it at the same time.
  */
-export class State {
-  readonly path: string
-  readonly #stateDir: string
-  readonly #db: SharedDatabase
+export class State extends StateReader {
   readonly #seal: Seal
   readonly #place: Place
   #isMigrated = false
   #before = 0
 
   constructor(stateDir: string, place: Place, seal: Seal, open: OpenState['open']) {
-    this.#stateDir = stateDir
-    this.path = statePath(stateDir)
-    this.#place = place
-    this.#seal = seal
-    this.#db = new SharedDatabase({
-      path: this.path,
+    super(stateDir, {
       pragmas: PRAGMAS,
       onBegin: (sql) => this.#begin(sql),
       onCommit: (sql) => this.#commit(sql),
       onRollback: () => this.#rollBack(),
-      holder: () => seal.holder,
       ...(open === undefined ? {} : { open }),
     })
+    this.#place = place
+    this.#seal = seal
   }
 
   /** Runs work as one durable transaction. See {@link SharedDatabase.write}. @throws GdnError `data_dir`, `run_busy` */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#guarded(() => this.#db.write(work, signal))
+    return await this.guarded(() => this.db.write(work, signal))
   }
 
-  /** Runs queries that see one state. @throws GdnError `data_dir`, `run_busy` */
-  async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#guarded(() => this.#db.read(work, signal))
-  }
-
-  /** Runs work on temporary tables of this connection alone: no lock is taken, and nothing of it is durable. */
-  async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#guarded(() => this.#db.scratch(work, signal))
-  }
-
-  close(): void {
-    this.#db.close()
+  override close(): void {
+    super.close()
     this.#seal.close()
   }
 
   /** Checks the file, and brings it to the newest schema. */
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
-    await this.#guarded(async () => {
-      const version = await this.#db.read((sql) => this.#version(sql), signal)
+    await this.guarded(async () => {
+      const version = await this.version(signal)
       // After a power cut or a kill the file is looked through once, before anything relies on it. A journal may be gone.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
-      if (version > 0 && (hadJournal || !(await this.#db.read(isOurs, signal)))) await this.#check(signal)
+      if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < MIGRATIONS.length) await this.#migrate(signal)
       this.#isMigrated = true
     })
   }
 
-  #version(sql: Sql): number {
-    const version = pragma(sql, 'user_version')
-    const application = pragma(sql, 'application_id')
-    const isEmpty = sql.get('SELECT 1 FROM sqlite_master') === undefined
-    if (application !== APPLICATION_ID && !isEmpty) {
-      throw new GdnError('data_dir', `${this.path} is not a database of gdn`, {
-        hint: 'Move it away, or choose another folder with --state-dir or GDN_STATE_DIR.',
-      })
-    }
-    if (version > MIGRATIONS.length) {
-      throw new GdnError('data_dir', `${this.path} was made by a newer gdn (version ${version})`, {
-        hint: 'Update gdn. Nothing was sent.',
-      })
-    }
-    return version
-  }
-
   async #check(signal: AbortSignal | undefined): Promise<void> {
-    const rows = await this.#db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
+    const rows = await this.db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
     throw new GdnError('data_dir', `${this.path} is damaged: ${problem}`, {
@@ -117,9 +123,9 @@ export class State {
   }
 
   async #migrate(signal: AbortSignal | undefined): Promise<void> {
-    await this.#db.write((sql) => {
+    await this.db.write((sql) => {
       // Another process may have done it meanwhile.
-      const version = this.#version(sql)
+      const version = versionOf(this.path, sql)
       for (const migration of MIGRATIONS.slice(version)) sql.script(migration)
       sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`)
     }, signal)
@@ -148,14 +154,6 @@ export class State {
 
   #rollBack(): void {
     if (this.#isMigrated && this.#seal.counter === this.#before + 1) this.#seal.counter = this.#before
-  }
-
-  async #guarded<Result>(act: () => Promise<Result>): Promise<Result> {
-    try {
-      return await act()
-    } catch (error) {
-      throw stateError(this.#stateDir, error)
-    }
   }
 }
 
@@ -192,9 +190,29 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
   }
 }
 
-/** Opens the state to look at it; null where nothing was kept yet. @throws GdnError as `openState` */
-export async function openStateIfThere(stateDir: string, options: OpenState = {}): Promise<State | null> {
-  return existsSync(statePath(stateDir)) ? await openState(stateDir, options) : null
+/**
+ * Opens the state to read it; null where nothing was kept yet. Nothing in the state directory changes, which may be
+ * read-only.
+ *
+ * @throws GdnError as `openState`
+ */
+export async function openStateIfThere(stateDir: string, options: OpenState = {}): Promise<StateReader | null> {
+  refuseOldFiles(stateDir)
+  if (!existsSync(statePath(stateDir))) return null
+  try {
+    await refuseForeignFolder(stateDir, { code: 'data_dir' })
+    const { open, signal } = options
+    const state = new StateReader(stateDir, { pragmas: [], ...(open === undefined ? {} : { open }) })
+    const version = await state.version(signal).catch((error: unknown) => {
+      state.close()
+      throw error
+    })
+    if (version === MIGRATIONS.length) return state
+    state.close()
+    return version === 0 ? null : await openState(stateDir, options)
+  } catch (error) {
+    throw stateError(stateDir, error)
+  }
 }
 
 /** Orders and journals of development versions are in files. They are not read any more. */
@@ -219,4 +237,21 @@ function refuseFiles(folder: string, names: RegExp, what: string): void {
 function pragma(sql: Sql, name: string): number {
   const row = sql.get<Record<string, unknown>>(`PRAGMA ${name}`)
   return Number(row?.[name] ?? 0)
+}
+
+function versionOf(path: string, sql: Sql): number {
+  const version = pragma(sql, 'user_version')
+  const application = pragma(sql, 'application_id')
+  const isEmpty = sql.get('SELECT 1 FROM sqlite_master') === undefined
+  if (application !== APPLICATION_ID && !isEmpty) {
+    throw new GdnError('data_dir', `${path} is not a database of gdn`, {
+      hint: 'Move it away, or choose another folder with --state-dir or GDN_STATE_DIR.',
+    })
+  }
+  if (version > MIGRATIONS.length) {
+    throw new GdnError('data_dir', `${path} was made by a newer gdn (version ${version})`, {
+      hint: 'Update gdn. Nothing was sent.',
+    })
+  }
+  return version
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { bootId } from '../core/process-identity.ts'
@@ -58,11 +58,6 @@ export class Seal {
     return String(fstatSync(this.#file, { bigint: true }).ctimeNs)
   }
 
-  /** Who began the last writing transaction. */
-  get holder(): string | null {
-    return readSlot(this.#holder) || null
-  }
-
   takeNote(): void {
     writeSlot(this.#holder, `pid ${pid} on ${hostname()}`)
   }
@@ -70,6 +65,15 @@ export class Seal {
   close(): void {
     closeSync(this.#file)
     closeSync(this.#holder)
+  }
+}
+
+/** Who began the last writing transaction. */
+export function holderOf(path: string): string | null {
+  try {
+    return readFileSync(`${path}-holder`, 'utf8').trim() || null
+  } catch {
+    return null
   }
 }
 

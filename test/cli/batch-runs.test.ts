@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -87,6 +88,31 @@ describe('batch list', () => {
       { drop: 1, state: 'finished', running: false },
     ])
   })
+})
+
+test('every command that only reads works in a read-only state directory', async (context) => {
+  const disk = await createSmallDisk(4096)
+  if (typeof disk === 'string') return context.skip(disk)
+  onTestFinished(() => disk.remove())
+  const { path, options } = await folder({ 'drop.csv': CSV })
+  const api = await fakeApi(service())
+  const gdn = async (...argv: string[]) => await cli([...argv, '--state-dir', disk.path], options)
+  const target = [...TARGET, '--base-url', api.url]
+  await gdn('nft', 'mint', ...target, '--receiver', OWNER, '--title', 'Dawn', '--no-wait')
+  await gdn('batch', 'mint', path('drop.csv'), ...target)
+  await disk.makeReadOnly()
+  const manifest = path('drop.csv')
+  expect(JSON.parse((await gdn('batch', 'list', '--all', '--json')).stdout)).toHaveLength(2)
+  for (const argv of [
+    ['batch', 'status', 'drop'],
+    ['batch', 'results', 'drop'],
+    ['batch', 'results', 'drop', '-o', 'csv'],
+    ['batch', 'preview', manifest, '-b', 'polygon'],
+    ['batch', 'mint', manifest, '--dry-run', ...target],
+  ]) {
+    const { code, stderr } = await gdn(...argv)
+    expect({ argv, code, stderr }).toMatchObject({ code: 0 })
+  }
 })
 
 describe('a run is found by', () => {

@@ -13,6 +13,7 @@ export interface SmallDisk {
   /** After `fill`: gives so much of it back. */
   leave(kilobytes: number): Promise<void>
   makeRoom(): Promise<void>
+  makeReadOnly(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -25,6 +26,7 @@ export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | st
     await rmdir(path)
     return `a small disk can't be mounted here: ${error instanceof Error ? error.message : error}`
   }
+  let mounts = 1
   const filler = join(path, 'filler')
   return {
     path,
@@ -39,9 +41,14 @@ export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | st
       await truncate(filler, Math.max(0, size - kilobytes * 1024))
     },
     makeRoom: () => rm(filler, { force: true }),
+    async makeReadOnly() {
+      // On top, since a database that was closed keeps its file open for writing.
+      await run('mount', ['-o', 'bind,ro', path, path])
+      mounts++
+    },
     async remove() {
       // Lazily: a database that was closed keeps its file open until the garbage collector has been there.
-      await run('umount', ['--lazy', path])
+      for (; mounts > 0; mounts--) await run('umount', ['--lazy', path])
       await rmdir(path)
     },
   }

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { stopInTransaction } from '../helpers/stopped-transaction.ts'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+const SHOW = ['nft', 'show', 'id-0']
+const LIST = ['nft', 'list', ...TARGET]
+/** 5 s for each endpoint, and what a busy machine adds. */
+const PATIENCE_MS = 60_000
+
+describe('while another process is stopped inside a transaction', { timeout: PATIENCE_MS }, () => {
+  test('of the shared pace, reading works, and creating names that process and sends nothing', async () => {
+    const { path, options } = await folder({})
+    const env = { ...options.env, GDN_PACE_DIR: path('pace') }
+    const getnftgdnids = () => ({
+      body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['id-0'] },
+    })
+    const api = await fakeApi({ getnfts: knows(nft('id-0')), getnftgdnids })
+    const gdn = (argv: string[]) => cli([...argv, '--base-url', api.url, '--json'], { ...options, env })
+    expect((await gdn(LIST)).code).toBe(0)
+    const pid = await stopInTransaction(path('pace/pace.db'))
+    const [shown, listed, minted] = await Promise.all([
+      gdn(SHOW),
+      gdn(LIST),
+      gdn(['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'Dawn']),
+    ])
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('id-0') })
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('id-0') })
+    expect(errorOf(minted)).toMatchObject({ code: 'run_busy', message: expect.stringContaining(`pid ${pid}`) })
+    expect(api.bodies('createnft')).toEqual([])
+  })
+
+  test('of the state, commands that need nothing of it work, and others name that process', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const stateDir = path('state')
+    const api = await fakeApi(service())
+    const gdn = (argv: string[]) => cli([...argv, '--state-dir', stateDir, '--json'], options)
+    const at = ['--base-url', api.url]
+    expect((await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at])).code).toBe(0)
+    const pid = await stopInTransaction(join(stateDir, 'state.db'))
+    expect(await gdn([...SHOW, ...at])).toMatchObject({ code: 0 })
+    const results = await Promise.all(
+      [
+        ['batch', 'list', '--all'],
+        ['batch', 'status', 'drop'],
+        ['batch', 'results', 'drop'],
+        ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'Dawn', ...at],
+      ].map(gdn),
+    )
+    for (const result of results) {
+      expect(errorOf(result)).toMatchObject({ code: 'run_busy', message: expect.stringContaining(`pid ${pid}`) })
+    }
+  })
+})
