@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Runs tests of a project in an environment of their own, for everybody to see; whether all of them passed. */
-export async function runTests(project, { files = [], env }) {
+/** Runs tests of a project in an environment of their own, with a Node, and prints them. Returns whether all passed. */
+export async function runTests(project, { files = [], env, node = process.execPath }) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const child = spawn(process.execPath, [vitest, 'run', '--project', project, ...files], {
+  const child = spawn(node, [vitest, 'run', '--project', project, ...files], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: 'inherit',

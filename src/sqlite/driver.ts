@@ -21,6 +21,7 @@ const require = createRequire(import.meta.url)
 
 /** The part of `node:sqlite` that we use; the types for Node 20 don't have the module. */
 interface NodeSqlite {
+  StatementSync: { prototype: object }
   DatabaseSync: new (
     path: string,
   ) => {
@@ -35,10 +36,10 @@ interface NodeSqlite {
   }
 }
 
-/** `node:sqlite` where the runtime has it without a flag (22.13 and newer), else null. */
+/** `node:sqlite` where the runtime has all of it (22.16 and newer), else null. */
 function loadNodeSqlite(): NodeSqlite | null {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  if (major < 22 || (major === 22 && minor < 13)) return null
+  // biome-ignore lint/style/noProcessEnv: no setting, but how tests on newer versions choose libsql
+  if (process.env.GDN_TEST_SQLITE === 'libsql') return null
   // Node 22 warns that the module is experimental; people can do nothing about it. Only that one warning is silenced.
   const emitWarning = process.emitWarning
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -46,7 +47,8 @@ function loadNodeSqlite(): NodeSqlite | null {
     Reflect.apply(emitWarning, process, [warning, ...rest])
   }
   try {
-    return require('node:sqlite') as NodeSqlite
+    const nodeSqlite = require('node:sqlite') as NodeSqlite
+    return 'columns' in nodeSqlite.StatementSync.prototype ? nodeSqlite : null
   } catch {
     return null
   } finally {
@@ -77,7 +79,7 @@ function openWithLibsql(path: string): RawDatabase {
     Database = require('libsql') as typeof Database
   } catch (cause) {
     throw new GdnError('native_missing', 'SQLite is missing: this Node.js has none built in', {
-      hint: 'Use Node.js 22.13 or newer, or install the optional package: npm install libsql@0.5',
+      hint: 'Use Node.js 22.16 or newer, or install the optional package: npm install libsql@0.5',
       details: messageOf(cause),
       cause,
     })

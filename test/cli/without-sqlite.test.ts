@@ -8,7 +8,7 @@ import { cli, errorOf, tempHome } from './harness.ts'
 vi.mock('../../src/sqlite/driver.ts', () => ({
   openSqlite() {
     throw new GdnError('native_missing', 'SQLite is missing: this Node.js has none built in', {
-      hint: 'Use Node.js 22.13 or newer, or install the optional package: npm install libsql@0.5',
+      hint: 'Use Node.js 22.16 or newer, or install the optional package: npm install libsql@0.5',
     })
   },
 }))
@@ -26,7 +26,7 @@ test.each([
   const { env } = await machine()
   const result = await cli([...argv, '--base-url', api.url, '--json'], { env })
   expect(result).toMatchObject({ code: 1, stdout: '' })
-  expect(errorOf(result)).toMatchObject({ code: 'native_missing', hint: expect.stringContaining('Node.js 22.13') })
+  expect(errorOf(result)).toMatchObject({ code: 'native_missing', hint: expect.stringContaining('Node.js 22.16') })
   expect(api.calls.filter(({ path }) => path.includes('create'))).toEqual([])
 })
 
