@@ -36,8 +36,8 @@ interface RowColumns extends OutcomeColumns {
 /** Prefixes of the errors of rows that reconciling did not find, or could not decide about. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
-/** Prefix of the error of a row that was minted twice. The ID of the other NFT follows. */
-export const TWICE = 'minted twice: its first sending, taken for absent, turned up as '
+/** Prefix of the error of a row that may be minted twice. The ID of the other NFT follows. */
+export const TWICE = 'possibly minted twice: its first request, found absent, or another client minted the same: '
 
 /** Why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'

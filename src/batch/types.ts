@@ -252,7 +252,7 @@ export interface BatchSummary {
   /** Of the unknown rows: those that aren't in the collection, and those of which it can't be told. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
-  /** Rows of which a first sending turned up that had been taken for absent: they were minted twice. */
+  /** Rows found absent and sent again, of which another NFT turned up: the first request's, or another client's. */
   doubledRows: { key: string; line: number; nft_gdn_id: string }[]
   /** What reconciling came to, where there was something to reconcile. `basis`: what absence rests on. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null

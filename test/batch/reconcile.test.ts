@@ -478,7 +478,7 @@ describe('absent rows', () => {
     expect((await run(server, PAIR, { reconcileOnly: true })).counts).toMatchObject({ deployed: 3, unknown: 1 })
   })
 
-  test('whose first sending turns up after they were sent again are told: they were minted twice', async () => {
+  test('with another NFT of their content after they were sent again are possibly minted twice', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     await run(server, PAIR, { retryAbsent: true })

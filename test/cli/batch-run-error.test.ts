@@ -123,7 +123,7 @@ describe('what a run that didn’t go well ends with', () => {
     expect(error?.hint).toBe('start it\ngo on: gdn batch resume drop-3f9a\nevery row: gdn batch results drop-3f9a')
   })
 
-  test('rows that were minted twice are told with their other NFT', () => {
+  test('rows that were possibly minted twice are named with their other NFT', () => {
     const doubledRows = [{ key: 'a', line: 3, nft_gdn_id: '01a1' }]
     const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })

@@ -87,11 +87,13 @@ export function verifyFailed(verified: Verified): GdnError {
   })
 }
 
-/** Their first sending was taken for absent, and turned up after they had been sent again as ordered. */
-
+/** Rows found absent and sent again, of which another NFT turned up: the first request's, or another client's. */
 function doubledParts({ doubledRows }: BatchSummary): string[] {
   const rows = doubledRows.map(({ line, nft_gdn_id }) => ({ line, reason: `also there as ${nft_gdn_id}` }))
-  return [`${count(doubledRows.length, 'row')} minted twice: what had seemed absent came late:`, ...byReason(rows)]
+  return [
+    `${count(doubledRows.length, 'row')} possibly minted twice: after a retry, another NFT with the same content turned up:`,
+    ...byReason(rows),
+  ]
 }
 
 interface Named {
