@@ -83,7 +83,7 @@ export class Sweeper {
       this.#aside = null
       this.#asideAt = now()
     })
-    // A journal that can't be written is told by whoever writes to it next.
+    // The next write reports a state that can't be written.
     this.#aside.catch(() => {})
     return this.#aside
   }

@@ -30,6 +30,12 @@ export function isBusy(error: unknown): boolean {
   return code === CODE.busy || code === CODE.locked
 }
 
+/** Whether the content of the file is not that of a sound database. */
+export function isDamaged(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === CODE.corrupt || code === CODE.notADatabase
+}
+
 /** Why SQLite can't use a file, in a few words, or null for an error that says nothing about the file. */
 export function fileProblem(error: unknown): string | null {
   const code = resultCode(error)

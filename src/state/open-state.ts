@@ -7,7 +7,7 @@ import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
 import { MIGRATIONS } from './schema.ts'
 import { counterOf, holderOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
-import { stateError } from './state-error.ts'
+import { damagedState, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
 
@@ -33,10 +33,8 @@ export interface OpenState {
 export class StateReader {
   readonly path: string
   protected readonly db: SharedDatabase
-  readonly #stateDir: string
 
   constructor(stateDir: string, options: Omit<SharedDatabaseOptions, 'path' | 'holder'>) {
-    this.#stateDir = stateDir
     this.path = statePath(stateDir)
     this.db = new SharedDatabase({ path: this.path, holder: () => holderOf(this.path), ...options })
   }
@@ -64,7 +62,7 @@ export class StateReader {
     try {
       return await act()
     } catch (error) {
-      throw stateError(this.#stateDir, error)
+      throw stateError(this.path, error)
     }
   }
 }
@@ -117,9 +115,8 @@ export class State extends StateReader {
     const rows = await this.db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
-    throw new GdnError('data_dir', `${this.path} is damaged: ${problem}`, {
-      hint: 'Nothing was sent. Restore it from a backup. Without one, compare the collections with what you sent before you move it away.',
-    })
+    // The first line says only in which of the attached databases.
+    throw damagedState(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
   }
 
   async #migrate(signal: AbortSignal | undefined): Promise<void> {
@@ -186,7 +183,7 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
       throw error
     }
   } catch (error) {
-    throw stateError(stateDir, error)
+    throw stateError(path, error)
   }
 }
 
@@ -211,7 +208,7 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
     state.close()
     return version === 0 ? null : await openState(stateDir, options)
   } catch (error) {
-    throw stateError(stateDir, error)
+    throw stateError(statePath(stateDir), error)
   }
 }
 

@@ -1,9 +1,24 @@
+import { dirname } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
-import { fileProblem } from '../sqlite/sqlite-error.ts'
+import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
 
-/** What failed in the state directory, as an error that says what to do. Other errors are returned as they are. */
-export function stateError(stateDir: string, error: unknown): unknown {
+/** An error of a state file whose content can't be used. Another state directory is no fix: its rows would be sent again. */
+export function damagedState(path: string, why: string, cause?: unknown): GdnError {
+  return new GdnError('data_dir', `${path} is damaged: ${why}`, {
+    hint: 'Restore it from a backup. Without one, compare the collections with what you sent before you move it away.',
+    cause,
+  })
+}
+
+/**
+ * What failed in the state directory, as an error that says what to do. Other errors are returned as they are.
+ *
+ * @param path that of the database
+ */
+export function stateError(path: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
+  if (isDamaged(error)) return damagedState(path, messageOf(error), error)
+  const stateDir = dirname(path)
   const code = systemCode(error)
   const problem = fileProblem(error)
   const isFull = code === 'ENOSPC' || code === 'EDQUOT' || problem?.startsWith('no space') === true
@@ -12,7 +27,7 @@ export function stateError(stateDir: string, error: unknown): unknown {
     ? `no space left in the state directory ${stateDir}`
     : `can't use the state directory ${stateDir}: ${problem ?? messageOf(error)}`
   return new GdnError('data_dir', message, {
-    hint: `${isFull ? 'make room' : 'put that right'}, or choose another folder with --state-dir or GDN_STATE_DIR`,
+    hint: `${isFull ? 'Free some space' : 'Fix this'}, or choose another folder with --state-dir or GDN_STATE_DIR.`,
     cause: error,
   })
 }

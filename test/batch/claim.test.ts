@@ -22,7 +22,7 @@ const B = { manifestPath: '/b/drop.csv' }
 const serverOf = (options: Partial<FakeOptions> = {}) =>
   new FakeHostedApi({ idempotency: false, now: machine.time.now, ...options })
 
-/** A pacer that holds the first request, which is in the journal by then or will be, at the gate. */
+/** A pacer that holds the first request, which is in the state by then or will be, at the gate. */
 const pacerAt = ({ pass }: { pass(): Promise<void> }): BatchPacer => ({
   async take() {
     await pass()

@@ -100,7 +100,7 @@ describe('--marker-key', () => {
     expect(second).not.toBe('')
   })
 
-  test('does not hide that a run without a journal was minted with markers, or without', async () => {
+  test('does not hide that a run without a state was minted with markers, or without', async () => {
     await run(rowsUpTo(2))
     await machine.stop()
     machine = await Machine.start()

@@ -130,7 +130,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     await machine.bury()
     meddle(life)
   }
-  // What another client minted looks like rows that the journal forgot.
+  // What another client minted looks like rows that the state forgot.
   const again = await run({ ...((await hasRun(machine)) && chosen.twins.length === 0 ? {} : { skipLookup: true }) })
   noneTwice()
   if (again === null) {

@@ -30,10 +30,10 @@ async function machine(refuse: (title: string) => boolean = () => false) {
   return { path, options, api, run, mint, state, url: api.url }
 }
 
-/** Every file below a folder with its content, but for the counts of journals, a cache that reading commands write too. */
+/** Content of every file below a folder, by path. */
 async function contentOf(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.counts'))
+  const files = entries.filter((entry) => entry.isFile())
   const paths = files.map(({ parentPath, name }) => join(parentPath, name))
   return Object.fromEntries(await Promise.all(paths.sort().map(async (at) => [at, await readFile(at, 'latin1')])))
 }
@@ -124,7 +124,7 @@ const SITUATIONS: Situation[] = [
     error: 'already_accepted',
   },
   {
-    name: 'rows that the collection has, with a lost journal',
+    name: 'rows that the collection has, with a lost state',
     prepare: async (m) => {
       await m.mint('drop.csv')
       await rm(join(m.path('.local'), 'state'), { recursive: true })

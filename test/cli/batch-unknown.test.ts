@@ -115,10 +115,10 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })
 
-  test('those that the collection has, where the journal was lost: --adopt takes them, --no-lookup looks away', async () => {
+  test('those that the collection has, where the state was lost: --adopt takes them, --no-lookup looks away', async () => {
     const { mint, api, path } = await losesAnswer('before')
     await mint()
-    // Another machine: the same manifest, no journal.
+    // Another machine: the same manifest, no state.
     const elsewhere = ['--state-dir', path('elsewhere')]
     const result = await mint(...elsewhere)
     expect(result.code).toBe(9)

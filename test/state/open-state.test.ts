@@ -83,7 +83,21 @@ describe('the file', () => {
     // Another inode: it was not used here before.
     await expect(openState(copy)).rejects.toMatchObject({
       code: 'data_dir',
-      message: expect.stringContaining('damaged'),
+      message: expect.stringMatching(/^\S+state\.db is damaged: [^*\n]+$/),
+    })
+  })
+
+  test.each([
+    ['a command that sends', openState],
+    ['a command that only reads', openStateIfThere],
+  ])('whose first page is overwritten is called damaged by %s, and no other folder is suggested', async (_, openIt) => {
+    await open()
+    const bytes = await readFile(statePath(stateDir))
+    await writeFile(statePath(stateDir), bytes.fill(0xa5, 0, 4096))
+    await expect(openIt(stateDir)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining('state.db is damaged: '),
+      hint: expect.not.stringContaining('--state-dir'),
     })
   })
 

@@ -66,7 +66,7 @@ const MACHINE_FAULTS = [
   'proxy refuses',
   'proxy hangs up',
   'untrusted TLS',
-  'journal damaged',
+  'state damaged',
   'disk full',
   'output full',
   'config damaged',
@@ -326,7 +326,7 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
       await chmod(credentials, 0o644)
       await chmod(path('key.txt'), 0o644)
       break
-    case 'journal damaged':
+    case 'state damaged':
       await damage(path('.local/state/gdn'))
       break
     case 'uncaught exception': {
@@ -363,13 +363,14 @@ begun.unref()
 `
 }
 
-/** Turns bytes over in everything that is kept there. */
+/** Flips bytes in all files of a folder: half of the time past the first page, so that SQLite takes them for databases. */
 async function damage(folder: string): Promise<void> {
+  const start = Math.random() < 0.5 ? 0 : 4096
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
     const bytes = await readFile(path)
-    for (let i = 0; i < bytes.length; i += 1 + Math.floor(Math.random() * 60)) bytes[i] = (bytes[i] ?? 0) ^ 0x15
+    for (let i = start; i < bytes.length; i += 1 + Math.floor(Math.random() * 60)) bytes[i] = (bytes[i] ?? 0) ^ 0x15
     await writeFile(path, bytes)
   }
 }
