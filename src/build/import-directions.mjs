@@ -49,9 +49,6 @@ export const SERVER_FLOORS = [
   ['main.ts', 'worker.ts'],
 ]
 
-/** The folders of `src` in which circles are not reported. */
-const MAY_HAVE_CIRCLES = ['batch', 'client']
-
 /**
  * The imports that run against the tables, one sentence each, the folders that the tables don't name, and the imports
  * that tie files and folders into a circle.
@@ -73,7 +70,7 @@ export async function findWrongImports(src) {
       const reason = reasonAgainst(from, to)
       if (reason !== null) found.add(`src/${from} imports src/${to}: ${reason}`)
       const folder = folderOf(from)
-      if (folder === folderOf(to) && !MAY_HAVE_CIRCLES.includes(folder)) withinFolders.push([from, to])
+      if (folder === folderOf(to)) withinFolders.push([from, to])
     }
   }
   return [...found, ...findCircles(withinFolders)].sort()

@@ -3,90 +3,83 @@ import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
 import { checkPatience, isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './pace/limit.ts'
-import type { SharedLane, SharedPlace } from './pace/shared-lane.ts'
+import type { SharedLimiter, SharedPace, SharedSlot } from './pace/shared-limiter.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 
-/** Places that are shared with the other gdn processes of this machine. */
-export interface SharedPace {
-  lane(endpoint: EndpointName, rate: number | null, observed: () => ObservedRateLimit | null): Promise<SharedLane>
-  /** Told why nothing can be shared; the pace of this process alone goes on. */
-  trouble(error: unknown): void
-}
-
 export interface PacerOptions {
-  /** Requests a second that the user wants; null leaves it to the server. Below 1, seconds lie between requests. */
+  /** Requests per second that the user sets; null leaves it to the server. May be below 1. */
   rate: number | null
-  /** What the server told last about an endpoint. */
+  /** Returns the last rate limit of the server for an endpoint. */
   observed(endpoint: EndpointName): ObservedRateLimit | null
-  /** Milliseconds on a clock that never steps. */
+  /** Milliseconds on a monotonic clock. */
   now?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** Without it the pace is this process's own. */
+  /** Without it this process limits only its own requests. */
   shared?: SharedPace
 }
 
-/** Leave to send one request. */
+/** Permission to send one request. */
 export interface Leave {
-  /** Asked just before the first byte leaves. False: this process was stopped for so long that its leave has lapsed. */
+  /** Called just before the first byte leaves. False if this process was stopped for so long that the permission expired. */
   isValid(): boolean
-  /** The request was cut: it may arrive still, so its place stays taken for longer. */
+  /** Called when the request was cut. It may still arrive, so its slot stays taken for longer. */
   cut(): void
-  /** Called when the answer, or the lack of one, is known. */
+  /** Called after the response, or when there is none. */
   done(): void
 }
 
 export interface Pacer {
   /**
-   * Waits for leave to send, in the order of asking; rejects with the signal's reason. `done` is called when the
-   * answer, or the lack of one, is known.
+   * Waits for permission to send, in the order of calls. Rejects with the signal's reason. Call `done` after the response,
+   * or when there is none.
    */
   take(endpoint: EndpointName, signal?: AbortSignal): Promise<{ done(): void }>
-  /** Lets nothing of that endpoint leave for so long: for 429 and Retry-After. A hold is never shortened. */
+  /** Holds all requests to an endpoint for a time, after 429 and Retry-After. A hold is never shortened. */
   hold(endpoint: EndpointName, ms: number): void
 }
 
-/** What the client asks for each request that it sends. */
+/** The pacer as the client uses it for each request. */
 export interface ClientPacer extends Pacer {
   /**
-   * Leave for a request that is about to be sent: one that was taken for it with `take`, else a new one.
+   * Returns the permission for a request that is about to be sent: one from an earlier `take`, else a new one.
    *
-   * @throws GdnError `rate_limited` when the server wants to be left alone for long
+   * @throws GdnError `rate_limited` when the server asks for a long wait
    */
   enter(endpoint: EndpointName, signal?: AbortSignal): Promise<Leave>
 }
 
-interface Lane {
+interface Limiter {
   take(signal: AbortSignal | undefined, patienceMs: number): Promise<Leave>
   hold(ms: number): void
 }
 
-/** A longer one would fire at once. */
+/** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Who didn't ask for leave beforehand doesn't reckon with waiting for longer. */
+/** The longest hold that `enter` waits for. */
 const MAX_HELD_MS = 30_000
 
-const ALONE: SharedPlace = { isValid: () => true, done: async () => {} }
+const ALONE: SharedSlot = { isValid: () => true, done: async () => {} }
 
 /**
- * Keeps requests below a rate, seen from the server: a place is taken from before a request leaves until a second
- * after its answer came. However long a request travels, it reaches the server before its answer leaves, so any two
- * that use one place arrive at least a second apart. Each endpoint has places of its own.
+ * Keeps requests below a rate, as measured at the server. A slot is taken from before a request leaves until a second after
+ * its response. A request reaches the server before its response leaves, so two requests in one slot arrive at least a
+ * second apart. Each endpoint has its own slots.
  */
 export function createPacer(options: PacerOptions): ClientPacer {
   const { rate, observed, shared, now = bootClock, sleep = systemSleep } = options
-  const lanes = new Map<EndpointName, Lane>()
-  /** Taken beforehand, and not used yet. */
+  const limiters = new Map<EndpointName, Limiter>()
+  /** Permissions from `take` that are unused. */
   const granted = new Map<EndpointName, Leave[]>()
 
-  const laneOf = (endpoint: EndpointName): Lane => {
-    let lane = lanes.get(endpoint)
-    if (lane === undefined) {
+  const limiterOf = (endpoint: EndpointName): Limiter => {
+    let limiter = limiters.get(endpoint)
+    if (limiter === undefined) {
       const told = () => observed(endpoint)
       const together = shared === undefined ? null : sharing(shared, endpoint, rate, told)
-      lane = createLane(() => ownLimit(rate, told()), now, sleep, together)
-      lanes.set(endpoint, lane)
+      limiter = createLimiter(() => ownLimit(rate, told()), now, sleep, together)
+      limiters.set(endpoint, limiter)
     }
-    return lane
+    return limiter
   }
 
   const grantedFor = (endpoint: EndpointName): Leave[] => {
@@ -97,7 +90,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
 
   return {
     async take(endpoint, signal) {
-      const leave = await laneOf(endpoint).take(signal, Number.POSITIVE_INFINITY)
+      const leave = await limiterOf(endpoint).take(signal, Number.POSITIVE_INFINITY)
       const unused = grantedFor(endpoint)
       unused.push(leave)
       return {
@@ -109,37 +102,37 @@ export function createPacer(options: PacerOptions): ClientPacer {
     },
     async enter(endpoint, signal) {
       const taken = grantedFor(endpoint).shift()
-      // Whoever took it gives it back.
+      // Released by the caller of `take`.
       if (taken !== undefined) return { isValid: taken.isValid, cut: taken.cut, done: () => {} }
-      return await laneOf(endpoint).take(signal, MAX_HELD_MS)
+      return await limiterOf(endpoint).take(signal, MAX_HELD_MS)
     },
-    hold: (endpoint, ms) => laneOf(endpoint).hold(ms),
+    hold: (endpoint, ms) => limiterOf(endpoint).hold(ms),
   }
 }
 
-/** The requests of one endpoint. The limit is asked for each time: an answer may have told another. */
-function createLane(
+/** Creates the limiter of one endpoint. The limit is read each time, since a response may have changed it. */
+function createLimiter(
   limit: () => Limit,
   now: () => number,
   sleep: NonNullable<PacerOptions['sleep']>,
-  together: SharedLane | null,
-): Lane {
-  /** When each answered place becomes free. */
+  together: SharedLimiter | null,
+): Limiter {
+  /** When the slot of each answered request becomes free. */
   let cooling: number[] = []
   let inFlight = 0
   let heldUntil = Number.NEGATIVE_INFINITY
   let turn: Promise<unknown> = Promise.resolve()
   let wake = () => {}
 
-  /** How long until there may be a place; without end while all are in flight. */
+  /** Time until a slot may be free; infinite while all are in flight. */
   function waitMs(): number {
     const time = now()
     if (heldUntil > time) return heldUntil - time
     cooling = cooling.filter((freeAt) => freeAt > time)
-    return inFlight + cooling.length < limit().places ? 0 : Math.min(...cooling) - time
+    return inFlight + cooling.length < limit().slots ? 0 : Math.min(...cooling) - time
   }
 
-  /** Ends early when an answer comes or the caller gives up. */
+  /** Ends early when a response arrives or the caller aborts. */
   async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController()
     wake = () => over.abort()
@@ -159,18 +152,18 @@ function createLane(
     inFlight += 1
     let isDone = false
     let extraMs = 0
-    let place = ALONE
+    let slot = ALONE
     const done = () => {
       if (isDone) return
       isDone = true
       inFlight -= 1
       const own = limit()
       if (!isUnlimited(own)) cooling.push(now() + own.windowMs + extraMs)
-      void place.done(extraMs)
+      void slot.done(extraMs)
       wake()
     }
     try {
-      if (together !== null) place = await together.take(signal, patienceMs)
+      if (together !== null) slot = await together.take(signal, patienceMs)
     } catch (error) {
       isDone = true
       inFlight -= 1
@@ -178,7 +171,7 @@ function createLane(
       throw error
     }
     return {
-      isValid: () => place.isValid(),
+      isValid: () => slot.isValid(),
       cut() {
         extraMs = TRAVEL_MS
       },
@@ -199,17 +192,17 @@ function createLane(
   }
 }
 
-/** The shared lane, opened when it is first needed. Where nothing can be shared, this process keeps its own pace. */
+/** Opens the shared limiter. If nothing can be shared, this process limits only its own requests. */
 function sharing(
   shared: SharedPace,
   endpoint: EndpointName,
   rate: number | null,
   observed: () => ObservedRateLimit | null,
-): SharedLane {
-  let opened: SharedLane | null = null
-  const opening = shared.lane(endpoint, rate, observed).then(
-    (lane) => {
-      opened = lane
+): SharedLimiter {
+  let opened: SharedLimiter | null = null
+  const opening = shared.limiter(endpoint, rate, observed).then(
+    (limiter) => {
+      opened = limiter
     },
     (error: unknown) => shared.trouble(error),
   )
@@ -225,15 +218,15 @@ function sharing(
   return {
     async take(signal, patienceMs) {
       await opening
-      const lane = opened
-      if (lane === null) return ALONE
+      const limiter = opened
+      if (limiter === null) return ALONE
       try {
-        const place = await lane.take(signal, patienceMs)
-        return { isValid: place.isValid, done: (extraMs) => trying(() => place.done(extraMs)) }
+        const slot = await limiter.take(signal, patienceMs)
+        return { isValid: slot.isValid, done: (extraMs) => trying(() => slot.done(extraMs)) }
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof GdnError && error.code === 'run_busy') {
-          // A stopped process has the lock: reading goes on at the pace of this process.
+          // A stopped process has the lock. Reading continues at the rate of this process.
           if ((await loadEndpoint(endpoint)).creates !== null) throw error
           opened = null
         } else if (error instanceof GdnError && error.code !== 'native_missing') throw error

@@ -1,10 +1,10 @@
 import { GdnError } from '../../core/errors.ts'
 import type { ObservedRateLimit } from '../rate-limit-policy.ts'
 
-/** So many requests in so many milliseconds. */
+/** A number of requests per time window. */
 export interface Limit {
-  places: number
-  /** How long a place stays taken after its answer. */
+  slots: number
+  /** How long a slot stays taken after its response. */
   windowMs: number
 }
 
@@ -28,7 +28,7 @@ export function sharedLimit(rate: number | null, told: ObservedRateLimit | null)
   return limitOf(told === null ? Math.max(rate ?? DEFAULT_RATE, DEFAULT_RATE) : quotaOf(told))
 }
 
-export const isUnlimited = ({ places }: Limit): boolean => places === Number.POSITIVE_INFINITY
+export const isUnlimited = ({ slots }: Limit): boolean => slots === Number.POSITIVE_INFINITY
 
 /** @throws GdnError `rate_limited` when the server wants to be left alone for longer than anybody would wait */
 export function checkPatience(heldMs: number, patienceMs: number): void {
@@ -49,6 +49,6 @@ function quotaOf({ perSecond }: ObservedRateLimit): number {
 }
 
 function limitOf(perSecond: number): Limit {
-  if (perSecond === Number.POSITIVE_INFINITY) return { places: perSecond, windowMs: 0 }
-  return { places: Math.max(1, Math.floor(perSecond)), windowMs: 1000 / Math.min(1, perSecond) + MARGIN_MS }
+  if (perSecond === Number.POSITIVE_INFINITY) return { slots: perSecond, windowMs: 0 }
+  return { slots: Math.max(1, Math.floor(perSecond)), windowMs: 1000 / Math.min(1, perSecond) + MARGIN_MS }
 }

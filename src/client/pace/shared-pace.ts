@@ -8,36 +8,35 @@ import { bootId, isAlive, ownIdentity, pidNamespace } from '../../core/process-i
 import type { Secret } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
 import type { SharedDatabase, Sql } from '../../sqlite/shared-database.ts'
-import type { SharedPace } from '../pacer.ts'
-import { isIdle } from './lane-state.ts'
-import { createSharedLane, type LaneWorld } from './shared-lane.ts'
+import { isIdle } from './limiter-state.ts'
+import { createSharedLimiter, type LimiterEnvironment, type SharedPace } from './shared-limiter.ts'
 
-const MANY_LANES = 64
+const MANY_LIMITERS = 64
 const IDLE_MS = 3_600_000
 
 export interface SharedPaceOptions {
-  /** Where to keep it: the first of these folders that can be used and is nobody else's. */
+  /** Candidates for the folder of the database: the first one that is usable and belongs to this user. */
   folders: readonly string[]
   origin: string
   apiKey: Secret | null
-  /** Told once why the pace can't be shared. */
+  /** Called once if limiters can't be shared. */
   onTrouble?(error: unknown): void
 }
 
 /**
- * The pace that all gdn processes of this user on this machine keep together, per origin, key and endpoint: a few hundred
- * bytes each in one database. The key is there only as part of a hash. Without SQLite each process keeps its own pace.
+ * The rate limiters that all gdn processes of this user share on this machine, one per origin, key and endpoint. Each takes
+ * a few hundred bytes in one database, with a hash of the key. Without SQLite each process limits only its own requests.
  */
 export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedPaceOptions): SharedPace {
-  let world: ReturnType<typeof openWorld> | undefined
+  let environment: ReturnType<typeof openEnvironment> | undefined
   let told = false
   return {
-    async lane(endpoint, rate, observed) {
-      world ??= openWorld(folders)
-      const { lanes, ...common } = await world
-      const name = laneName(origin, apiKey, endpoint)
-      return createSharedLane(
-        { ...common, update: (change, signal) => lanes.update(name, change, signal) },
+    async limiter(endpoint, rate, observed) {
+      environment ??= openEnvironment(folders)
+      const { limiters, ...common } = await environment
+      const name = limiterName(origin, apiKey, endpoint)
+      return createSharedLimiter(
+        { ...common, update: (change, signal) => limiters.update(name, change, signal) },
         rate,
         observed,
       )
@@ -49,19 +48,21 @@ export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedP
   }
 }
 
-/** Half of a hash: enough to tell lanes apart. */
-function laneName(origin: string, apiKey: Secret | null, endpoint: string): string {
+/** The name of a limiter: half of a hash. */
+function limiterName(origin: string, apiKey: Secret | null, endpoint: string): string {
   const hash = createHash('sha256').update(JSON.stringify(['gdn pace', origin, apiKey?.reveal() ?? null, endpoint]))
   return hash.digest('hex').slice(0, 32)
 }
 
-async function openWorld(folders: readonly string[]): Promise<Omit<LaneWorld, 'update'> & { lanes: Lanes }> {
+async function openEnvironment(
+  folders: readonly string[],
+): Promise<Omit<LimiterEnvironment, 'update'> & { limiters: Limiters }> {
   const [boot, space, { pid, startedAt }] = await Promise.all([bootId(), pidNamespace(), ownIdentity()])
-  // Loaded before it is needed, so that a change can be made at once, also when the process is about to end.
+  // Loaded early, so that a change can be made at once, even when the process is about to exit.
   const sqlite = await import('../../sqlite/shared-database.ts')
   const path = join(usableFolder(folders), 'pace.db')
   return {
-    lanes: new Lanes(() => openLanes(sqlite, path), boot),
+    limiters: new Limiters(() => openLimiters(sqlite, path), boot),
     now: bootClock,
     sleep,
     boot,
@@ -88,7 +89,7 @@ function usableFolder(folders: readonly string[]): string {
   throw problem
 }
 
-/** In a folder that others may write to, they could hold up our requests, or let too many go. */
+/** Rejects a folder that other users can write to: they could delay our requests or exceed the limit. */
 function checkOwner(folder: string): void {
   const found = lstatSync(folder)
   if (!found.isDirectory()) throw new Error(`${folder} is no folder`)
@@ -97,8 +98,8 @@ function checkOwner(folder: string): void {
   if ((found.mode & 0o022) !== 0) chmodSync(folder, 0o700)
 }
 
-/** The first file access is made by the first change: where the server has no limit there is none. */
-class Lanes {
+/** The stored limiters. The database is opened by the first change, so never where the server has no limit. */
+class Limiters {
   readonly #open: () => SharedDatabase
   readonly #boot: string | null
   #db: SharedDatabase | null = null
@@ -117,35 +118,35 @@ class Lanes {
     this.#db ??= this.#open()
     return await this.#db.write((sql) => {
       if (isFirst)
-        sql.script('CREATE TABLE IF NOT EXISTS lanes (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID')
-      const { keep, result } = change(sql.get<LaneRow>('SELECT * FROM lanes WHERE name = ?', name)?.state ?? null)
+        sql.script('CREATE TABLE IF NOT EXISTS limiters (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID')
+      const { keep, result } = change(sql.get<LimiterRow>('SELECT * FROM limiters WHERE name = ?', name)?.state ?? null)
       if (keep !== null) {
-        sql.run('INSERT INTO lanes VALUES (?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', name, keep)
+        sql.run('INSERT INTO limiters VALUES (?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', name, keep)
       }
-      if (isFirst) sweepLanes(sql, this.#boot)
+      if (isFirst) removeIdle(sql, this.#boot)
       return result
     }, signal)
   }
 }
 
-interface LaneRow {
+interface LimiterRow {
   name: string
   state: string
 }
 
-/** Nothing of it matters after the next boot, so nothing is synced. A killed process leaves a journal, which is rolled back. */
+/** The content is useless after the next boot, so it is not synced. The journal of a killed process is rolled back. */
 const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
 
-function openLanes({ SharedDatabase: Shared }: typeof import('../../sqlite/shared-database.ts'), path: string) {
+function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/shared-database.ts'), path: string) {
   ensurePrivateFile(path)
   return new Shared({ path, pragmas: PRAGMAS })
 }
 
-/** Removes lanes of earlier boots, and those that nobody used for an hour, when there are many. */
-function sweepLanes(sql: Sql, boot: string | null): void {
-  const lanes = sql.all<LaneRow>('SELECT * FROM lanes')
-  if (lanes.length <= MANY_LANES) return
-  for (const { name, state } of lanes) {
-    if (isIdle(state, boot, bootClock(), IDLE_MS)) sql.run('DELETE FROM lanes WHERE name = ?', name)
+/** Removes limiters of earlier boots, and those that were unused for an hour, when there are many. */
+function removeIdle(sql: Sql, boot: string | null): void {
+  const limiters = sql.all<LimiterRow>('SELECT * FROM limiters')
+  if (limiters.length <= MANY_LIMITERS) return
+  for (const { name, state } of limiters) {
+    if (isIdle(state, boot, bootClock(), IDLE_MS)) sql.run('DELETE FROM limiters WHERE name = ?', name)
   }
 }

@@ -9,7 +9,7 @@ describe('a server that lies about its rate limit', () => {
       const told = parseRateLimitPolicy(header, 'getnfts')
       for (const limit of [ownLimit(null, told), sharedLimit(null, told)]) {
         expect(limit.windowMs).toBeLessThan(61_000)
-        expect(limit.places).toBeGreaterThanOrEqual(1)
+        expect(limit.slots).toBeGreaterThanOrEqual(1)
       }
     },
   )

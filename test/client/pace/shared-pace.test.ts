@@ -45,7 +45,7 @@ const gaps = (arrivals: readonly number[], apart: number) => {
   return sorted.slice(apart).map((at, i) => at - (sorted[i] ?? 0))
 }
 
-function world() {
+function environment() {
   const simulation = new Simulation()
   const machine = new SimulatedMachine(simulation)
   return { simulation, machine }
@@ -60,7 +60,7 @@ describe('processes on one key', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(life, { minLength: 2, maxLength: 6 }), async (lives) => {
-        const { simulation, machine } = world()
+        const { simulation, machine } = environment()
         const arrivals: number[] = []
         const arrive = (there: number) => void simulation.sleep(there).then(() => arrivals.push(simulation.time))
         for (const { journeys, killedAt, stops } of lives) {
@@ -81,7 +81,7 @@ describe('processes on one key', () => {
   })
 
   test('use the pace up together: 80 requests of 8 processes take the ideal time, within 2 %', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const arrivals: number[] = []
     for (let index = 0; index < 8; index++) {
       const process = machine.process(DEFAULT)
@@ -97,7 +97,7 @@ describe('processes on one key', () => {
   })
 
   test('get on in turn: nobody has sent three before everybody has sent one', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const order: number[] = []
     for (let index = 0; index < 8; index++) {
       const process = machine.process(DEFAULT)
@@ -113,7 +113,7 @@ describe('processes on one key', () => {
   })
 
   test('a killed one that was first in line is passed over', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const [first, second, waiting] = [machine.process(DEFAULT), machine.process(DEFAULT), machine.process(DEFAULT)]
     for (const process of [first, second]) (await process.pacer.enter('createnft')).done()
     void waiting.pacer.enter('createnft')
@@ -130,7 +130,7 @@ describe('processes on one key', () => {
   })
 
   test('two that are killed with requests under way hold up the others for no longer than these may travel', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     for (let index = 0; index < 2; index++) {
       const process = machine.process(DEFAULT)
       await process.pacer.enter('createnft')
@@ -149,7 +149,7 @@ describe('processes on one key', () => {
   })
 
   test('one that is stopped with leave in its hand has lost it when it goes on, and the others got it', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const stopped = machine.process(told(1))
     const leave = await stopped.pacer.enter('createnft')
     expect(leave.isValid()).toBe(true)
@@ -167,8 +167,8 @@ describe('processes on one key', () => {
     expect(leave.isValid()).toBe(false)
   })
 
-  test('a request that takes long keeps its place', async () => {
-    const { simulation, machine } = world()
+  test('a request that takes long keeps its slot', async () => {
+    const { simulation, machine } = environment()
     const slow = await machine.process(told(1)).pacer.enter('createnft')
     let left = -1
     void machine
@@ -185,8 +185,8 @@ describe('processes on one key', () => {
     expect(left).toBeGreaterThan(60_000)
   })
 
-  test('a request that was cut may arrive still: its place stays taken for another second', async () => {
-    const { simulation, machine } = world()
+  test('a request that was cut may arrive still: its slot stays taken for another second', async () => {
+    const { simulation, machine } = environment()
     const leave = await machine.process(told(1)).pacer.enter('createnft')
     leave.cut()
     leave.done()
@@ -202,7 +202,7 @@ describe('processes on one key', () => {
   })
 
   test('the lower rate of one binds that one only', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const count = { slow: 0, other: 0 }
     for (const [name, rate] of [
       ['slow', 0.5],
@@ -224,7 +224,7 @@ describe('processes on one key', () => {
   })
 
   test('a rate above what the server told is none', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const process = machine.process({ rate: 50, observed: () => ({ perSecond: 2 }) })
     let sent = 0
     void (async () => {
@@ -241,7 +241,7 @@ describe('processes on one key', () => {
 
 describe('leave taken beforehand', () => {
   test('is used up by the next request of that endpoint, and counts once', async () => {
-    const { simulation, machine } = world()
+    const { simulation, machine } = environment()
     const { pacer } = machine.process(told(1))
     const taken = await pacer.take('createnft')
     const leave = await pacer.enter('createnft')
@@ -260,7 +260,7 @@ describe('leave taken beforehand', () => {
   })
 
   test('and not used is given back', async () => {
-    const { machine, simulation } = world()
+    const { machine, simulation } = environment()
     const { pacer } = machine.process(told(1))
     ;(await pacer.take('createnft')).done()
     let left = -1
@@ -275,7 +275,7 @@ describe('leave taken beforehand', () => {
 describe('on the disk', () => {
   let folder: string
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gdn-lanes-'))
+    folder = await mkdtemp(join(tmpdir(), 'gdn-limiters-'))
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
@@ -309,7 +309,7 @@ describe('on the disk', () => {
   }
 
   async function takeAll(owner = process()) {
-    for (let place = 0; place < 2; place++) await waits(owner)
+    for (let slot = 0; slot < 2; slot++) await waits(owner)
     return owner
   }
 
@@ -322,18 +322,21 @@ describe('on the disk', () => {
       raw.close()
     }
   }
-  const lanes = () => inDatabase((raw) => raw.prepare('SELECT name FROM lanes').all([]))
+  const limiters = () => inDatabase((raw) => raw.prepare('SELECT name FROM limiters').all([]))
   const newest = (pace?: string) =>
-    inDatabase((raw) => (raw.prepare('SELECT state FROM lanes').all([]) as { state: string }[])[0]?.state ?? '', pace)
+    inDatabase(
+      (raw) => (raw.prepare('SELECT state FROM limiters').all([]) as { state: string }[])[0]?.state ?? '',
+      pace,
+    )
   const put = (state: string, pace?: string) =>
-    inDatabase((raw) => void raw.prepare('UPDATE lanes SET state = ?').run([state]), pace)
+    inDatabase((raw) => void raw.prepare('UPDATE limiters SET state = ?').run([state]), pace)
 
-  test('another process waits for the places that this one took; another key or origin has its own', async () => {
+  test('another process waits for the slots that this one took; another key or origin has its own', async () => {
     await takeAll()
     expect(await waits(process({ key: 'key-2' }))).toBeLessThan(500)
     expect(await waits(process({ origin: 'https://other.example' }))).toBeLessThan(500)
     expect(await waits(process())).toBeGreaterThan(500)
-    expect(lanes()).toHaveLength(3)
+    expect(limiters()).toHaveLength(3)
   })
 
   test('429 and Retry-After told to one hold the others, but another key goes on', async () => {
@@ -408,7 +411,7 @@ describe('on the disk', () => {
     const [, , json = ''] = newest()
       .trim()
       .split(/ (.*?) (.*)/s, 3)
-    const { encodeState } = await import('../../../src/client/pace/lane-state.ts')
+    const { encodeState } = await import('../../../src/client/pace/limiter-state.ts')
     put(encodeState({ ...JSON.parse(json), boot: 'another', heldUntil: Number.MAX_SAFE_INTEGER }))
     expect(await waits(process())).toBeLessThan(500)
   })

@@ -1,6 +1,10 @@
-import type { Ticket } from '../../../src/client/pace/lane-state.ts'
-import { createSharedLane, type LaneWorld } from '../../../src/client/pace/shared-lane.ts'
-import { createPacer, type PacerOptions, type SharedPace } from '../../../src/client/pacer.ts'
+import type { Ticket } from '../../../src/client/pace/limiter-state.ts'
+import {
+  createSharedLimiter,
+  type LimiterEnvironment,
+  type SharedPace,
+} from '../../../src/client/pace/shared-limiter.ts'
+import { createPacer, type PacerOptions } from '../../../src/client/pacer.ts'
 
 interface Timer {
   at: number
@@ -41,9 +45,9 @@ export class Simulation {
   }
 }
 
-/** The machine: the text of each lane, and which processes live. */
+/** The machine: the text of each limiter, and which processes live. */
 export class SimulatedMachine {
-  readonly lanes = new Map<string, string>()
+  readonly limiters = new Map<string, string>()
   readonly #ended = new Set<number>()
   #pids = 0
 
@@ -77,7 +81,7 @@ export class SimulatedProcess {
     this.#machine = machine
     this.#pid = pid
     const shared: SharedPace = {
-      lane: async (endpoint, rate, observed) => createSharedLane(this.#world(endpoint), rate, observed),
+      limiter: async (endpoint, rate, observed) => createSharedLimiter(this.#environment(endpoint), rate, observed),
       trouble: (error) => this.trouble.push(error),
     }
     this.pacer = createPacer({ ...limits, now: machine.simulation.now, sleep: this.sleep, shared })
@@ -101,12 +105,12 @@ export class SimulatedProcess {
     await slept
   }
 
-  #world(endpoint: string): LaneWorld {
-    const { lanes, simulation, isEnded } = this.#machine
+  #environment(endpoint: string): LimiterEnvironment {
+    const { limiters, simulation, isEnded } = this.#machine
     return {
       async update(change) {
-        const { keep, result } = change(lanes.get(endpoint) ?? null)
-        if (keep !== null) lanes.set(endpoint, keep)
+        const { keep, result } = change(limiters.get(endpoint) ?? null)
+        if (keep !== null) limiters.set(endpoint, keep)
         return result
       },
       now: simulation.now,

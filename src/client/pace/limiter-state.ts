@@ -2,34 +2,34 @@ import { createHash } from 'node:crypto'
 import type { ObservedRateLimit } from '../rate-limit-policy.ts'
 import { isUnlimited, type Limit, TRAVEL_MS } from './limit.ts'
 
-/** Whose it is. `space` is the pid namespace: in another one a pid says nothing. */
+/** The process of a ticket. `space` is its pid namespace, outside of which the pid means nothing. */
 export interface Owner {
   pid: number
   startedAt: string | null
   space: string | null
 }
 
-/** A place in flight, or in the queue, of one process. It lapses at `until` unless it is renewed. */
+/** A request of one process, in flight or queued. It expires at `until` unless it is renewed. */
 export interface Ticket extends Owner {
   id: string
   until: number
 }
 
-/** The requests of one endpoint with one key, of all processes. Times are milliseconds of the clock since the boot. */
-export interface LaneState {
+/** The requests of all processes to one endpoint with one key. Times are milliseconds since the boot. */
+export interface LimiterState {
   boot: string | null
   /** When it was last changed. */
   at: number
   heldUntil: number
-  /** When each answered place becomes free. */
+  /** When the slot of each answered request becomes free. */
   cooling: number[]
   inFlight: Ticket[]
   queue: Ticket[]
-  /** What the server told last, and when. */
+  /** The last rate limit of the server, and when it was received. */
   told: { perSecond: number | null; at: number } | null
 }
 
-/** The state as one process looks at it. */
+/** The view of one process when it changes the state. */
 export interface View {
   me: Ticket
   now: number
@@ -38,22 +38,22 @@ export interface View {
   dead: ReadonlySet<string>
 }
 
-/** Leave to send, or when to look again, for how long the server wants to be left alone, and who stands in the way. */
+/** Permission to send; or when to look again, how long the server asks to wait, and which tickets block this one. */
 export type Look =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
-/** How long a request in flight is believed in without a sign of life from its process. */
+/** How long a request in flight counts without a renewal by its process. */
 export const LEASE_MS = 3_000
-/** How late one in the queue may look before it is passed over. */
+/** How late a queued process may look before it is passed over. */
 export const LATE_MS = 500
 const LONGEST_LOOK_MS = 1_000
-/** No `Retry-After` is believed for longer without asking again. */
+/** The longest `Retry-After` that is honored without asking again. */
 export const LONGEST_HOLD_MS = 600_000
-/** How long another process believes what a server told this one. */
+/** How long a rate limit of the server is used by other processes. */
 const TOLD_MS = 600_000
 
-export const emptyState = (boot: string | null, now: number): LaneState => ({
+export const emptyState = (boot: string | null, now: number): LimiterState => ({
   boot,
   at: now,
   heldUntil: 0,
@@ -63,9 +63,9 @@ export const emptyState = (boot: string | null, now: number): LaneState => ({
   told: null,
 })
 
-/** What is taken for true where the state can't be read: all places were taken just now. */
-function fullState(boot: string | null, now: number, { places, windowMs }: Limit): LaneState {
-  const cooling = isUnlimited({ places, windowMs }) ? [] : Array.from({ length: places }, () => now + windowMs)
+/** The state that replaces an unreadable one: all slots were taken just now. */
+function fullState(boot: string | null, now: number, { slots, windowMs }: Limit): LimiterState {
+  const cooling = isUnlimited({ slots, windowMs }) ? [] : Array.from({ length: slots }, () => now + windowMs)
   return { ...emptyState(boot, now), cooling }
 }
 
@@ -73,41 +73,41 @@ const VERSION = 'gdn1'
 
 const checksum = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 16)
 
-export function encodeState(state: LaneState): string {
+export function encodeState(state: LimiterState): string {
   const json = JSON.stringify(state)
   return `${VERSION} ${checksum(json)} ${json}\n`
 }
 
-/** Reads what `encodeState` wrote in this boot; whatever is damaged, foreign or of another version counts as full. */
-export function decodeState(text: string | null, boot: string | null, now: number, limit: Limit): LaneState {
+/** Reads the output of `encodeState` of this boot. Damaged text, or text of another version, counts as full. */
+export function decodeState(text: string | null, boot: string | null, now: number, limit: Limit): LimiterState {
   if (text === null) return emptyState(boot, now)
   const state = parse(text)
   if (state === null) return fullState(boot, now, limit)
-  // Before a boot, on a clock that began anew: whatever was in flight then has long arrived.
+  // Requests from before a boot have arrived long ago, and its clock was another one.
   return isOfThisBoot(state, boot, now) ? state : emptyState(boot, now)
 }
 
-/** Whether nothing of this state is of use any more. */
+/** Whether the state is no longer needed. */
 export function isIdle(text: string, boot: string | null, now: number, idleMs: number): boolean {
   const state = parse(text)
   if (state === null || !isOfThisBoot(state, boot, now)) return true
   return now - state.at > idleMs && state.heldUntil <= now
 }
 
-function parse(text: string): LaneState | null {
+function parse(text: string): LimiterState | null {
   const [version, sum, json] = text.trimEnd().split(/ (.*?) (.*)/s, 3)
   return version === VERSION && json !== undefined && sum === checksum(json) ? JSON.parse(json) : null
 }
 
-const isOfThisBoot = (state: LaneState, boot: string | null, now: number) => state.boot === boot && state.at <= now
+const isOfThisBoot = (state: LimiterState, boot: string | null, now: number) => state.boot === boot && state.at <= now
 
-/** What the server told, as long as it may be believed. */
-export function toldIn({ told }: LaneState, now: number): ObservedRateLimit | null {
+/** Returns the last rate limit of the server, unless it is too old. */
+export function toldIn({ told }: LimiterState, now: number): ObservedRateLimit | null {
   return told !== null && now - told.at < TOLD_MS ? { perSecond: told.perSecond } : null
 }
 
-/** Lets go of what has lapsed. A request in flight counts as answered when its process last may have sent it. */
-function tidy(state: LaneState, { me, now, limit, dead }: View): LaneState {
+/** Removes expired tickets. Their requests count as answered at the last time at which they may have been sent. */
+function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState {
   const lost = (ticket: Ticket) => ticket.id !== me.id && (ticket.until <= now || dead.has(ticket.id))
   const freed = state.inFlight.filter(lost).map(({ until }) => Math.min(until, now) + limit.windowMs + TRAVEL_MS)
   return {
@@ -120,15 +120,15 @@ function tidy(state: LaneState, { me, now, limit, dead }: View): LaneState {
 }
 
 /**
- * Takes a place, or one in the queue. Whoever waits looks again when enough places can have become free for all before
- * it and itself; places in flight are none of them, as they cool for a window after their answer.
+ * Acquires a slot, or joins the queue. A queued process looks again when enough slots can be free for it and all before
+ * it. Slots in flight don't count, since they cool for a window after their response.
  */
-export function claim(before: LaneState, view: View): { state: LaneState; look: Look } {
+export function claim(before: LimiterState, view: View): { state: LimiterState; look: Look } {
   const { me, now, limit } = view
   const state = tidy(before, view)
   const granted = state.inFlight.find(({ id }) => id === me.id)
   if (granted !== undefined) return { state, look: { granted: true, until: granted.until } }
-  const free = limit.places - state.inFlight.length - state.cooling.length
+  const free = limit.slots - state.inFlight.length - state.cooling.length
   const index = state.queue.findIndex(({ id }) => id === me.id)
   const ahead = state.queue.slice(0, index === -1 ? undefined : index)
   const held = state.heldUntil > now
@@ -139,7 +139,7 @@ export function claim(before: LaneState, view: View): { state: LaneState; look: 
     return { state: { ...state, inFlight, queue }, look: { granted: true, until } }
   }
   let lookAt = state.cooling[ahead.length - free] ?? now + limit.windowMs
-  // There is room, and somebody before us doesn't come for it.
+  // A slot is free, and a process before this one doesn't take it.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
   lookAt = Math.min(held ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
   const mine = { ...me, until: lookAt + LATE_MS }
@@ -153,11 +153,11 @@ export function claim(before: LaneState, view: View): { state: LaneState; look: 
   }
 }
 
-/** Gives a place back after an answer, or leaves the queue. */
+/** Releases a slot after its response, or leaves the queue. */
 export function giveBack(
-  before: LaneState,
+  before: LimiterState,
   view: View & { told: ObservedRateLimit | null; extraMs: number },
-): LaneState {
+): LimiterState {
   const { me, now, limit, told, extraMs } = view
   const state = tidy(before, view)
   const mine = ({ id }: Ticket) => id === me.id
@@ -171,8 +171,8 @@ export function giveBack(
   }
 }
 
-/** A sign of life; false where the place was given to others meanwhile. */
-export function renew(before: LaneState, view: View): { state: LaneState; renewed: boolean } {
+/** Renews the lease of a slot; `renewed` is false where others have it by now. */
+export function renew(before: LimiterState, view: View): { state: LimiterState; renewed: boolean } {
   const state = tidy(before, view)
   const renewed = state.inFlight.some(({ id }) => id === view.me.id)
   const until = view.now + LEASE_MS
