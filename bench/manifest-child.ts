@@ -10,7 +10,7 @@ import { listRuns, runResults } from '../src/batch/runs.ts'
 import type { BatchOptions } from '../src/batch/types.ts'
 import { readManifest } from '../src/manifest/read.ts'
 import { openState } from '../src/state/open-state.ts'
-import { acceptRows, sendRows } from '../src/state/sendings.ts'
+import { acceptRows, sendRows } from '../src/state/send-rows.ts'
 
 const ROWS = 1_000_000
 const CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'

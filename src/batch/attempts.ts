@@ -1,4 +1,4 @@
-import { isGiven } from '../state/sendings.ts'
+import { isGiven } from '../state/known-nfts.ts'
 import { classify, type Verdict } from './classify.ts'
 import type { RunContext } from './run-context.ts'
 import type { MintEndpoint } from './types.ts'

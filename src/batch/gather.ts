@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
-import type { FileIdentity } from '../state/drops.ts'
+import type { Drop, FileIdentity } from '../state/drops.ts'
+import { statesOf } from '../state/row-outcomes.ts'
 import { addToDraft, changesOf, emptyDraft, type PlannedRow, type RowRecord, type RowsIn } from '../state/rows.ts'
-import { statesOf } from '../state/sendings.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
@@ -45,33 +45,18 @@ export async function gather({ readManifest }: Pick<BatchDeps, 'readManifest'>, 
   const { drop } = store
   const { setId, fingerprint, localFiles } = drop
   if (readManifest === null) {
-    if (setId === null) {
-      throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not kept on this machine`, {
-        hint: 'give the manifest',
-      })
-    }
-    return {
-      rows: { set: setId },
-      count: 0,
-      changes: noChanges(),
-      fingerprint,
-      localFiles: [...localFiles],
-      changed: [],
-    }
+    if (setId !== null) return storedRows(drop, setId)
+    throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not kept on this machine`, {
+      hint: 'Give the manifest.',
+    })
   }
   const items: Items = readManifest()
-  if (setId !== null && fingerprint !== null && (await items.fingerprint?.()) === fingerprint) {
-    if (await areUnchanged(localFiles)) {
-      return {
-        rows: { set: setId },
-        count: 0,
-        changes: noChanges(),
-        fingerprint,
-        localFiles: [...localFiles],
-        changed: [],
-      }
-    }
-  }
+  const isUnchanged =
+    setId !== null &&
+    fingerprint !== null &&
+    (await items.fingerprint?.()) === fingerprint &&
+    (await areUnchanged(localFiles))
+  if (isUnchanged) return storedRows(drop, setId)
   const { count, paths } = await readIntoDraft(store, withRoomForMarker(items, drop.marker ?? undefined))
   const files = await identitiesOf(paths)
   return {
@@ -83,6 +68,15 @@ export async function gather({ readManifest }: Pick<BatchDeps, 'readManifest'>, 
     changed: [],
   }
 }
+
+const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered => ({
+  rows: { set },
+  count: 0,
+  changes: noChanges(),
+  fingerprint,
+  localFiles: [...localFiles],
+  changed: [],
+})
 
 /** @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issueCount }` */
 export async function readIntoDraft(

@@ -1,8 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { isAtWork, LOCK_TIMING, lookAt } from '../core/lock-holder.ts'
-import { dropsOf } from '../state/drops.ts'
+import { dropsOf, forgetDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
-import { forgetDrop } from '../state/sendings.ts'
 import { laterDrop, type Run } from './runs.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
-import { statesOf } from '../state/sendings.ts'
+import { statesOf } from '../state/row-outcomes.ts'
 import { noCounts, STATUS } from './run-store.ts'
 import type { RowCounts } from './types.ts'
 

@@ -1,5 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { updateDrop } from '../state/drops.ts'
+import { readRowRequest, requestsWith, rowsOfRequest } from '../state/row-requests.ts'
 import {
   acceptRows,
   beginSending,
@@ -7,12 +8,9 @@ import {
   forgetRequest,
   type NewRequest,
   noEffectOfRows,
-  readRowRequest,
   refuseRows,
-  requestsWith,
-  rowsOfRequest,
   sendRows,
-} from '../state/sendings.ts'
+} from '../state/send-rows.ts'
 import { Attempts, type Job } from './attempts.ts'
 import type { Verdict } from './classify.ts'
 import { type Piece, Pieces } from './pieces.ts'

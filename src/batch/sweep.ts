@@ -3,17 +3,9 @@ import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { identityOf, sentMetadata } from '../operations/reconcile/content.ts'
 import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
-import {
-  endRow,
-  giveNft,
-  type NftEnd,
-  nextRequest,
-  type RowRequest,
-  rowsOfRequest,
-  type SentRow,
-  setAside,
-  takeNft,
-} from '../state/sendings.ts'
+import { setAside } from '../state/known-nfts.ts'
+import { endRow, giveNft, type NftEnd, takeNft } from '../state/row-outcomes.ts'
+import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../state/row-requests.ts'
 import { matchIds, type Seen } from './match.ts'
 import { NOT_SHOWN, UNDECIDED } from './results.ts'
 import type { RunContext } from './run-context.ts'

@@ -1,14 +1,8 @@
 import type { ApiClient } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
+import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from '../state/compared-collections.ts'
 import type { State } from '../state/open-state.ts'
-import {
-  copiedState,
-  enterContents,
-  lookAlikes,
-  markCompared,
-  type OperationName,
-  uncompared,
-} from '../state/operations.ts'
+import type { OperationName } from '../state/operations.ts'
 import { contentOf } from './reconcile/content.ts'
 import { listIds, readNfts } from './reconcile/listing.ts'
 

@@ -10,6 +10,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
+import { enterKnown, givenToOthers, newIds } from '../state/known-nfts.ts'
 import type { State } from '../state/open-state.ts'
 import {
   type Accepted,
@@ -17,12 +18,9 @@ import {
   beginAttempt,
   countUnknown,
   endAttempt,
-  enterKnown,
-  givenToOthers,
   hasEndedSince,
   insertOperation,
   intend,
-  newIds,
   type Operation,
   type OperationName,
   type OperationRequest,

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import { type LockHolder, parseHolder } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { collectionId, keyOfAddress, serverId } from './operations.ts'
+import { collectionId, serverId } from './collections.ts'
 
 /** A run of a manifest: one drop into one collection. */
 export interface Drop {
@@ -201,29 +201,6 @@ export function collectionOf(
   return id
 }
 
-/** The numbers under which one collection is known: a backend may be reached by several addresses. */
-export function collectionsOf(
-  sql: Sql,
-  {
-    origin,
-    backendId,
-    blockchain,
-    contract,
-  }: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
-): number[] {
-  return sql
-    .all<{ id: number }>(
-      `SELECT c.id FROM collections c JOIN servers s ON s.id = c.server_id
-        WHERE c.blockchain = ? AND c.address = ? AND (s.origin = ?
-          OR EXISTS (SELECT 1 FROM drops d WHERE d.collection_id = c.id AND d.backend_id = ?))`,
-      blockchain,
-      keyOfAddress(contract),
-      origin,
-      backendId,
-    )
-    .map(({ id }) => id)
-}
-
 /** Changes what is known of a drop. */
 export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropColumn, string | number | null>>): void {
   for (const [column, value] of Object.entries(changes)) {
@@ -252,4 +229,10 @@ export function uploadsOf(sql: Sql, id: string): Map<string, string> {
 
 export function enterUpload(sql: Sql, id: string, sha256: string, url: string): void {
   sql.run('INSERT OR REPLACE INTO uploads VALUES (?, ?, ?)', id, sha256, url)
+}
+
+/** Removes a run of a manifest with all that it knows: a later run looks for its NFTs in the collection. */
+export function forgetDrop(sql: Sql, runId: string): void {
+  sql.run('DELETE FROM operations WHERE run_id = ?', runId)
+  sql.run('DELETE FROM runs WHERE id = ?', runId)
 }

@@ -3,7 +3,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { counterOf } from './seal.ts'
+import { collectionId, insertedId, serverId } from './collections.ts'
 import { moveOperation, type OperationState } from './transitions.ts'
 
 /** What an operation is known by while it is live: no other live one has the same four. */
@@ -83,43 +83,6 @@ interface RequestRow {
 }
 
 export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
-
-/** The number of a server; it is entered where it is new. */
-export function serverId(sql: Sql, origin: string): number {
-  sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
-  return rowId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
-}
-
-/** The number of a collection; it is entered where it is new. */
-export function collectionId(
-  sql: Sql,
-  server: number,
-  { blockchain, contract }: Pick<OperationName, 'blockchain' | 'contract'>,
-): number | null {
-  if (blockchain === null || contract === null) return null
-  const address = keyOfAddress(contract)
-  sql.run(
-    'INSERT INTO collections (server_id, blockchain, address, checked_epoch) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING',
-    server,
-    blockchain,
-    address,
-  )
-  return rowId(
-    sql.get(
-      'SELECT id FROM collections WHERE server_id = ? AND blockchain = ? AND address = ?',
-      server,
-      blockchain,
-      address,
-    ),
-  )
-}
-
-export const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
-
-const rowId = (row: { id?: number } | undefined): number => {
-  if (row?.id === undefined) throw new Error('a row that was just written is missing')
-  return row.id
-}
 
 const LIVE = `released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
@@ -242,7 +205,7 @@ export function intend(
     honorsKey === null ? null : Number(honorsKey),
     listedAt,
   )
-  const row = rowId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
+  const row = insertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
   sql.run('UPDATE operations SET request_id = ? WHERE id = ?', row, id)
   moveOperation(sql, id, 'intended')
   return readOperation(sql, id)
@@ -340,102 +303,4 @@ export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest
       id,
     )
     .map(({ body, listed_at }) => ({ body, listedAt: listed_at }))
-}
-
-/** Those of the IDs that another operation was given. */
-export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
-  return sql
-    .all<{ id: string }>(
-      `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
-        JOIN operations mine ON mine.id = ? AND o.server_id = mine.server_id
-        WHERE o.id <> mine.id AND nft_gdn_id IN (SELECT value FROM json_each(?))`,
-      id,
-      JSON.stringify(ids),
-    )
-    .map((row) => row.id)
-}
-
-/** Enters the NFTs that a listing shows, and returns the counter from which on others are new. */
-export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
-  const { counter } = counterOf(sql)
-  sql.run(
-    'INSERT INTO known_nfts SELECT ?, value, ?, NULL FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
-    collection,
-    counter,
-    JSON.stringify([...ids]),
-  )
-  return counter
-}
-
-/** Those of the IDs that the collection did not have at a counter, and that no operation was given. */
-export function newIds(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
-  return sql
-    .all<{ id: string }>(
-      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
-        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.counter <= ?)`,
-      JSON.stringify([...new Set(ids)]),
-      collection,
-      listedAt ?? -1,
-    )
-    .map(({ id }) => id)
-}
-
-/** That a state was recognised as a copy, why, and whether a collection was compared since. */
-export interface Copied {
-  reason: string
-  epoch: number
-  isCompared: boolean
-}
-
-/** Whether the state was ever recognised as a copy; null where it wasn't. */
-export function copiedState(sql: Sql, collection: number): Copied | null {
-  const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
-    'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
-    collection,
-  )
-  if (row === undefined) return null
-  return { reason: row.copied_because ?? '', epoch: row.epoch, isCompared: row.checked_epoch >= row.epoch }
-}
-
-/** Records that every NFT of a collection was compared since an epoch began. */
-export function markCompared(sql: Sql, collection: number, epoch: number): void {
-  sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
-}
-
-/** Those of the IDs whose content is not known yet, and that no operation was given. */
-export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
-  return sql
-    .all<{ id: string }>(
-      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
-        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.content IS NOT NULL)`,
-      JSON.stringify([...ids]),
-      collection,
-    )
-    .map(({ id }) => id)
-}
-
-/** Enters what NFTs say. */
-export function enterContents(sql: Sql, collection: number, contents: readonly (readonly [string, string])[]): void {
-  const { counter } = counterOf(sql)
-  for (const [id, content] of contents) {
-    sql.run(
-      'INSERT INTO known_nfts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET content = excluded.content',
-      collection,
-      id,
-      counter,
-      content,
-    )
-  }
-}
-
-/** NFTs of these contents that no operation was given. */
-export function lookAlikes(sql: Sql, collection: number, contents: readonly string[]): string[] {
-  return sql
-    .all<{ id: string }>(
-      `SELECT nft_gdn_id AS id FROM known_nfts WHERE collection_id = ? AND content IN (SELECT value FROM json_each(?))
-        AND nft_gdn_id NOT IN (SELECT nft_gdn_id FROM nfts)`,
-      collection,
-      JSON.stringify(contents),
-    )
-    .map(({ id }) => id)
 }

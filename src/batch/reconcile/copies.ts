@@ -1,6 +1,6 @@
 import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
 import { ownersOf } from '../../operations/reconcile/owners.ts'
-import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/sendings.ts'
+import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { ABSENT_BY_WORD, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
 import type { RunStore } from '../run-store.ts'
 

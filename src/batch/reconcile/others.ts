@@ -1,5 +1,5 @@
 import { contentOf, sentMetadata } from '../../operations/reconcile/content.ts'
-import { contestedBodies } from '../../state/sendings.ts'
+import { contestedBodies } from '../../state/row-requests.ts'
 import type { RunStore } from '../run-store.ts'
 
 /** What this machine knows of a collection beside one run. */

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionsOf } from '../../state/drops.ts'
-import { contestedBodies } from '../../state/sendings.ts'
+import { collectionsOf } from '../../state/collections.ts'
+import { contestedBodies } from '../../state/row-requests.ts'
 import { contentOf, sentMetadata } from './content.ts'
 
 /** Contents of rows of batches whose outcome is unknown: an NFT that says the same may be one of them. */

@@ -1,0 +1,63 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+
+/** The number of a server; it is entered where it is new. */
+export function serverId(sql: Sql, origin: string): number {
+  sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
+  return insertedId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
+}
+
+/** The number of a collection; it is entered where it is new. */
+export function collectionId(
+  sql: Sql,
+  server: number,
+  { blockchain, contract }: { blockchain: Blockchain | null; contract: string | null },
+): number | null {
+  if (blockchain === null || contract === null) return null
+  const address = keyOfAddress(contract)
+  sql.run(
+    'INSERT INTO collections (server_id, blockchain, address, checked_epoch) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING',
+    server,
+    blockchain,
+    address,
+  )
+  return insertedId(
+    sql.get(
+      'SELECT id FROM collections WHERE server_id = ? AND blockchain = ? AND address = ?',
+      server,
+      blockchain,
+      address,
+    ),
+  )
+}
+
+/** The numbers under which one collection is known: a backend may be reached by several addresses. */
+export function collectionsOf(
+  sql: Sql,
+  {
+    origin,
+    backendId,
+    blockchain,
+    contract,
+  }: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
+): number[] {
+  return sql
+    .all<{ id: number }>(
+      `SELECT c.id FROM collections c JOIN servers s ON s.id = c.server_id
+        WHERE c.blockchain = ? AND c.address = ? AND (s.origin = ?
+          OR EXISTS (SELECT 1 FROM drops d WHERE d.collection_id = c.id AND d.backend_id = ?))`,
+      blockchain,
+      keyOfAddress(contract),
+      origin,
+      backendId,
+    )
+    .map(({ id }) => id)
+}
+
+export const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
+
+/** Returns the ID of a row that was just written. */
+export const insertedId = (row: { id?: number } | undefined): number => {
+  if (row?.id === undefined) throw new Error('a row that was just written is missing')
+  return row.id
+}

@@ -1,0 +1,62 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+import { counterOf } from './seal.ts'
+
+/** That a state was recognised as a copy, why, and whether a collection was compared since. */
+export interface Copied {
+  reason: string
+  epoch: number
+  isCompared: boolean
+}
+
+/** Whether the state was ever recognised as a copy; null where it wasn't. */
+export function copiedState(sql: Sql, collection: number): Copied | null {
+  const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
+    'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
+    collection,
+  )
+  if (row === undefined) return null
+  return { reason: row.copied_because ?? '', epoch: row.epoch, isCompared: row.checked_epoch >= row.epoch }
+}
+
+/** Records that every NFT of a collection was compared since an epoch began. */
+export function markCompared(sql: Sql, collection: number, epoch: number): void {
+  sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
+}
+
+/** Those of the IDs whose content is not known yet, and that no operation was given. */
+export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
+        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.content IS NOT NULL)`,
+      JSON.stringify([...ids]),
+      collection,
+    )
+    .map(({ id }) => id)
+}
+
+/** Enters what NFTs say. */
+export function enterContents(sql: Sql, collection: number, contents: readonly (readonly [string, string])[]): void {
+  const { counter } = counterOf(sql)
+  for (const [id, content] of contents) {
+    sql.run(
+      'INSERT INTO known_nfts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET content = excluded.content',
+      collection,
+      id,
+      counter,
+      content,
+    )
+  }
+}
+
+/** NFTs of these contents that no operation was given. */
+export function lookAlikes(sql: Sql, collection: number, contents: readonly string[]): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT nft_gdn_id AS id FROM known_nfts WHERE collection_id = ? AND content IN (SELECT value FROM json_each(?))
+        AND nft_gdn_id NOT IN (SELECT nft_gdn_id FROM nfts)`,
+      collection,
+      JSON.stringify(contents),
+    )
+    .map(({ id }) => id)
+}

@@ -1,0 +1,92 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Operation } from './operations.ts'
+import { counterOf } from './seal.ts'
+
+/** Enters the NFTs that a listing shows, and returns the counter from which on others are new. */
+export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
+  const { counter } = counterOf(sql)
+  sql.run(
+    'INSERT INTO known_nfts SELECT ?, value, ?, NULL FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
+    collection,
+    counter,
+    JSON.stringify([...ids]),
+  )
+  return counter
+}
+
+/** Returns the IDs that the collection did not have at a counter, and that no operation has. */
+export function newIds(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
+        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.counter <= ?)`,
+      JSON.stringify([...new Set(ids)]),
+      collection,
+      listedAt ?? -1,
+    )
+    .map(({ id }) => id)
+}
+
+/** As `newIds`, without the IDs that were set aside. */
+export function strangersOf(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)
+        AND NOT EXISTS (SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value
+          AND (k.counter <= ? OR k.content = ''))`,
+      JSON.stringify([...ids]),
+      collection,
+      listedAt ?? -1,
+    )
+    .map(({ id }) => id)
+}
+
+/** NFTs of a run that were accepted or deployed, with the request that they belong to. */
+export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): { requestId: number; n: number }[] {
+  return sql.all(
+    `SELECT o.request_id AS requestId, count(*) AS n FROM operations o JOIN nfts x ON x.operation_id = o.id
+      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
+        AND x.nft_gdn_id NOT IN (SELECT value FROM json_each(?)) GROUP BY o.request_id`,
+    runId,
+    JSON.stringify([...listed]),
+  )
+}
+
+/** Returns an ID that was given to any row or command before, or was set aside; else null. */
+export function isGiven(sql: Sql, collection: number, ids: readonly string[]): string | null {
+  const row = sql.get<{ id: string }>(
+    `SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)
+      OR EXISTS (SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.content = '')
+      LIMIT 1`,
+    JSON.stringify(ids),
+    collection,
+  )
+  return row?.id ?? null
+}
+
+/** Whether a row or a command has an NFT by now. */
+export function isGivenElsewhere(sql: Sql, nftGdnId: string): boolean {
+  return sql.get('SELECT 1 FROM nfts WHERE nft_gdn_id = ?', nftGdnId) !== undefined
+}
+
+/** Returns the IDs that another operation has. */
+export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
+        JOIN operations mine ON mine.id = ? AND o.server_id = mine.server_id
+        WHERE o.id <> mine.id AND nft_gdn_id IN (SELECT value FROM json_each(?))`,
+      id,
+      JSON.stringify(ids),
+    )
+    .map((row) => row.id)
+}
+
+/** Sets aside an NFT of a response that belongs to none of its rows, so that no other row can get it. */
+export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
+  sql.run(
+    "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
+    collection,
+    nftGdnId,
+  )
+}

@@ -1,0 +1,156 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
+import { moveOperation, type OperationState } from './transitions.ts'
+
+/** Gives a row its NFT: the server accepted it, or it was found there. */
+export function giveNft(
+  sql: Sql,
+  operationId: string,
+  nftGdnId: string | null,
+  { now, by }: { now: number; by: 'answer' | 'found' },
+): void {
+  if (nftGdnId === null) return
+  sql.run('DELETE FROM nfts WHERE operation_id = ?', operationId)
+  sql.run('INSERT INTO nfts (operation_id, position, nft_gdn_id) VALUES (?, 0, ?)', operationId, nftGdnId)
+  sql.run('UPDATE operations SET accepted_at = ?, accepted_by = ? WHERE id = ?', now, by, operationId)
+  moveOperation(sql, operationId, 'accepted')
+}
+
+/** Takes the NFT of a row away: it is none of this row's, or the backend no longer knows it. */
+export function takeNft(sql: Sql, operationId: string, reason: string): void {
+  sql.run('DELETE FROM nfts WHERE operation_id = ?', operationId)
+  moveOperation(sql, operationId, 'unknown', reason)
+}
+
+/** How an NFT ended. */
+export interface NftEnd {
+  status: 'deployed' | 'failed'
+  token_id: string | null
+  contract: string
+  receiver: string
+  url: string | null
+  error: string | null
+}
+
+export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd): void {
+  sql.run(
+    'UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ? WHERE operation_id = ?',
+    end.token_id,
+    end.contract,
+    end.receiver,
+    end.url,
+    end.error,
+    operationId,
+  )
+  moveOperation(sql, operationId, status)
+}
+
+/** Records that a row is not in the collection. */
+export function markAbsent(sql: Sql, operationId: string, reason: string): void {
+  moveOperation(sql, operationId, 'absent', reason)
+}
+
+/** Records why the outcome of a row can't be decided. */
+export function markUndecided(sql: Sql, operationId: string, reason: string): void {
+  moveOperation(sql, operationId, 'unknown', reason)
+}
+
+/** Records the NFT of an earlier sending of a row that was taken for absent, and that was sent again since. */
+export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason: string, now: number): void {
+  giveNft(sql, operationId, nftGdnId, { now, by: 'found' })
+  moveOperation(sql, operationId, 'accepted', reason)
+}
+
+export const LOST = 'the outcome is unknown: the backend was restored from a backup and no longer knows its NFT'
+
+/** Records that a restored backend no longer knows the NFT of a row. */
+export function loseNft(sql: Sql, operationId: string, last: number): void {
+  takeNft(sql, operationId, LOST)
+  sql.run(
+    `UPDATE requests SET outcome = 'unknown', unknown_after = ?
+      WHERE id = (SELECT request_id FROM operations WHERE id = ?)`,
+    last,
+    operationId,
+  )
+}
+
+/** Reopens ended rows as accepted after the backend was restored, since their outcomes may differ now. */
+export function reopenEnded(sql: Sql, runId: string): void {
+  sql.run("UPDATE operations SET was_deployed = state = 'deployed' WHERE run_id = ? AND released_at IS NULL", runId)
+  const ended = sql.all<{ id: string }>(
+    `SELECT id FROM operations WHERE run_id = ? AND released_at IS NULL AND accepted_at IS NOT NULL
+      AND state IN ('deployed', 'failed')`,
+    runId,
+  )
+  for (const { id } of ended) moveOperation(sql, id, 'accepted')
+  // Stored files may be gone as well.
+  sql.run('DELETE FROM uploads WHERE run_id = ?', runId)
+  sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
+}
+
+/** How many rows of a run are in each state, of those that were sent. */
+export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
+  return sql.all(
+    `SELECT state, count(*) AS n FROM operations
+      WHERE run_id = ? AND released_at IS NULL GROUP BY state`,
+    runId,
+  )
+}
+
+/** How many rows, by state, this start of the run is about to send again. */
+export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
+  return sql.all(
+    `SELECT state, count(*) AS n FROM operations
+      WHERE run_id = ? AND released_at IS NULL AND retried_by IS NOT NULL GROUP BY state`,
+    runId,
+  )
+}
+
+/** Rows of a run of which two sendings were accepted. */
+export function countTwice(sql: Sql, runId: string, reason: string): number {
+  return (
+    sql.get<{ n: number }>(
+      'SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NOT NULL AND reason = ?',
+      runId,
+      reason,
+    )?.n ?? 0
+  )
+}
+
+/** Marks the rows that this start is about to send again: no other run may send them meanwhile. */
+export function markRetried(
+  sql: Sql,
+  { id, scope }: Pick<Drop, 'id' | 'scope'>,
+  set: number,
+  states: readonly OperationState[],
+): void {
+  sql.run('UPDATE operations SET retried_by = NULL WHERE run_id = ? AND retried_by IS NOT NULL', id)
+  sql.run(
+    `UPDATE operations SET retried_by = 1 WHERE run_id = ? AND released_at IS NULL
+      AND state IN (SELECT value FROM json_each(?)) AND substr(identity, ?) IN (SELECT key FROM rows WHERE set_id = ?)`,
+    id,
+    JSON.stringify(states),
+    scope.length + 1,
+    set,
+  )
+}
+
+/** Releases the operations of rows that got an `id`. Their NFTs belong to other operations now. */
+export function dropRenamed(sql: Sql, operations: readonly string[], now: number): void {
+  for (const id of operations) {
+    sql.run('DELETE FROM nfts WHERE operation_id = ?', id)
+    sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
+  }
+}
+
+/** Releases the operations of refused rows that left the manifest. */
+export function dropRefused(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, set: number, now: number): void {
+  sql.run(
+    `UPDATE operations SET released_at = ? WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
+      AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
+    now,
+    id,
+    scope.length + 1,
+    set,
+  )
+}

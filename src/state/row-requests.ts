@@ -1,0 +1,179 @@
+import { GdnError } from '../core/errors.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
+import { hashOf } from './operations.ts'
+import type { OperationState } from './transitions.ts'
+
+/** The endpoints that rows are sent to. */
+export type RowEndpoint = 'createnft' | 'createnfttrans'
+
+/** The outcome of a request of rows. `found`: it was never sent, since its rows were minted before. Null while in flight. */
+export type RequestOutcome = 'accepted' | 'refused' | 'unknown' | 'found'
+
+/** A request of a run of a manifest. They are numbered from 1 in the order in which they were sent first. */
+export interface RowRequest {
+  id: number
+  n: number
+  outcome: RequestOutcome | null
+  /** The last request there was when its outcome became unknown: later ones were sent after that. */
+  unknownAfter: number | null
+  endpoint: RowEndpoint
+  key: string
+  body: string
+}
+
+/** A row as it was sent: the operation of one row by one request. */
+export interface SentRow {
+  id: string
+  /** Its place in the request. */
+  position: number
+  key: string
+  line: number
+  content: string
+  state: OperationState
+  reason: string | null
+  /** Whether it is the last sending of its row. */
+  isCurrent: boolean
+  /** Whether an NFT was accepted for it. */
+  isAccepted: boolean
+  wasDeployed: boolean
+  isReplaced: boolean
+  nftGdnId: string | null
+}
+
+interface RequestRow {
+  id: number
+  n: number
+  outcome: RequestOutcome | null
+  unknown_after: number | null
+  idempotency_key: string
+  body: string
+  sha256: string
+  kind: RowEndpoint | null
+}
+
+interface SentRowRow {
+  id: string
+  position: number
+  identity: string
+  line: number
+  content: string
+  state: OperationState
+  reason: string | null
+  released_at: number | null
+  accepted_at: number | null
+  was_deployed: number
+  is_replaced: number
+  nft_gdn_id: string | null
+}
+
+/** The highest number that a request of a run has; 0 where there is none. */
+export function lastRequest(sql: Sql, runId: string): number {
+  return sql.get<{ n: number | null }>('SELECT max(n) AS n FROM requests WHERE run_id = ?', runId)?.n ?? 0
+}
+
+const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_key, q.body, q.sha256,
+  (SELECT kind FROM operations o WHERE o.request_id = q.id LIMIT 1) AS kind FROM requests q`
+
+function requestOf(row: RequestRow): RowRequest {
+  if (hashOf(row.body) !== row.sha256) {
+    throw new GdnError('data_dir', 'the state is damaged: a request is not as it was written', {
+      hint: 'Nothing was sent. Restore the state directory from a backup.',
+    })
+  }
+  const { id, n, outcome, unknown_after, idempotency_key, body, kind } = row
+  return { id, n, outcome, unknownAfter: unknown_after, endpoint: kind ?? 'createnft', key: idempotency_key, body }
+}
+
+/** @throws GdnError `data_dir` where it is not as it was written */
+export function readRowRequest(sql: Sql, id: number): RowRequest {
+  const row = sql.get<RequestRow>(`${REQUESTS} WHERE q.id = ?`, id)
+  if (row === undefined) throw new Error(`request ${id} does not exist`)
+  return requestOf(row)
+}
+
+/** The next request of a run from a number on that has a current row in one of the states. */
+export function nextRequest(
+  sql: Sql,
+  runId: string,
+  from: number,
+  states: readonly OperationState[],
+): RowRequest | null {
+  const row = sql.get<RequestRow>(
+    `${REQUESTS} WHERE q.run_id = ? AND q.n >= ? AND EXISTS (SELECT 1 FROM operations o WHERE o.request_id = q.id
+      AND o.released_at IS NULL AND o.state IN (SELECT value FROM json_each(?))) ORDER BY q.n LIMIT 1`,
+    runId,
+    from,
+    JSON.stringify(states),
+  )
+  return row === undefined ? null : requestOf(row)
+}
+
+/** Requests of a run with this outcome, lowest first; without their bodies. */
+export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome): { id: number; n: number }[] {
+  return sql.all('SELECT id, n FROM requests WHERE run_id = ? AND outcome = ? ORDER BY n', runId, outcome)
+}
+
+/** Requests of a run with rows whose outcome is unknown, or that turned out to be absent; lowest first. */
+export function openRequests(sql: Sql, runId: string): number[] {
+  return sql
+    .all<{ id: number }>(
+      `SELECT id FROM requests q WHERE run_id = ? AND (outcome = 'unknown' OR (outcome = 'accepted' AND EXISTS
+        (SELECT 1 FROM operations o WHERE o.request_id = q.id AND o.released_at IS NULL
+          AND o.state IN ('unknown', 'absent')))) ORDER BY n`,
+      runId,
+    )
+    .map(({ id }) => id)
+}
+
+/** Returns the last request that was accepted and of which no NFT failed, or null. */
+export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
+  const row = sql.get<RequestRow>(
+    `${REQUESTS} WHERE q.run_id = ? AND q.outcome = 'accepted' AND NOT EXISTS (SELECT 1 FROM operations o
+      WHERE o.request_id = q.id AND o.state = 'failed') ORDER BY q.n DESC LIMIT 1`,
+    runId,
+  )
+  return row === undefined ? null : requestOf(row)
+}
+
+/** The rows of a request, in its order. */
+export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestId: number): SentRow[] {
+  return sql
+    .all<SentRowRow>(
+      `SELECT o.id, o.position, o.identity, o.line, o.content, o.state, o.reason, o.released_at, o.accepted_at,
+          o.was_deployed, o.is_replaced, n.nft_gdn_id
+        FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        WHERE o.request_id = ? ORDER BY o.position`,
+      requestId,
+    )
+    .map((row) => ({
+      id: row.id,
+      position: row.position,
+      key: row.identity.slice(scope.length),
+      line: row.line,
+      content: row.content,
+      state: row.state,
+      reason: row.reason,
+      isCurrent: row.released_at === null,
+      isAccepted: row.accepted_at !== null,
+      wasDeployed: row.was_deployed === 1,
+      isReplaced: row.is_replaced === 1,
+      nftGdnId: row.nft_gdn_id,
+    }))
+}
+
+/** Bodies of requests in the collections whose rows or operations have an unknown outcome, but for one run's. */
+export function contestedBodies(
+  sql: Sql,
+  collections: readonly number[],
+  runId: string,
+): { body: string; position: number | null }[] {
+  return sql.all(
+    `SELECT q.body, CASE WHEN o.line IS NULL THEN NULL ELSE o.position END AS position
+      FROM operations o JOIN requests q ON q.id = o.request_id
+      WHERE o.collection_id IN (SELECT value FROM json_each(?)) AND o.run_id <> ?
+        AND o.state IN ('intended', 'sent', 'unknown', 'absent') AND (o.line IS NULL OR o.released_at IS NULL)`,
+    JSON.stringify(collections),
+    runId,
+  )
+}

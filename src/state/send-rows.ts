@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto'
+import type { Sql } from '../sqlite/shared-database.ts'
+import { insertedId } from './collections.ts'
+import type { Drop } from './drops.ts'
+import { hashOf } from './operations.ts'
+import { giveNft } from './row-outcomes.ts'
+import { lastRequest, type RowEndpoint } from './row-requests.ts'
+import { moveOperation, moveRequest, type OperationState } from './transitions.ts'
+
+export interface NewRequest {
+  endpoint: RowEndpoint
+  key: string
+  body: string
+  rows: readonly { key: string; line: number; content: string }[]
+}
+
+/**
+ * Commits the bytes of a request, and that they are about to leave. It replaces earlier requests of these rows.
+ *
+ * @throws where another live operation has one of the rows
+ */
+export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number): { id: number; n: number } {
+  const entered = enterRequest(sql, drop, request)
+  for (const [position, row] of request.rows.entries()) {
+    const operation = enterRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
+    moveOperation(sql, operation, 'intended')
+  }
+  beginSending(sql, entered.id, now)
+  return entered
+}
+
+function enterRequest(sql: Sql, drop: Drop, { key, body }: Pick<NewRequest, 'key' | 'body'>) {
+  const n = lastRequest(sql, drop.id) + 1
+  sql.run(
+    `INSERT INTO requests (run_id, n, idempotency_key, body, sha256, backend_url, backend_id, incarnation, listed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    drop.id,
+    n,
+    key,
+    body,
+    hashOf(body),
+    drop.backend.url,
+    drop.backend.id,
+    drop.backend.incarnation,
+    drop.listedAt,
+  )
+  return { id: insertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key)), n }
+}
+
+function enterRow(
+  sql: Sql,
+  { id, scope, collectionId }: Drop,
+  kind: RowEndpoint,
+  { key, line, content }: NewRequest['rows'][number],
+  { request, position, now }: { request: number; position: number; now: number },
+): string {
+  const identity = scope + key
+  sql.run(
+    'UPDATE operations SET released_at = ? WHERE run_id = ? AND identity = ? AND released_at IS NULL',
+    now,
+    id,
+    identity,
+  )
+  const operation = randomUUID()
+  sql.run(
+    `INSERT INTO operations (id, run_id, server_id, collection_id, kind, identity, state, request_id, position, line, content)
+      SELECT ?, ?, server_id, id, ?, ?, 'planned', ?, ?, ?, ? FROM collections WHERE id = ?`,
+    operation,
+    id,
+    kind,
+    identity,
+    request,
+    position,
+    line,
+    content,
+    collectionId,
+  )
+  return operation
+}
+
+/** Records that the bytes of a request are about to leave, for the first time or again. */
+export function beginSending(sql: Sql, requestId: number, now: number): void {
+  sql.run(
+    'INSERT INTO attempts (request_id, n, sent_at) SELECT ?, count(*) + 1, ? FROM attempts WHERE request_id = ?',
+    requestId,
+    now,
+    requestId,
+  )
+  moveRequest(sql, requestId, 'intended', 'sent')
+}
+
+function endAttemptOf(sql: Sql, requestId: number, outcome: string, now: number): void {
+  sql.run(
+    `UPDATE attempts SET ended_at = ?, outcome = ? WHERE request_id = ?
+      AND n = (SELECT max(n) FROM attempts WHERE request_id = ?)`,
+    now,
+    outcome,
+    requestId,
+    requestId,
+  )
+  sql.run(
+    'UPDATE drops SET answered_at = max(coalesce(answered_at, 0), ?) WHERE run_id = (SELECT run_id FROM requests WHERE id = ?)',
+    now,
+    requestId,
+  )
+}
+
+/** Records which NFTs the server accepted for the rows of a request, in its order. */
+export function acceptRows(
+  sql: Sql,
+  requestId: number,
+  ids: readonly string[],
+  { now, by = 'answer' }: { now: number; by?: 'answer' | 'found' },
+): void {
+  endAttemptOf(sql, requestId, 'accepted', now)
+  sql.run("UPDATE requests SET outcome = 'accepted' WHERE id = ?", requestId)
+  const rows = sql.all<{ id: string; position: number }>(
+    'SELECT id, position FROM operations WHERE request_id = ? AND released_at IS NULL',
+    requestId,
+  )
+  for (const { id, position } of rows) giveNft(sql, id, ids[position] ?? null, { now, by })
+}
+
+/** Records that a request was refused: it had no effect, and would not have one if it were sent again. */
+export function refuseRows(sql: Sql, requestId: number, message: string, now: number): void {
+  endAttemptOf(sql, requestId, 'refused', now)
+  sql.run("UPDATE requests SET outcome = 'refused' WHERE id = ?", requestId)
+  moveRequest(sql, requestId, 'sent', 'intended')
+  moveRequest(sql, requestId, 'intended', 'failed', message)
+}
+
+/** Records that no response tells the outcome of a request. */
+export function doubtRows(sql: Sql, runId: string, requestId: number, reason: string, now: number): void {
+  endAttemptOf(sql, requestId, 'unknown', now)
+  sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", lastRequest(sql, runId), requestId)
+  moveRequest(sql, requestId, 'sent', 'unknown', reason)
+}
+
+/** Records that what was sent had no effect: the bytes may be sent again. */
+export function noEffectOfRows(sql: Sql, requestId: number, now: number): void {
+  endAttemptOf(sql, requestId, 'no_effect', now)
+  moveRequest(sql, requestId, 'sent', 'intended')
+}
+
+/** Removes a request that had no effect: its rows are as if they had never been sent. */
+export function forgetRequest(sql: Sql, requestId: number): void {
+  sql.run("DELETE FROM operations WHERE request_id = ? AND state IN ('planned', 'intended')", requestId)
+  sql.run(
+    'DELETE FROM requests WHERE id = ? AND NOT EXISTS (SELECT 1 FROM operations WHERE request_id = ?)',
+    requestId,
+    requestId,
+  )
+}
+
+/** Settles what the last process of a run left: requests in state `sent` become unknown, all others are removed. */
+export function settleOpen(sql: Sql, runId: string): void {
+  const last = lastRequest(sql, runId)
+  const open = sql.all<{ id: number; state: OperationState }>(
+    `SELECT DISTINCT request_id AS id, state FROM operations
+      WHERE run_id = ? AND state IN ('planned', 'intended', 'sent') AND released_at IS NULL`,
+    runId,
+  )
+  for (const { id, state } of open) {
+    if (state !== 'sent') {
+      forgetRequest(sql, id)
+      continue
+    }
+    sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", last, id)
+    moveRequest(sql, id, 'sent', 'unknown', NO_ANSWER)
+  }
+}
+
+export const NO_ANSWER = 'it was sent, or about to be, and no answer was recorded'
+
+/** Enters rows that were minted before: a request that this run never sent. */
+export function enterFound(
+  sql: Sql,
+  drop: Drop,
+  found: { receiver: string; rows: readonly (NewRequest['rows'][number] & { nftGdnId: string })[] },
+  now: number,
+): void {
+  const body = JSON.stringify({ receiver_wallet_address: found.receiver })
+  const { id } = enterRequest(sql, drop, { key: `found:${randomUUID()}`, body })
+  sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
+  for (const [position, row] of found.rows.entries()) {
+    const operation = enterRow(sql, drop, 'createnft', row, { request: id, position, now })
+    giveNft(sql, operation, row.nftGdnId, { now, by: 'found' })
+  }
+}
