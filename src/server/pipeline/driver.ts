@@ -3,10 +3,18 @@ import type { Assignment } from '../state/nfts.ts'
 import type { NewTransaction, Seen } from '../state/transactions.ts'
 import type { putBlocks } from '../store/block-table.ts'
 import type { CollectionRow } from '../store/collections.ts'
+import type { Store } from '../store/open-store.ts'
 import type { Db, TransactionKind, TransactionState } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import type { UnknownMintRow } from '../store/unknown-mints.ts'
 import type { Loop, Turn } from './loop.ts'
+
+/** What the parts of a driver share. */
+export interface DriverOptions<Name extends Blockchain> {
+  store: Store
+  blockchain: Name
+  now: () => number
+}
 
 /**
  * What the steps of the pipeline need of a blockchain. Rows, leases, commits and webhooks are the steps'; what is signed,

@@ -3,10 +3,9 @@ import type { Chains } from '../../chain/chains.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
-import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { hasWatched } from '../../store/watched.ts'
-import type { ChainDriver, ChainObserver, Observation, OnSigned } from '../driver.ts'
+import type { ChainDriver, ChainObserver, DriverOptions, Observation, OnSigned } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { judge } from './judge.ts'
 import { startOwnerFollower } from './owner-follower.ts'
@@ -21,12 +20,9 @@ import { createTransferStep } from './transfer-step.ts'
 const POLL_MS = 500
 const CLAIM_SIZE = 64
 
-export interface EvmObserverOptions {
-  store: Store
-  blockchain: EvmBlockchain
+export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
   findSigner: FindSigner
-  now: () => number
   log: Log
 }
 
@@ -79,11 +75,8 @@ const seenIn = ({ blockNumber, blockHash, gasUsed }: EvmReceipt) => ({
   gas_used: String(gasUsed),
 })
 
-export interface EvmDriverOptions extends FileSources {
-  store: Store
-  blockchain: EvmBlockchain
+export interface EvmDriverOptions extends FileSources, DriverOptions<EvmBlockchain> {
   chains: Pick<Chains, 'network' | 'signing' | 'findSigner' | 'remote' | 'serves'>
-  now: () => number
   onSigned: OnSigned
 }
 

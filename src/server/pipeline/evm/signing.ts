@@ -11,11 +11,10 @@ import type { Log } from '../../log.ts'
 import { type CollectionRow, lockCollection, updateCollection } from '../../store/collections.ts'
 import { lockUntilCommit } from '../../store/dialect.ts'
 import { isBehind } from '../../store/followers.ts'
-import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { findFactoryTransaction } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
-import type { OnSigned, Prepared, Signing } from '../driver.ts'
+import type { DriverOptions, OnSigned, Prepared, Signing } from '../driver.ts'
 import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { freeSigners, lockSigner } from './signers.ts'
@@ -24,11 +23,8 @@ const FACTORY_WAIT_MS = 25
 /** Every signer has as many pending transactions as it may have. */
 const SIGNERS_WAIT_MS = 100
 
-export interface EvmSigningOptions {
-  store: Store
-  blockchain: EvmBlockchain
+export interface EvmSigningOptions extends DriverOptions<EvmBlockchain> {
   chains: Pick<Chains, 'signing' | 'network' | 'remote'>
-  now: () => number
   log: Log
   onSigned: OnSigned
 }

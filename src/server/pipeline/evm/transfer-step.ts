@@ -3,9 +3,8 @@ import { TRANSFER_GAS_LIMIT } from '../../chain/evm/gas-limits.ts'
 import type { AskSigning, Signer } from '../../chain/evm/signers.ts'
 import { endTransfer } from '../../state/transfers.ts'
 import { isBehind } from '../../store/followers.ts'
-import type { Store } from '../../store/open-store.ts'
 import { assignTransfers, hasUnsigned, listUnsigned, lockForSigning } from '../../store/transfers.ts'
-import type { OnSigned, SignedTransaction } from '../driver.ts'
+import type { DriverOptions, OnSigned, SignedTransaction } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { type Draft, signAndStoreAll } from './sign.ts'
 import { roomOfSigners } from './signers.ts'
@@ -19,11 +18,8 @@ const MANY = 1_000_000_000n
 /** A reorg undid a token, and what was to mint it again has failed. */
 const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed: there is no token to transfer any more' } as const
 
-export interface TransferStepOptions {
-  store: Store
-  blockchain: EvmBlockchain
+export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
   signing: AskSigning
-  now: () => number
   onSigned: OnSigned
   /** Gives transfers that are on chain already their transactions. Resolves with the IDs of those. */
   recover?: (transfers: readonly { id: string; request_id: string }[]) => Promise<ReadonlySet<string>>

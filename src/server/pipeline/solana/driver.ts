@@ -1,8 +1,7 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
-import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
-import type { ChainDriver, Outcome, Verdict } from '../driver.ts'
+import type { ChainDriver, DriverOptions, Outcome, Verdict } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { createExplainer } from './explain.ts'
 import { observeSolana } from './observe.ts'
@@ -12,11 +11,8 @@ const CLAIM_SIZE = 200
 /** How often the funds of a signer are looked at that has none. */
 const FUNDS_MS = 3000
 
-export interface SolanaDriverOptions extends FileSources {
-  store: Store
-  blockchain: SolanaBlockchain
+export interface SolanaDriverOptions extends FileSources, DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
-  now: () => number
 }
 
 /** A Solana chain, embedded or a cluster. */

@@ -7,9 +7,8 @@ import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import { adoptMembers, type FoundMember } from '../../state/nfts.ts'
 import { type CollectionRow, findCollectionById, lockCollection } from '../../store/collections.ts'
 import { hasWaitingFiles, listMintable } from '../../store/nfts.ts'
-import type { Store } from '../../store/open-store.ts'
 import type { UnknownMintRow } from '../../store/unknown-mints.ts'
-import type { Explanation } from '../driver.ts'
+import type { DriverOptions, Explanation } from '../driver.ts'
 import { parseFileUri, restoreDirectory } from '../restore-directory.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { compareGroup } from './group-members.ts'
@@ -17,11 +16,8 @@ import { compareGroup } from './group-members.ts'
 /** Waiting NFTs that are looked for on chain at once. */
 const PAGE = 1000
 
-export interface ExplainOptions extends FileSources {
-  store: Store
-  blockchain: SolanaBlockchain
+export interface ExplainOptions extends FileSources, DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network'>
-  now: () => number
 }
 
 /**

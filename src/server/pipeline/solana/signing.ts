@@ -11,10 +11,9 @@ import { addTransactions, type NewTransaction } from '../../state/transactions.t
 import { buildDirectory } from '../../storage/directory.ts'
 import { findCollectionById } from '../../store/collections.ts'
 import { findNftOfTransaction, listMintable } from '../../store/nfts.ts'
-import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { countUnfinished, type TransactionRow } from '../../store/transactions.ts'
-import type { Signing, Verdict } from '../driver.ts'
+import type { DriverOptions, Signing, Verdict } from '../driver.ts'
 import { batchDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
 import { collectionFile, orderOfCollection, orderOfNft } from './mint-orders.ts'
@@ -29,11 +28,8 @@ export const MAX_PENDING = 400
  */
 const GATHER_MS = 100
 
-export interface SolanaSigningOptions {
-  store: Store
-  blockchain: SolanaBlockchain
+export interface SolanaSigningOptions extends DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
-  now: () => number
   /** When the last group of a collection was prepared. */
   preparedAt: Map<string, number>
 }
