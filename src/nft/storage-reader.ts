@@ -25,12 +25,14 @@ interface StorageReaderOptions {
 }
 
 const TIMEOUT_MS = 30_000
-const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#]*)?)$/
+const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#\p{Cs}]*)?)$/u
 
 /** Where a gateway serves what an ipfs URL names; null for any other URL. */
 export function atGateway(gateway: string, ipfsUrl: string): string | null {
   const path = IPFS.exec(ipfsUrl)?.[1]
   if (path === undefined) return null
+  // The path of a stranger's NFT must not lead to other parts of the gateway.
+  if (path.split('/').some((part) => part === '.' || part === '..')) return null
   const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
   return `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
 }
