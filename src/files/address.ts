@@ -16,6 +16,8 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '168.63.129.16', // Azure
   '192.0.0.192', // Oracle Cloud
   '169.254.0.23', // Tencent Cloud
+  '169.254.42.42', // Scaleway
+  'fd00:42::42', // Scaleway
   '100.100.100.200', // Alibaba Cloud
 ])
 

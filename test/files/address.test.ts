@@ -100,6 +100,8 @@ test.each([
   ['Oracle Cloud', '192.0.0.192'],
   ['Alibaba Cloud', '100.100.100.200'],
   ['Tencent Cloud', '169.254.0.23'],
+  ['Scaleway', '169.254.42.42'],
+  ['Scaleway over IPv6', 'fd00:42::42'],
   ['AWS, as an IPv4-compatible address', '::a9fe:a9fe'],
 ])('the metadata service of %s is refused, also where private addresses are allowed', async (_cloud, address) => {
   expect([isPublicAddress(address), isCloudMetadata(address)]).toEqual([false, true])
