@@ -10,9 +10,6 @@ export interface LockHolder extends ProcessIdentity {
   note: string
   /** When it took the lock, as a date of its own clock; null where it doesn't say. */
   since: string | null
-  released: boolean
-  /** See `Lock`. */
-  mayWake: boolean
 }
 
 /** How often a holder gives a sign of life, and what is made of it where no sign comes. */
@@ -30,7 +27,7 @@ export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watch
 export async function thisProcess(note: string): Promise<LockHolder> {
   const [identity, space] = await Promise.all([ownIdentity(), pidNamespace()])
   const since = new Date().toISOString()
-  return { ...identity, space, host: hostname(), note, since, released: false, mayWake: false }
+  return { ...identity, space, host: hostname(), note, since }
 }
 
 /** Null for what is no holder, or not whole. */
@@ -38,10 +35,8 @@ export function parseHolder(text: string): LockHolder | null {
   try {
     const holder = JSON.parse(text) as Partial<LockHolder>
     if (typeof holder.pid !== 'number' || typeof holder.note !== 'string') return null
-    const { pid, note, released, mayWake } = holder
-    const { startedAt = null, bootId: boot = null, space = null, host = null, since = null } = holder
-    const flags = { released: released === true, mayWake: mayWake === true }
-    return { pid, note, startedAt, bootId: boot, space, host, since, ...flags }
+    const { pid, note, startedAt = null, bootId: boot = null, space = null, host = null, since = null } = holder
+    return { pid, note, startedAt, bootId: boot, space, host, since }
   } catch {
     return null
   }
@@ -54,7 +49,6 @@ export function parseHolder(text: string): LockHolder | null {
 export type Known = { kind: 'alive' } | { kind: 'ended' } | { kind: 'out_of_sight'; patienceMs: number }
 
 export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Known> {
-  if (holder.released) return { kind: 'ended' }
   const [boot, space] = await Promise.all([bootId(), pidNamespace()])
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
@@ -74,9 +68,6 @@ const begun = ({ since }: LockHolder): string => (since === null ? '' : ` since 
 
 const elsewhere = ({ pid, host }: LockHolder): string =>
   `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
-
-export const gaveNoSign = (holder: LockHolder): string =>
-  `Another gdn process was at work here${begun(holder)}: ${elsewhere(holder)}. It gives no sign any more, and this one goes on in its place`
 
 /** @param leftMs until it may be taken for ended, should it give no sign; null where it just gave one */
 export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnError {
