@@ -23,12 +23,6 @@ export interface CollectionState {
   nextTokenId: bigint
 }
 
-/** The id that the next minted token gets. */
-export async function readNextTokenId(network: Reader, collection: Hex, block?: BlockReference): Promise<bigint> {
-  const call = { abi, functionName: 'nextTokenId' } as const
-  return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
-}
-
 /** Who owns a token; checksummed. Rejects with the node's message where there is no such token. */
 export async function readOwnerOf(
   network: Reader,
@@ -37,17 +31,6 @@ export async function readOwnerOf(
   block?: BlockReference,
 ): Promise<Hex> {
   const call = { abi, functionName: 'ownerOf', args: [tokenId] } as const
-  return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
-}
-
-/** `ipfs://<directory>/<index>.json`. Rejects with the node's message where there is no such token. */
-export async function readTokenUri(
-  network: Reader,
-  collection: Hex,
-  tokenId: bigint,
-  block?: BlockReference,
-): Promise<string> {
-  const call = { abi, functionName: 'tokenURI', args: [tokenId] } as const
   return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
 }
 

@@ -1,4 +1,3 @@
-import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   encodeGrant,
@@ -7,14 +6,7 @@ import {
   MAX_BATCH,
   type MintRun,
 } from '../../../../../src/server/chain/evm/collection.ts'
-import {
-  type Reader,
-  readCollectionState,
-  readNextTokenId,
-  readOwnerOf,
-  readTokenUri,
-} from '../../../../../src/server/chain/evm/collection-reads.ts'
-import { gdnCollection } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import { type Reader, readCollectionState, readOwnerOf } from '../../../../../src/server/chain/evm/collection-reads.ts'
 import { encodeDeployFactory, encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
 import {
   deployFactoryGasLimit,
@@ -24,7 +16,6 @@ import {
   TRANSFER_GAS_LIMIT,
 } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
-import { decodeRevert } from '../../../../../src/server/chain/evm/revert.ts'
 import { anInit, type Chain, makeCollection, random, startChain, ZERO } from './fixture.ts'
 
 let chain: Chain
@@ -40,13 +31,11 @@ test('MAX_BATCH is the contract’s', async () => {
 })
 
 describe('reads', () => {
-  test('answer from the chain: next id, owner, URI and state', async () => {
+  test('answer from the chain: owner, URI and state', async () => {
     const collection = await makeCollection(chain)
-    expect(await readNextTokenId(chain.node, collection.address)).toBe(1n)
     await collection.mint([{ receiver: chain.alice, count: 2 }])
-    expect(await readNextTokenId(chain.node, collection.address)).toBe(3n)
     expect(await readOwnerOf(chain.node, collection.address, 2n)).toBe(chain.alice)
-    expect(await readTokenUri(chain.node, collection.address, 2n)).toMatch(/^ipfs:\/\/bafybei[a-z2-7]{52}\/1\.json$/)
+    expect(await collection.read.tokenURI([2n])).toMatch(/^ipfs:\/\/bafybei[a-z2-7]{52}\/1\.json$/)
     expect(await readCollectionState(chain.node, collection.address)).toEqual({
       owner: chain.owner,
       enableApi: true,
@@ -68,33 +57,18 @@ describe('reads', () => {
       },
     }
     const block = await chain.node.request<Hex>('eth_blockNumber', [])
-    expect(await readNextTokenId(reader, collection.address, block)).toBe(3n)
+    expect(await readOwnerOf(reader, collection.address, 2n, block)).toBe(chain.alice)
     expect(asked).toEqual([block])
   })
 
-  test('where nothing is deployed there is no state, and no next id', async () => {
+  test('where nothing is deployed there is no state, and no owner', async () => {
     expect(await readCollectionState(chain.node, chain.stranger)).toBeNull()
-    await expect(readNextTokenId(chain.node, chain.stranger)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(readOwnerOf(chain.node, chain.stranger, 1n)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('of a token that does not exist reject', async () => {
     const { address } = await makeCollection(chain)
     await expect(readOwnerOf(chain.node, address, 1n)).rejects.toThrow('revert')
-    await expect(readTokenUri(chain.node, address, 1n)).rejects.toThrow('revert')
-  })
-})
-
-describe('decodeRevert', () => {
-  test('names the contracts’ errors with their arguments', () => {
-    const data = encodeErrorResult({ abi: gdnCollection.abi, errorName: 'StaleStartId', args: [1n, 51n] })
-    expect(decodeRevert(data)).toEqual({ name: 'StaleStartId', args: [1n, 51n] })
-  })
-
-  test('names plain reasons, and what it does not know', () => {
-    const reason = encodeErrorResult({ abi: parseAbi(['error Error(string)']), errorName: 'Error', args: ['no'] })
-    expect(decodeRevert(reason)).toEqual({ name: 'Error', args: ['no'] })
-    expect(decodeRevert('0xdeadbeef')).toEqual({ name: 'unknown', args: [] })
-    expect(decodeRevert('0x')).toEqual({ name: 'unknown', args: [] })
   })
 })
 

@@ -21,9 +21,9 @@ import {
   predictCollection,
 } from '../../../../../src/server/chain/evm/factory.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
-import { decodeRevert, type RevertName } from '../../../../../src/server/chain/evm/revert.ts'
 import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
 import { type DevNode, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
+import { type RevertName, revertName } from './revert.ts'
 
 export const ZERO: Hex = '0x0000000000000000000000000000000000000000'
 
@@ -67,7 +67,7 @@ export async function startChain(): Promise<Chain> {
       await node.request('eth_call', [{ from, to, data, value: `0x${value.toString(16)}` }, 'latest'])
       return null
     } catch (error) {
-      if (error instanceof RpcError && typeof error.data === 'string') return decodeRevert(error.data as Hex).name
+      if (error instanceof RpcError && typeof error.data === 'string') return revertName(error.data as Hex)
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import { type ContractErrorName, decodeErrorResult } from 'viem'
-import { gdnCollection, gdnFactory } from './contracts/generated/artifacts.ts'
-import type { Hex } from './network.ts'
+import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 
 const ERRORS = [...gdnCollection.abi, ...gdnFactory.abi].filter((item) => item.type === 'error')
 
@@ -12,22 +12,11 @@ export type RevertName =
   | 'Panic'
   | 'unknown'
 
-export interface Revert {
-  name: RevertName
-  args: readonly unknown[]
-}
-
-/**
- * Names the error in what a reverted call returned.
- *
- * @example
- * decodeRevert(data) // { name: 'StaleStartId', args: [1n, 51n] }
- */
-export function decodeRevert(data: Hex): Revert {
+/** The name of the error in what a reverted call returned. */
+export function revertName(data: Hex): RevertName {
   try {
-    const { errorName, args } = decodeErrorResult({ abi: ERRORS, data })
-    return { name: errorName, args: args ?? [] }
+    return decodeErrorResult({ abi: ERRORS, data }).errorName
   } catch {
-    return { name: 'unknown', args: [] }
+    return 'unknown'
   }
 }
