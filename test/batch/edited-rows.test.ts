@@ -45,6 +45,20 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.attempts).toBe(attempts)
   })
 
+  test('pairs a vanished row with the row that resembles it, not with the one in its line', async () => {
+    const lion = (title: string, line: number) => titled(1, title, { line })
+    const bear = (title: string, line: number) => titled(2, title, { line })
+    await run([lion('a golden lion', 2), bear('a silver bear', 3)])
+    await expect(run([bear('one silver bear', 2), lion('one golden lion', 3)])).rejects.toMatchObject({
+      details: {
+        pairs: [
+          { line: 2, title: 'a golden lion', now: { line: 3, title: 'one golden lion' } },
+          { line: 3, title: 'a silver bear', now: { line: 2, title: 'one silver bear' } },
+        ],
+      },
+    })
+  })
+
   test('goes on once the edit is reverted, and mints rows that are only added', async () => {
     await run(rowsUpTo(3))
     await run(edited()).catch(() => {})

@@ -331,6 +331,19 @@ describe('a row that another run of the collection has', () => {
     expect(await listRuns(machine.stateDir)).toHaveLength(1)
   })
 
+  test('is named before a person is asked and the collection is read', async () => {
+    const server = serverOf()
+    await run(server, rowsUpTo(2))
+    server.reads.length = 0
+    let asked = false
+    const confirm = async () => {
+      asked = true
+    }
+    const again = machine.run(server, rowsUpTo(2), { runName: 'other' }, { confirm })
+    await expect(again).rejects.toMatchObject({ code: 'already_accepted' })
+    expect([asked, server.reads]).toEqual([false, []])
+  })
+
   test('is one by its id, whatever it says now', async () => {
     const server = serverOf()
     await run(server, [row(1, { id: 'gold' })])

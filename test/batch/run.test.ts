@@ -169,6 +169,7 @@ describe('local files', () => {
     const order: string[] = []
     await machine.run(server, [rowOf(3, a), rowOf(6, copy)], {}, { onEvent: ({ type }) => order.push(type) })
     expect(server.uploads).toHaveLength(2)
+    expect(order.filter((type) => type === 'uploaded')).toHaveLength(3)
     expect(order.indexOf('sending')).toBeGreaterThan(order.lastIndexOf('uploaded'))
     const [first, second] = server.bodies[0]?.metadata ?? []
     expect(first).toMatchObject({
@@ -199,7 +200,10 @@ describe('local files', () => {
       localFiles: [{ key: 'image', path }],
     })
 
-  test('are uploaded eight at a time, and equal contents in flight once', async () => {
+  test.each([
+    [8, {}],
+    [3, { uploadConcurrency: 3 }],
+  ])('are uploaded %i at a time with the options %j, and equal contents in flight once', async (places, options) => {
     const paths = Array.from({ length: 20 }, (_, at) => join(machine.stateDir, `${at}.png`))
     for (const [at, path] of paths.entries()) await writeFile(path, at < 10 ? 'same' : String(at))
     const waiting: (() => void)[] = []
@@ -209,20 +213,24 @@ describe('local files', () => {
       await new Promise<void>((resolve) => {
         waiting.push(resolve)
         most = Math.max(most, waiting.length)
-        const isFull = waiting.length === 8
-        // The first content is that of all workers, and the last two are the rest.
-        if (server.uploads.length === 1 || isFull || server.uploads.length > 9)
+        const openAll = () => {
           for (const open of waiting.splice(0)) open()
+        }
+        // One more than may be in flight would begin meanwhile.
+        if (waiting.length === places) setTimeout(openAll, 20)
+        // The first content is that of all workers, and the last ones are the rest.
+        else if (server.uploads.length === 1 || server.uploads.length > 9) openAll()
       })
       return { url: `ipfs://b${'a'.repeat(57)}${String.fromCharCode(97 + server.uploads.length)}` }
     }
     const summary = await machine.run(
       server,
       paths.map((path, at) => withFile(at + 1, path)),
+      options,
     )
     expect(summary.counts.deployed).toBe(20)
     expect(server.uploads).toHaveLength(11)
-    expect(most).toBe(8)
+    expect(most).toBe(places)
   })
 
   test('that were stored while another one failed are remembered: they are not uploaded again', async () => {

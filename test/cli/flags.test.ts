@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { runOptions } from '../../src/cli/commands/batch/mint-manifest.ts'
+import type { Settings } from '../../src/config/settings.ts'
 import { cli, errorOf } from './harness.ts'
 
 const SERVER = ['--base-url', 'http://127.0.0.1:9', '--no-input']
@@ -95,4 +97,15 @@ test('what is wrong with the form of a command is told in one way, and what was 
     'error: gdn auth login takes no arguments, and got 1; what has spaces needs quotes',
   )
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, and got 2')
+})
+
+test('flags of batch mint become options of the run', () => {
+  const times = { timeout: 1, listingWait: 2, uploadConcurrency: 3, chunkSize: 4 }
+  const switches = { again: true, newRows: true, inOrder: true, adopt: true, lookup: false, wait: false }
+  const settings = { rate: { value: 5, from: '--rate' } } as Settings
+  expect(runOptions({ ...times, ...switches, run: 'drop', markerKey: 'row' }, settings)).toEqual({
+    ...{ timeoutMs: 1, listingWaitMs: 2, uploadConcurrency: 3, chunkSize: 4, requestsPerSecond: 5 },
+    ...{ again: true, newRows: true, inOrder: true, adopt: true, skipLookup: true, noWait: true },
+    ...{ runName: 'drop', markerKey: 'row' },
+  })
 })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -309,6 +311,21 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(10)
     expect(statuses).toContain(429)
     await sleep(1000)
+  })
+
+  it('a login is counted before its body arrives', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': 100 }
+    const logins = Array.from({ length: 20 }, () =>
+      request(`${elsewhere()}/explorer/login`, { method: 'POST', headers }),
+    )
+    const answers = logins.map(async (login) => {
+      login.flushHeaders()
+      const [answer] = (await once(login, 'response')) as [IncomingMessage]
+      return answer.statusCode
+    })
+    expect(await Promise.any(answers)).toBe(429)
+    for (const login of logins) login.destroy()
+    await Promise.allSettled(answers)
   })
 
   it.each([

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { NftRecord } from '../../../src/api/nft-record.ts'
 import { requestAction } from '../../../src/server/admin/transactions.ts'
 import { releaseCollection } from '../../../src/server/admin/unknown-mints.ts'
+import { SMALL_FILE_BYTES } from '../../../src/server/storage/files.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
   call,
@@ -42,7 +43,9 @@ let mining: NodeJS.Timeout | undefined
 beforeAll(async () => {
   real = await startPublicNetwork()
   place = await setUpNetwork(real)
-  const pictures = Object.fromEntries([0, 1, 2].map((n) => [`/${n}.png`, bytes(pngOf(`picture ${n}`))]))
+  // Smaller ones are in the database.
+  const pictureOf = (n: number) => Buffer.concat([pngOf(`picture ${n}`), Buffer.alloc(SMALL_FILE_BYTES)])
+  const pictures = Object.fromEntries([0, 1, 2].map((n) => [`/${n}.png`, bytes(pictureOf(n))]))
   files = await startFileServer(pictures)
 })
 afterAll(async () => {
@@ -320,16 +323,13 @@ it('an NFT that is failed since its token may exist keeps its reference ID: a re
   expect(await supplyOf(collection)).toBe(2n)
 })
 
-it('NFTs whose files were still being fetched are recognized once these are stored, and the files are there again', async () => {
-  const collection = await deployedCollection()
-  const ids = await mint(backend, collection, withPictures())
-  const backup = await stopAndBackUp()
-  await start()
-  const before = await settled(backend, ids)
+/** Loses the files and restores the backup; resolves when the NFTs are as before, with their pictures there again. */
+async function startWithoutFiles(backup: string, collection: TestCollection, before: NftRecord[]): Promise<void> {
   await stop()
   await restore(place.dataDir, backup)
   await rm(join(place.dataDir, 'files'), { recursive: true, force: true })
   await start()
+  const ids = before.map(({ nft_gdn_id }) => nft_gdn_id)
   expect(await settled(backend, ids)).toEqual(before)
   expect(await supplyOf(collection)).toBe(3n)
   for (const { metadata_url } of before) {
@@ -337,6 +337,27 @@ it('NFTs whose files were still being fetched are recognized once these are stor
     const { image } = (await file.json()) as { image: string }
     expect((await backend.get(`/ipfs/${image.slice('ipfs://'.length)}`)).status).toBe(200)
   }
+}
+
+it('NFTs whose files were still being fetched are recognized once these are stored, and the files are there again', async () => {
+  const collection = await deployedCollection()
+  const ids = await mint(backend, collection, withPictures())
+  const backup = await stopAndBackUp()
+  await start()
+  await startWithoutFiles(backup, collection, await settled(backend, ids))
+})
+
+it('NFTs whose files were stored before the backup are recognized, and files that the storage lost are fetched again', async () => {
+  const collection = await deployedCollection()
+  const letGo = await holdSigning(place.dataDir, 'mint')
+  const ids = await mint(backend, collection, withPictures())
+  const waiting = () =>
+    withStore(place.dataDir, ({ db }) => db.selectFrom('nfts').select('id').where('step', '=', 'mint').execute())
+  await until(waiting, (rows) => rows.length === ids.length)
+  const backup = await stopAndBackUp()
+  await start()
+  await letGo()
+  await startWithoutFiles(backup, collection, await settled(backend, ids))
 })
 
 it('NFTs of several batches, minted out of their order since some files came late, get the tokens that they have', async () => {
