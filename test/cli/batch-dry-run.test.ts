@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { thisProcess } from '../../src/core/lock-holder.ts'
+import { openState } from '../../src/state/open-state.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -10,8 +13,10 @@ async function machine(refuse: (title: string) => boolean = () => false) {
   const { path, options } = await folder()
   const { createnft, getnfts } = service(refuse)
   const ids: string[] = []
+  let backendId: string | null = null
   const api = await fakeApi({
     '*': (body, { path: asked }): Reply => {
+      if (asked === '/healthz' && backendId !== null) return { body: { backend_id: backendId, incarnation: backendId } }
       if (asked.endsWith('/getnfts')) return getnfts(body)
       if (asked.endsWith('/getnftgdnids')) {
         return { body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids } }
@@ -26,8 +31,13 @@ async function machine(refuse: (title: string) => boolean = () => false) {
   const run = (...argv: string[]) => cli(['batch', ...argv], options)
   const target = [...TARGET, '--rate', '100', '--timeout', '1s', '--base-url', api.url, '--json']
   const mint = (file: string, ...more: string[]) => run('mint', path(file), ...target, ...more)
+  const stateDir = join(path('.local'), 'state', 'gdn')
   const state = () => contentOf(join(path('.local'), 'state'))
-  return { path, options, api, run, mint, state, url: api.url }
+  /** Has another backend answer at the address. */
+  const become = (id: string) => {
+    backendId = id
+  }
+  return { path, options, api, run, mint, state, stateDir, become, url: api.url }
 }
 
 /** Content of every file below a folder, by path. */
@@ -167,6 +177,30 @@ const SITUATIONS: Situation[] = [
     },
     code: 2,
     error: 'wrong_backend',
+  },
+  {
+    name: 'a resumed run whose address another backend has',
+    prepare: async (m) => {
+      m.become(randomUUID())
+      await m.mint('drop.csv', '--no-wait')
+      m.become(randomUUID())
+      return ['batch', 'resume', 'drop', '--base-url', m.url, '--json']
+    },
+    code: 2,
+    error: 'wrong_backend',
+  },
+  {
+    name: 'a run that a process works on',
+    prepare: async (m) => {
+      await m.mint('drop.csv', '--no-wait')
+      const state = await openState(m.stateDir)
+      const holder = JSON.stringify(await thisProcess('a batch'))
+      await state.write((sql) => sql.run('UPDATE runs SET holder = ?', holder))
+      state.close()
+      return command(m, 'drop.csv')
+    },
+    code: 2,
+    error: 'run_busy',
   },
 ]
 

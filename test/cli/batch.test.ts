@@ -119,6 +119,10 @@ describe('batch mint', () => {
     const again = await mint()
     expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(again.stdout)).toMatchObject({ run, total: 2, deployed: 2 })
+    const forPeople = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url], options)
+    expect(forPeople.stderr).toContain(
+      `The run ${run} is finished already. To mint all its rows a second time, add --again.`,
+    )
     const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })
     expect(api.bodies('createnft')).toHaveLength(1)

@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Connection, Deps } from '../../src/cli/deps.ts'
+import { waitForNfts } from '../../src/cli/request/waiting.ts'
+import type { Server } from '../../src/config/server.ts'
 import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
 import { mkfifo } from './mkfifo.ts'
@@ -492,6 +495,16 @@ describe('nft wait', () => {
     const json = await cli(['nft', 'wait', 'a', '--timeout', '1ms', '--json', '--base-url', api.url], { env })
     expect(JSON.parse(json.stdout)).toMatchObject({ pending_reason: REASON })
     expect(errorOf(json).message).toMatch(SHOWN)
+  })
+
+  test('the progress names the commonest reason', async () => {
+    const shown: string[] = []
+    const progress = async () => ({ update: (text: string) => void shown.push(text), stop() {} })
+    const { signal } = new AbortController()
+    const deps = { io: { progress }, signals: { signal }, sleep: async () => {} } as unknown as Deps
+    const client = { call: async () => ({ nfts: [waits('a')] }) } as unknown as Connection['client']
+    await waitForNfts(deps, { client, server: { loopback: false } as Server }, ['a'], 0)
+    expect(shown).toEqual([expect.stringMatching(/0 done, 1 to go: https:\/\/a\.test\/x\.png: no answer/)])
   })
 
   test('a server without reasons changes nothing', async () => {

@@ -398,6 +398,11 @@ describe('a body that is no JSON for us', () => {
     expect(none).toMatch(/^HTTP\/1\.1 415 /)
   })
 
+  it('413 for more than 512 KiB of JSON-RPC from anybody', async () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: ['x'.repeat(512 * 1024)] }
+    expect((await backend.post('/rpc/polygon', call)).status).toBe(413)
+  })
+
   it('413 for more than 4 MiB, told by length or chunk by chunk', async () => {
     const big = JSON.stringify({ nft_gdn_ids: ['x'.repeat(4 * 1024 * 1024)] })
     expectFormA(await backend.post('/api/v1/getnfts', big), {
