@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, lookAt } from '../core/lock-holder.ts'
 import { type Drop, dropsOf, listDrops, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
+import { commandRuns } from '../state/runs.ts'
 import { countDrop } from './run-counts.ts'
 import { noCounts } from './run-store.ts'
 import type { Run, RunStatus } from './types.ts'
@@ -82,7 +83,12 @@ export async function openRun(stateDir: string, wanted: string, server?: ServerO
   ]
   const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
   const [newest] = fits
-  if (newest === undefined) throw noSuchRun(wanted, server)
+  if (newest === undefined) {
+    const commands = await reading(stateDir, [], (state) => state.read(commandRuns))
+    throw commands.some(({ id, name }) => id === wanted || name === wanted)
+      ? notADrop(wanted)
+      : noSuchRun(wanted, server)
+  }
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
   throw new GdnError('not_found_locally', `${wanted} fits several runs:\n${fits.map(inALine).join('\n')}`, {
@@ -107,6 +113,11 @@ const noSuchRun = (wanted: string, server: ServerOfRuns | undefined) =>
         : LISTED,
     },
   )
+
+const notADrop = (wanted: string) =>
+  new GdnError('not_found_locally', `${wanted} is a single command, not a run of a manifest`, {
+    hint: `Show it with gdn batch status ${wanted}. To resume it, run the same command again.`,
+  })
 
 /** A run by everything that tells it from others of like name. */
 function inALine({ id, name, url, origin, blockchain, contractAddress, startedAt, generation }: Run): string {

@@ -160,7 +160,8 @@ interface CommandRunRow {
 export function commandRuns(sql: Sql): CommandRun[] {
   const rows = sql.all<CommandRunRow>(
     `SELECT r.id, r.name, r.note, r.started_at, r.holder, o.kind, o.state, o.reason, o.released_at, s.origin,
-        q.backend_url AS url, q.backend_id, c.blockchain, c.address
+        q.backend_url AS url, q.backend_id, coalesce(c.blockchain, q.body ->> '$.blockchain') AS blockchain,
+        coalesce(q.body ->> '$.contract_address', c.address) AS address
       FROM runs r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
       LEFT JOIN collections c ON c.id = o.collection_id LEFT JOIN requests q ON q.id = o.request_id
       WHERE r.kind = 'command' ORDER BY r.started_at DESC, r.id`,

@@ -94,18 +94,32 @@ test('each is a run of one, which batch list shows with --all', async () => {
         ? { status: 400, body: { error: { title: 'Bad Request', message: 'no such receiver' } } }
         : minting()({ metadata, ...requests }),
     getnfts: knows(nft('id-1')),
+    createcollection: (request: object): Reply => ({
+      body: { request, response: { transaction_gdn_id: 'tx-1', accepted_date: DATE } },
+    }),
   })
   const { env } = await machine()
   const flags = ['--base-url', api.url]
   await cli([...MINT, ...flags], { env })
   expect((await cli([...MINT.slice(0, -1), 'No', ...flags], { env })).code).toBe(5)
   expect(JSON.parse((await cli(['batch', 'list', '--json'], { env })).stdout)).toEqual([])
+  await cli([...CREATE, '--no-wait', ...flags], { env })
   const all = JSON.parse((await cli(['batch', 'list', '--all', '--json'], { env })).stdout)
   const one = { total: 1, running: false, blockchain: 'polygon', server: api.url, manifest: null }
   expect(all).toEqual([
+    expect.objectContaining({ ...one, accepted: 1, contract_address: null }),
     expect.objectContaining({ ...one, state: 'failed', failed: 1, run: expect.stringMatching(/^nft-mint-....$/) }),
-    expect.objectContaining({ ...one, state: 'finished', deployed: 1, contract_address: CONTRACT.toLowerCase() }),
+    expect.objectContaining({ ...one, state: 'finished', deployed: 1, contract_address: CONTRACT }),
   ])
+  for (const name of [all[1].run, all[1].run_id])
+    expect(JSON.parse((await cli(['batch', 'status', name, '--json'], { env })).stdout)).toEqual(all[1])
+  const card = await cli(['batch', 'status', all[1].run], { env, tty: true })
+  expect(card.stdout).not.toContain('batch results')
+  for (const verb of ['results', 'resume', 'rm'])
+    expect(await cli(['batch', verb, all[1].run], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is a single command, not a run of a manifest\n.*gdn batch status nft-mint-/),
+    })
 })
 
 test('a mint that was told is minted once more by the same command: that is what it says', async () => {

@@ -43,7 +43,7 @@ const COLLECTION = 'transaction_gdn_id contract_address name blockchain wallet_a
 const SUMMARY =
   'run run_id blockchain contract_address total pending accepted deployed failed unknown requests attempts reconciled'
 const RUN =
-  'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server backend_id manifest drop started_at problem'
+  'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server backend_id manifest drop started_at'
 const MOVED = 'file database tables rows nfts seconds'
 const DATABASE = 'database kind applied pending accounts collections nfts processes'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'

@@ -51,7 +51,6 @@ async function recordOf(run: CommandRun): Promise<DataRecord> {
     manifest: null,
     drop: 1,
     started_at: new Date(run.startedAt).toISOString(),
-    problem: null,
   }
 }
 

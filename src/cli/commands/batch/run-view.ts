@@ -25,10 +25,9 @@ const FIELDS = [
   'manifest',
   'drop',
   'started_at',
-  'problem',
 ]
 
-const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at', 'problem']
+const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
 
 /** One run, or a list of them: a person sees how long ago each began, a program exactly when. */
 export function runView({ stdoutTty }: Io, now: number, stateDir: string | undefined): View {
@@ -74,6 +73,5 @@ export function runData(status: RunStatus): DataRecord {
     manifest: status.manifestPath,
     drop: status.generation,
     started_at: status.startedAt,
-    problem: null,
   }
 }

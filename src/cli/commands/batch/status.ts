@@ -3,6 +3,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { commandRunRecords } from './command-runs.ts'
 import { runData, runView } from './run-view.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
 import { whichServer } from './which-server.ts'
@@ -12,7 +14,7 @@ export type StatusFlags = OutputFlags & ServerFlags
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Shows what this machine has recorded, also while the run is in progress. To ask the server, use gdn batch resume. A run is named by its name or id, by the name given with --run, or by its manifest.',
+      'Shows what this machine has recorded, also while the run is in progress. To ask the server, use gdn batch resume. A run is named by its name or id, by the name given with --run, or by its manifest. Single commands are named as gdn batch list --all shows them.',
     examples: [
       ['By its manifest', 'gdn batch status drop.csv'],
       ['How many are deployed?', 'gdn batch status drop-3f9a --json | jq .deployed'],
@@ -28,7 +30,15 @@ export function command(deps: Deps, run = status): GdnCommand {
 
 export async function status(deps: Deps, given: string | undefined, flags: StatusFlags): Promise<void> {
   const name = await whichRun(deps, given, flags)
-  const output = createOutput(deps.io, flags, runView(deps.io, deps.now(), flags.stateDir))
+  const view = runView(deps.io, deps.now(), flags.stateDir)
   const { stateDir } = await deps.settings(flags)
-  await output.one(runData(await runStatus(await openRun(stateDir, name, await whichServer(deps, flags)))))
+  const server = await whichServer(deps, flags)
+  const command = (await commandRunRecords(stateDir, server)).find(({ run, run_id }) => name === run || name === run_id)
+  if (command === undefined) {
+    await createOutput(deps.io, flags, view).one(runData(await runStatus(await openRun(stateDir, name, server))))
+    return
+  }
+  // There are no rows to show.
+  const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
+  await createOutput(deps.io, flags, { ...view, card }).one(command)
 }
