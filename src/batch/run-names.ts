@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { openSqlite } from '../sqlite/driver.ts'
+import { glanceAtState } from '../state/glance.ts'
 
 /** What names a run, for suggestions. */
 export interface RunName {
@@ -13,24 +11,10 @@ export interface RunName {
   startedAt: string
 }
 
-/**
- * Names of the newest runs, newest first: what a shell offers at a press of a key. It reads the file as it is, and checks
- * nothing: what opens the state for other commands takes twice as long to load.
- */
-export async function runNames(stateDir: string, atMost: number): Promise<RunName[]> {
-  const path = join(stateDir, 'state.db')
-  if (!existsSync(path)) return []
-  try {
-    const database = openSqlite(path)
-    try {
-      const rows = database.prepare(RUNS).all([atMost]) as (Omit<RunName, 'startedAt'> & { startedAt: number })[]
-      return rows.map((row) => ({ ...row, startedAt: new Date(row.startedAt).toISOString() }))
-    } finally {
-      database.close()
-    }
-  } catch {
-    return []
-  }
+/** The names of the newest runs, newest first. */
+export function runNames(stateDir: string, atMost: number): RunName[] {
+  const rows = glanceAtState<Omit<RunName, 'startedAt'> & { startedAt: number }>(stateDir, RUNS, atMost)
+  return rows.map((row) => ({ ...row, startedAt: new Date(row.startedAt).toISOString() }))
 }
 
 const RUNS = `SELECT r.id, r.name, d.run_name AS runName, d.manifest, c.blockchain, r.started_at AS startedAt

@@ -10,7 +10,6 @@ import { Secret } from '../core/secret.ts'
 const RECORD = 'backend.json'
 const KEY = 'api-key'
 const PORT = 'port'
-const ID = 'backend-id'
 /** The log of a backend that runs in the background. */
 export const LOG_FILE = 'serve.log'
 
@@ -72,12 +71,6 @@ export async function isDataDirectory(dataDir: string): Promise<boolean> {
       return true
   }
   return false
-}
-
-/** The ID of the backend that served from `dataDir` last, whether it runs or not; null where none did. */
-export async function localBackendId(dataDir: string): Promise<string | null> {
-  const id = (await readFile(join(dataDir, ID), 'utf8').catch(() => '')).trim()
-  return /^[0-9a-f-]{36}$/.test(id) ? id : null
 }
 
 /** The local account's API key, which the backend keeps in a file that only its owner may read. */

@@ -23,8 +23,20 @@ CREATE TABLE places (
 
 CREATE TABLE servers (
   id INTEGER PRIMARY KEY,
-  origin TEXT NOT NULL UNIQUE
+  origin TEXT NOT NULL UNIQUE,
+  url TEXT
 );
+
+CREATE TABLE known_collections (
+  server_id INTEGER NOT NULL REFERENCES servers,
+  transaction_gdn_id TEXT NOT NULL,
+  contract_address TEXT,
+  name TEXT NOT NULL,
+  blockchain TEXT NOT NULL,
+  wallet_address TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  PRIMARY KEY (server_id, transaction_gdn_id)
+) WITHOUT ROWID;
 
 CREATE TABLE collections (
   id INTEGER PRIMARY KEY,

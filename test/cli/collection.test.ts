@@ -149,8 +149,23 @@ describe('a collection made here is remembered', () => {
     expect(JSON.parse((await gdn('collection', 'list')).stdout)).toMatchObject([
       { contract_address: CONTRACT, status: 'deployed' },
     ])
-    const elsewhere = await cli(['nft', 'list', '--base-url', 'http://127.0.0.1:9', '--json'], { env })
+    const other = await fakeApi({})
+    const elsewhere = await cli(['nft', 'list', '--base-url', other.url, '--json'], { env })
     expect(errorOf(elsewhere)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
+  })
+
+  test('for a backend on this machine by its ID, whatever port it has', async () => {
+    const is = (id: () => string) => ({ '/healthz': () => ({ body: { backend_id: id(), incarnation: id() } }) })
+    const [first, second] = ['0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a1', '0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a2']
+    let there = first
+    const api = await fakeApi({ createcollection: accepts, getcollections: told(record()), ...is(() => there) })
+    const moved = await fakeApi({ getcollections: told(record()), ...is(() => first) })
+    const { env } = await home()
+    const gdn = (...argv: string[]) => cli([...argv, '--json'], { env })
+    await gdn(...CREATE, '--base-url', api.url)
+    expect(JSON.parse((await gdn('collection', 'list', '--base-url', moved.url)).stdout)).toHaveLength(1)
+    there = second
+    expect(JSON.parse((await gdn('collection', 'list', '--base-url', api.url)).stdout)).toEqual([])
   })
 
   test('with --state-dir it is remembered there', async () => {

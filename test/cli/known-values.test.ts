@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { knownValues } from '../../src/cli/completion/known-values.ts'
-import { walletsDirectory } from '../../src/config/paths.ts'
+import { localDataDirectory, walletsDirectory } from '../../src/config/paths.ts'
+import type { KnownCollectionOfServer } from '../../src/state/known-collections.ts'
 import { enterDrop, type KnownDrop } from '../helpers/drops.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 import { tempHome } from './harness.ts'
 
 const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
@@ -19,22 +21,19 @@ async function home() {
     env,
     state,
     config: (value: unknown) => writeFile(join(dir, '.config', 'gdn', 'config.json'), JSON.stringify(value)),
-    collections: (...all: object[]) =>
-      writeFile(join(state, 'collections.jsonl'), all.map((one) => `${JSON.stringify(one)}\n`).join('')),
+    collections: (...all: Partial<KnownCollectionOfServer>[]) => enterCollections(state, ...all),
     run: (drop: KnownDrop, folder = state) => enterDrop(folder, ADDRESS, drop),
     values: async (kind: string, ...words: string[]) =>
       (await knownValues([kind, ...words], env)).split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')])),
   }
 }
 
-const collection = (more: object) => ({
-  server: 'local',
-  transaction_gdn_id: 't-1',
+const BACKEND = '0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a5'
+
+const collection = (more: Partial<KnownCollectionOfServer>) => ({
+  origin: `backend:${BACKEND}`,
+  url: 'http://127.0.0.1:4000',
   contract_address: ADDRESS,
-  name: 'Tidal Hours',
-  blockchain: 'polygon',
-  wallet_address: '',
-  created_at: '',
   ...more,
 })
 
@@ -62,12 +61,20 @@ describe('what completions know of this machine', () => {
   })
 
   test('collections, with their names: of the server and blockchain that are typed already', async () => {
-    const { collections, config, values } = await home()
+    const { collections, config, values, env } = await home()
     const [second, third] = [ADDRESS.replace('0xa', '0xb'), ADDRESS.replace('0xa', '0xc')]
     await config({ profiles: { main: { base_url: 'https://api.example/' } } })
+    await mkdir(localDataDirectory(env), { recursive: true })
+    await writeFile(join(localDataDirectory(env), 'backend-id'), BACKEND)
     await collections(
       collection({}),
-      collection({ transaction_gdn_id: 't-2', contract_address: second, name: 'Two', server: 'https://api.example' }),
+      collection({
+        transaction_gdn_id: 't-2',
+        contract_address: second,
+        name: 'Two',
+        origin: 'https://api.example',
+        url: null,
+      }),
       collection({ transaction_gdn_id: 't-3', contract_address: third, name: 'Three', blockchain: 'astar' }),
       collection({ transaction_gdn_id: 't-4', contract_address: null }),
     )
@@ -77,6 +84,10 @@ describe('what completions know of this machine', () => {
     expect(await found('nft', 'list', '--base-url=https://api.example')).toEqual([second])
     expect(await found('nft', 'list', '--profile', 'main')).toEqual([second])
     expect(await found('nft', 'list', '--profile', 'local')).toEqual([third, ADDRESS])
+    expect(await found('nft', 'list', '--base-url', 'http://127.0.0.1:4000')).toEqual([third, ADDRESS])
+    await collections(collection({ transaction_gdn_id: 't-5', name: 'Next', origin: 'backend:another' }))
+    expect(await found('nft', 'list', '--base-url', 'http://127.0.0.1:4000')).toEqual([ADDRESS])
+    expect(await values('collections', '--base-url', 'http://127.0.0.1:4000')).toEqual([[ADDRESS, 'Next, polygon']])
   })
 
   test('from the state directory that is typed or set', async () => {
@@ -119,7 +130,6 @@ describe('what completions know of this machine', () => {
 
   test('damage of any kind is nothing to offer', async () => {
     const { state, env, values } = await home()
-    await writeFile(join(state, 'collections.jsonl'), '\u0000{"server":')
     await writeFile(join(state, 'state.db'), Buffer.alloc(5000, 0xff))
     await mkdir(join(env.HOME ?? '', '.config', 'gdn', 'config.json'))
     for (const kind of ['runs', 'run-names', 'collections', '__proto__', '']) expect(await values(kind)).toEqual([])

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { rememberCollection } from '../../src/cli/collections/known-collections.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 import { CONTRACT, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { chain, token, URI } from './fake-chain.ts'
 import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
@@ -70,9 +70,7 @@ test('one that is not of the service is 5, and the record is printed all the sam
 test('a collection that was made from this machine tells the blockchain, to nft show as well', async () => {
   const { dir, env: home } = await tempHome()
   const server = await api()
-  const made = { contract_address: CONTRACT, name: 'Tide', blockchain: 'polygon', wallet_address: OWNER } as const
-  const line = { ...made, server: server.url, transaction_gdn_id: 't', created_at: '' }
-  await rememberCollection(join(dir, 'state'), line)
+  await enterCollections(join(dir, 'state'), { origin: server.url, contract_address: CONTRACT })
   const options = { env: { ...home, GDN_STATE_DIR: join(dir, 'state') } }
   expect((await verify(server, ['-q'], options)).code).toBe(0)
   const shown = await cli(['nft', 'show', 'a', '--base-url', server.url, '--json'], { env: { ...env, ...options.env } })

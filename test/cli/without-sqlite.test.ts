@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
@@ -28,6 +29,16 @@ test.each([
   expect(result).toMatchObject({ code: 1, stdout: '' })
   expect(errorOf(result)).toMatchObject({ code: 'native_missing', hint: expect.stringContaining('Node.js 22.16') })
   expect(api.calls.filter(({ path }) => path.includes('create'))).toEqual([])
+})
+
+test('without SQLite, reading works beside the state of another Node.js', async () => {
+  const api = await fakeApi({ getnfts: knows(nft('id-1')) })
+  const { dir, env } = await machine()
+  await mkdir(join(dir, '.local/state/gdn'), { recursive: true })
+  await writeFile(join(dir, '.local/state/gdn/state.db'), '')
+  expect((await cli(['nft', 'show', 'id-1', '--base-url', api.url, '-o', 'ids'], { env })).stdout).toBe('id-1\n')
+  const listed = await cli(['nft', 'list', '--base-url', api.url, '--json'], { env })
+  expect(errorOf(listed)).toMatchObject({ code: 'native_missing' })
 })
 
 test('without SQLite, reading works, and nothing is made in the state directory', async () => {

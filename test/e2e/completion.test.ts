@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { SHELLS, sayWhatIsMissing } from '../completion/shells.ts'
 import { enterDrop } from '../helpers/drops.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE || process.execPath
@@ -32,15 +33,11 @@ beforeAll(async () => {
   await chmod(join(home.dir, 'bin', 'gdn'), 0o755)
   const profiles = { main: { base_url: 'https://api.example' }, [HOSTILE]: {} }
   await writeFile(join(home.dir, 'config', 'gdn', 'config.json'), JSON.stringify({ profiles }))
-  await writeFile(
-    join(state, 'collections.jsonl'),
-    [
-      { transaction_gdn_id: '1', contract_address: ADDRESS, name: 'Tidal Hours' },
-      { transaction_gdn_id: '2', contract_address: OTHER, name: HOSTILE },
-      { transaction_gdn_id: '3', contract_address: HOSTILE, name: 'x' },
-    ]
-      .map((one) => `${JSON.stringify({ server: 'local', blockchain: 'polygon', ...one })}\n`)
-      .join(''),
+  await enterCollections(
+    state,
+    { transaction_gdn_id: '1', contract_address: ADDRESS },
+    { transaction_gdn_id: '2', contract_address: OTHER, name: HOSTILE },
+    { transaction_gdn_id: '3', contract_address: HOSTILE, name: 'x' },
   )
   for (const [id, name] of [
     ['0123456789abcdef', 'drop-0123'],

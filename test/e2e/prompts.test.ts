@@ -3,12 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { rememberCollection } from '../../src/cli/collections/known-collections.ts'
-import type { KnownCollection } from '../../src/cli/collections/read-known-collections.ts'
+import type { KnownCollection } from '../../src/state/known-collections.ts'
 import { CSV, service, TARGET } from '../cli/drop.ts'
 import { fakeApi } from '../cli/fake-api.ts'
 import { cli } from '../cli/harness.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
 
@@ -47,15 +47,8 @@ async function server(): Promise<string> {
 const request = async (file: string) => JSON.parse(await readFile(file, 'utf8')).body
 
 async function knows(dir: string, name: string, contract: string, blockchain: KnownCollection['blockchain']) {
-  await rememberCollection(join(dir, 'state', 'gdn'), {
-    server: 'https://a.test',
-    transaction_gdn_id: name,
-    contract_address: contract,
-    name,
-    blockchain,
-    wallet_address: OWNER,
-    created_at: '2026-01-31T12:00:00Z',
-  })
+  const known = { transaction_gdn_id: name, contract_address: contract, name, blockchain }
+  await enterCollections(join(dir, 'state', 'gdn'), { ...known, wallet_address: OWNER })
 }
 
 describe('gdn auth login', () => {

@@ -1,11 +1,14 @@
 import { constants } from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { runNames } from '../../batch/run-names.ts'
-import { stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
+import { type RunName, runNames } from '../../batch/run-names.ts'
+import { localBackendId } from '../../config/local-backend-id.ts'
+import { localDataDirectory, stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import { allKnownCollections } from '../collections/read-known-collections.ts'
+import { glanceAtState } from '../../state/glance.ts'
+import { KNOWN_COLLECTIONS, type KnownCollectionOfServer } from '../../state/known-collections.ts'
+import { originOfBackend } from '../connect/run-origin.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
 /** A value that a shell may offer, and what it is. */
@@ -57,9 +60,9 @@ async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Prom
 async function runs(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
-  nameOf: (run: Awaited<ReturnType<typeof runNames>>[number]) => string,
+  nameOf: (run: RunName) => string,
 ): Promise<Known[]> {
-  const found = await runNames(stateDirOf(words, env), AT_MOST)
+  const found = runNames(stateDirOf(words, env), AT_MOST)
   return found.map((run) => ({
     value: nameOf(run),
     what: `${run.manifest === null ? (run.runName ?? 'standard input') : basename(run.manifest)} on ${run.blockchain}, ${run.startedAt.slice(0, 10)}`,
@@ -68,10 +71,11 @@ async function runs(
 
 /** Of the server and the blockchain that the words or the environment name; of all where they name none. */
 async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
-  const [server, all] = await Promise.all([serverOf(words, env), allKnownCollections(stateDirOf(words, env))])
+  const isOfServer = await serverOf(words, env)
+  const all = glanceAtState<KnownCollectionOfServer>(stateDirOf(words, env), KNOWN_COLLECTIONS)
   const blockchain = flagValue(words, '--blockchain', '-b')
   return all
-    .filter((collection) => server === undefined || collection.server === server)
+    .filter(isOfServer)
     .filter((collection) => blockchain === undefined || collection.blockchain === blockchain)
     .reverse()
     .flatMap(({ contract_address, name, blockchain }) =>
@@ -116,18 +120,27 @@ async function glance(path: string): Promise<string> {
   }
 }
 
-/** The server as collections are kept under it: `local`, or an origin. */
-async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+type IsOfServer = (server: Pick<KnownCollectionOfServer, 'origin' | 'url'>) => boolean
+
+/** Tells the server that the words or the environment name. A backend on this machine is known by where it was last. */
+async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {
   const profile = words.includes('--local') ? 'local' : flagValue(words, '--profile')
   const url = flagValue(words, '--base-url') ?? (profile === undefined ? env.GDN_BASE_URL : undefined)
-  if (url !== undefined && url !== '') return originOf(url)
+  if (url !== undefined && url !== '') return isAt(url)
   const name = profile ?? env.GDN_PROFILE
-  if (name === undefined || name === '' || name === 'local') return name || undefined
+  if (name === undefined || name === '') return () => true
+  if (name === 'local') {
+    const id = await localBackendId(localDataDirectory(env))
+    return ({ origin }) => id !== null && origin === originOfBackend(id)
+  }
   const profiles = await readProfiles(env)
-  return originOf(Object.hasOwn(profiles, name) ? textOf(profiles[name], 'base_url') : '')
+  return isAt(Object.hasOwn(profiles, name) ? textOf(profiles[name], 'base_url') : '')
 }
 
-const originOf = (url: string) => parseUrl(url)?.origin
+function isAt(url: string): IsOfServer {
+  const wanted = parseUrl(url)?.origin
+  return (server) => wanted === undefined || server.origin === wanted || server.url === wanted
+}
 
 function stateDirOf(words: readonly string[], env: NodeJS.ProcessEnv): string {
   return stateDirectory(env, flagValue(words, '--state-dir')?.replace(/^~(?=\/|$)/, env.HOME ?? '~'))

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { databaseGiven, type GivenDatabase } from '../../config/database-url.ts'
-import { localBackendId, runningBackend } from '../../config/local-backend.ts'
+import { runningBackend } from '../../config/local-backend.ts'
+import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { isLoopback, originOf, type Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'

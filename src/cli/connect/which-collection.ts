@@ -3,14 +3,11 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import {
-  findByAddress,
-  type KnownCollection,
-  knownCollections,
-  serverName,
-} from '../collections/read-known-collections.ts'
+import type { KnownCollection } from '../../state/known-collections.ts'
+import type { Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
+import { findByAddress, knownCollections } from './known-collections.ts'
 
 export interface Collection {
   contract: string
@@ -22,8 +19,9 @@ export interface Collection {
  * from this machine on that server. Its blockchain may be known from there too. With `io` a person may be asked for what
  * is left open.
  */
-export async function whichCollection(settings: Settings, server: Server, io?: Io): Promise<Collection> {
-  const known = await knownCollections(settings.stateDir, serverName(server))
+export async function whichCollection(deps: Deps, settings: Settings, server: Server, io?: Io): Promise<Collection> {
+  const isNamed = settings.contract !== null && settings.blockchain !== null
+  const known = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wanted = settings.blockchain?.value
   const fitting = known.filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
   const contract =

@@ -149,6 +149,7 @@ async function targetOf(
   const contract = given.contractAddress ? null : column(inManifest?.contractAddress, 'contract_address')
   const blockchain = given.blockchain === null ? (inManifest?.blockchain ?? null) : null
   return await whichCollection(
+    deps,
     {
       ...settings,
       contract: contract ?? settings.contract,

@@ -83,7 +83,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const settings = await deps.settings(flags)
   const options = await manifestOptions(deps, flags)
   const mapped = new MappedColumns(io)
-  const blockchain = options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain
+  const blockchain =
+    options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
   const reading = readManifest(manifestSource(deps, manifest), {
     ...options,
     blockchain: blockchain ?? null,

@@ -71,7 +71,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =
-    options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain ?? null
+    options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
   const found = await validateManifest(
     source,
     { ...options, blockchain, onMapped: mapped.add, ...(urls === null ? {} : { onFileUrl: urls.add }) },
@@ -98,19 +98,20 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
   if (manifest === '-') return deps.io.note(summary)
   const mint = `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`
-  const missing = await missingFlags(settings, contractAddress, target.blockchain)
+  const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} Send them: ${mint}`, ...missing].join('\n'))
 }
 
 /** What sending needs and nothing says yet: checking needs neither a server nor a collection. */
 async function missingFlags(
+  deps: Deps,
   settings: Settings,
   contract: string | null,
   blockchain: Blockchain | null,
 ): Promise<string[]> {
   const hasServer = await isServerNamed(settings)
   const known = { ...settings, blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' } }
-  const hasCollection = (contract ?? settings.contract) !== null || (await knownCollection(known)) !== null
+  const hasCollection = (contract ?? settings.contract) !== null || (await knownCollection(deps, known)) !== null
   return [
     ...(!hasServer ? ['It needs a server too: --local, --base-url <url>, or a profile, by gdn init'] : []),
     ...(hasCollection ? [] : ['It needs a collection too: -c <address>, or one made by gdn collection create']),
@@ -151,9 +152,9 @@ function flagsAgain(flags: BatchMintFlags): string {
 }
 
 /** The collection that is named or the only one made from this machine, where that is clear; validating needs no server. */
-export async function knownCollection(settings: Settings): Promise<Collection | null> {
+export async function knownCollection(deps: Deps, settings: Settings): Promise<Collection | null> {
   try {
-    return await whichCollection(settings, await settings.server())
+    return await whichCollection(deps, settings, await settings.server())
   } catch {
     return null
   }

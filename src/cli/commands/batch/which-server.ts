@@ -1,6 +1,6 @@
 import { type Run, type ServerOfRuns, serverOf } from '../../../batch/runs.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
-import { localBackendId } from '../../../config/local-backend.ts'
+import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'

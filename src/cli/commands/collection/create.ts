@@ -2,10 +2,9 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
 import type { AcceptedOperation } from '../../../operations/operate.ts'
-import { rememberCollection } from '../../collections/known-collections.ts'
-import { serverName } from '../../collections/read-known-collections.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
+import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -138,12 +137,11 @@ async function finish(
   taken: AcceptedOperation,
 ) {
   const { io } = deps
-  const { server, settings } = connection
+  const { server } = connection
   const { transaction_gdn_id, accepted_date, at } = taken.accepted
   // Only an answer accepts a collection: there is no list to find one in.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an id')
   const known = {
-    server: serverName(server),
     transaction_gdn_id,
     contract_address: null,
     name: request.name,
@@ -151,7 +149,7 @@ async function finish(
     wallet_address: request.wallet_address,
     created_at: new Date(at).toISOString(),
   }
-  await rememberCollection(settings.stateDir, known)
+  await rememberCollection(deps, connection, known)
   const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
   if (flags.wait === false) {
     await output.one(accepted)
@@ -160,7 +158,7 @@ async function finish(
   }
   const { record, problem } = await waitForCollection(deps, connection, transaction_gdn_id, flags.timeout)
   const contract_address = record?.contract_address ?? null
-  if (contract_address !== null) await rememberCollection(settings.stateDir, { ...known, contract_address })
+  if (contract_address !== null) await rememberCollection(deps, connection, { ...known, contract_address })
   const { transaction_gdn_ids: _id, ...seen } = record ?? {}
   await output.one({ ...accepted, ...seen })
   if (problem === null) {

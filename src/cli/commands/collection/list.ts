@@ -1,8 +1,8 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { knownCollections, serverName } from '../../collections/read-known-collections.ts'
 import { GdnCommand } from '../../command.ts'
+import { knownCollections } from '../../connect/known-collections.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -30,7 +30,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, COLLECTION_VIEW)
   const settings = await deps.settings(flags)
   const server = await settings.server()
-  const known = await knownCollections(settings.stateDir, serverName(server))
+  const known = await knownCollections(deps, { server, settings })
   if (known.length === 0) {
     await output.many([])
     deps.io.note('No collection was made from this machine yet; gdn collection create makes one.')
@@ -43,7 +43,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     known.map(({ transaction_gdn_id }) => transaction_gdn_id),
   )
   await output.many(
-    known.map(({ server: _server, created_at: _at, ...collection }) => {
+    known.map(({ created_at: _at, ...collection }) => {
       const record = records.get(collection.transaction_gdn_id)
       return record === undefined ? { ...collection, status: null } : { ...collection, ...collectionData(record) }
     }),

@@ -1,8 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { rememberCollection } from '../../collections/known-collections.ts'
-import { findByAddress, knownCollections, serverName } from '../../collections/read-known-collections.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
@@ -45,8 +44,9 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
     throw new GdnError('usage', 'no collection is named', { hint: 'gdn collection show <id or address>' })
   }
   const settings = await deps.settings(flags)
-  const { client, server } = await deps.connect(settings)
-  const known = await knownCollections(settings.stateDir, serverName(server))
+  const connection = await deps.connect(settings)
+  const { client } = connection
+  const known = await knownCollections(deps, connection)
   const onChain = known.filter(({ blockchain }) => (flags.blockchain ?? blockchain) === blockchain)
   const ids = names.map((name) => idOf(name, findByAddress(onChain, name)?.transaction_gdn_id, flags.blockchain))
   const { collections } = await client.call(
@@ -65,7 +65,8 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
   for (const { transaction_gdn_ids, contract_address } of found) {
     const old = known.find(({ transaction_gdn_id }) => transaction_gdn_id === transaction_gdn_ids)
     if (old !== undefined && contract_address && old.contract_address !== contract_address) {
-      await rememberCollection(settings.stateDir, { ...old, contract_address })
+      // The state directory may be read-only. The address is shown all the same.
+      await rememberCollection(deps, connection, { ...old, contract_address }).catch(() => undefined)
     }
   }
   const [only] = found

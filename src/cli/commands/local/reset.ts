@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { isDataDirectory, runningBackend } from '../../../config/local-backend.ts'
+import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { forgetCollections } from '../../collections/known-collections.ts'
+import { forgetCollections } from '../../../state/known-collections.ts'
+import { openState, statePath } from '../../../state/open-state.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
+import { originOfBackend } from '../../connect/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -53,8 +57,20 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   if (!flags.yes && !(await io.confirm(`Delete everything in ${dataDir}?`, '--yes'))) {
     throw new GdnError('not_confirmed', 'nothing was deleted')
   }
+  const id = await localBackendId(dataDir)
+  if (id !== null) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
-  await forgetCollections(stateDirectory(env), 'local')
   io.note(`Deleted ${safe(dataDir)}.`)
   await tell(true)
+}
+
+/** The next backend in this directory has another ID. */
+async function forgetCollectionsOf(stateDir: string, backendId: string): Promise<void> {
+  if (!existsSync(statePath(stateDir))) return
+  const state = await openState(stateDir)
+  try {
+    await state.write((sql) => forgetCollections(sql, originOfBackend(backendId)))
+  } finally {
+    state.close()
+  }
 }

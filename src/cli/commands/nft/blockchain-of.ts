@@ -1,15 +1,9 @@
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import type { Server } from '../../../config/server.ts'
-import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import {
-  findByAddress,
-  type KnownCollection,
-  knownCollections,
-  serverName,
-} from '../../collections/read-known-collections.ts'
-import type { Connection } from '../../deps.ts'
+import type { KnownCollection } from '../../../state/known-collections.ts'
+import { collectionsAtAGlance, findByAddress, knownCollections } from '../../connect/known-collections.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 
 type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
@@ -20,14 +14,13 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
   return findByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
 }
 
+type Place = Pick<Connection, 'server' | 'settings'>
+
 /** As knownBlockchain; else what is configured. */
-export async function blockchainOf(
-  nft: ReturnedNft,
-  { stateDir, blockchain }: Settings,
-  server: Server,
-): Promise<Blockchain> {
-  const found = knownBlockchain(nft, await knownCollections(stateDir, serverName(server))) ?? blockchain?.value
-  if (found !== undefined) return found
+export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
+  const found = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
+  const blockchain = found ?? place.settings.blockchain?.value
+  if (blockchain !== undefined) return blockchain
   throw new GdnError('usage', `the blockchain of ${nft.contract_address ?? 'this NFT'} is not known`, {
     place: { flag: '--blockchain' },
     hint: 'name it with --blockchain (-b)',
@@ -35,11 +28,10 @@ export async function blockchainOf(
 }
 
 /** NFTs with the blockchain of their collection, where it is known. */
-export async function withBlockchain(
-  records: readonly NftRecord[],
-  { settings, server }: Pick<Connection, 'settings' | 'server'>,
-): Promise<DataRecord[]> {
-  const collections = await knownCollections(settings.stateDir, serverName(server))
+export async function withBlockchain(deps: Deps, records: readonly NftRecord[], place: Place): Promise<DataRecord[]> {
+  const untold = records.filter((record) => knownBlockchain(record, []) === null)
+  const addresses = [...new Set(untold.map(({ contract_address }) => contract_address ?? ''))]
+  const collections = await collectionsAtAGlance(deps, place, addresses)
   return records.map((record) => {
     const blockchain = knownBlockchain(record, collections)
     return blockchain === null ? record : { ...record, blockchain }

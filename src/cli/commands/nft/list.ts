@@ -52,7 +52,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const needsDetails = output.mode !== 'ids' && flags.fields?.every((field) => field === 'nft_gdn_id') !== true
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await whichCollection(settings, server, io)
+  const { contract, blockchain } = await whichCollection(deps, settings, server, io)
   const request = { contract_addresses: contract, blockchain }
   const { nft_gdn_ids } = await client.call('getnftgdnids', request, { signal: signals.signal })
   if (nft_gdn_ids.length === 0) io.note('The collection has no NFTs yet. Run `gdn nft mint` to mint one.')

@@ -50,7 +50,7 @@ export async function nftRequest(
   const file = nameOfInput(flags.file)
   const fromFile = await nameFields(parseRequest(text, file), file, deps.addresses)
   const address = flags.contract ?? fromFile.contract_address
-  const known = await collectionOf(settings, address, flags.blockchain ?? fromFile.blockchain)
+  const known = await collectionOf(deps, settings, address, flags.blockchain ?? fromFile.blockchain)
   const request = {
     ...fromFile,
     contract_address: address ?? known?.contract,
@@ -79,7 +79,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
   }
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
   const media = await readMedia(distinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
-  const collection = await whichCollection(settings, await settings.server(), io)
+  const collection = await whichCollection(deps, settings, await settings.server(), io)
   const metadata = {
     ...Object.fromEntries(distinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
     title: flags.title,
@@ -132,10 +132,10 @@ async function askMetadata(
 }
 
 /** The collection that the configuration names, where the file leaves it open. */
-async function collectionOf(settings: Settings, address: unknown, blockchain: unknown) {
+async function collectionOf(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
   if (address !== undefined && blockchain !== undefined) return undefined
   const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
-  return await whichCollection({ ...settings, contract }, await settings.server())
+  return await whichCollection(deps, { ...settings, contract }, await settings.server())
 }
 
 const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])

@@ -60,7 +60,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const records = await fetchNfts(deps, connection.client, asked)
-  const shown = await withBlockchain(records, connection)
+  const shown = await withBlockchain(deps, records, connection)
   const [first] = shown
   const [nft] = records
   if (ids.length > 1) await output.many(shown)

@@ -122,7 +122,7 @@ export async function completeTransfer(
     ...fields,
   }
   if ('blockchain' in fields) return complete
-  const blockchain = await blockchainOf({ ...nft, contract_address: contract }, settings, server)
+  const blockchain = await blockchainOf(deps, { ...nft, contract_address: contract }, { settings, server })
   refuseWithoutTransfer(blockchain)
   return { ...complete, blockchain }
 }

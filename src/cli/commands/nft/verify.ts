@@ -163,7 +163,7 @@ async function complete(
       hint: `wait for it (gdn nft wait ${safe(id)}${serverFlag(server)}), or name the owner with --owner`,
     })
   }
-  const blockchain = flags.blockchain ?? (await blockchainOf(record, settings, server))
+  const blockchain = flags.blockchain ?? (await blockchainOf(deps, record, { settings, server }))
   if (flags.onChain) refuseUnreadable(blockchain)
   return { record, owner, blockchain }
 }

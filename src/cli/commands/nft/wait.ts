@@ -51,7 +51,7 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   const known = new Set((await fetchNfts(deps, connection.client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
   const { records, problem } = await waitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
-  const shown = await withBlockchain(records, connection)
+  const shown = await withBlockchain(deps, records, connection)
   const [first] = shown
   if (ids.length > 1) await output.many(shown)
   else if (first !== undefined) await output.one(first)

@@ -1,0 +1,79 @@
+import { sameAddress } from '../../api/same-address.ts'
+import { refuseSilentBackend } from '../../client/backend.ts'
+import type { Server } from '../../config/server.ts'
+import { glanceAtState } from '../../state/glance.ts'
+import {
+  enterCollection,
+  KNOWN_COLLECTIONS,
+  type KnownCollection,
+  type KnownCollectionOfServer,
+} from '../../state/known-collections.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { runOrigin } from './run-origin.ts'
+
+type Place = Pick<Connection, 'server' | 'settings'>
+
+/**
+ * The collections of a server that were created from this machine, oldest first. A backend on this machine is asked for
+ * its ID if there are any.
+ *
+ * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
+ */
+export async function knownCollections(deps: Deps, { server, settings }: Place): Promise<KnownCollection[]> {
+  const { openStateIfThere } = await import('../../state/open-state.ts')
+  const { signal } = deps.signals
+  const state = await openStateIfThere(settings.stateDir, { signal })
+  if (state === null) return []
+  try {
+    return await ofServer(
+      deps,
+      server,
+      await state.read((sql) => sql.all<KnownCollectionOfServer>(KNOWN_COLLECTIONS), signal),
+    )
+  } finally {
+    state.close()
+  }
+}
+
+/** As `knownCollections`, but none if they can't be read at once: for a detail that a command can do without. */
+export async function collectionsAtAGlance(
+  deps: Deps,
+  { server, settings }: Place,
+  addresses: readonly string[],
+): Promise<KnownCollection[]> {
+  const all = glanceAtState<KnownCollectionOfServer>(settings.stateDir, KNOWN_COLLECTIONS)
+  const fitting = all.filter(({ contract_address: known }) => addresses.some((one) => sameAddress(known ?? '', one)))
+  return await ofServer(deps, server, fitting)
+}
+
+async function ofServer(
+  deps: Deps,
+  server: Server,
+  all: readonly KnownCollectionOfServer[],
+): Promise<KnownCollection[]> {
+  if (all.length === 0) return []
+  const backend = await deps.identify(server, 'once')
+  refuseSilentBackend(backend)
+  const origin = runOrigin(server, backend)
+  return all.filter((one) => one.origin === origin).map(({ origin: _origin, url: _url, ...collection }) => collection)
+}
+
+/** Remembers a collection, or what became known of it since. @throws GdnError `data_dir`, `run_busy`, `native_missing` */
+export async function rememberCollection(
+  deps: Deps,
+  { server, settings }: Place,
+  collection: KnownCollection,
+): Promise<void> {
+  const origin = runOrigin(server, await deps.identify(server))
+  const { openState } = await import('../../state/open-state.ts')
+  const state = await openState(settings.stateDir)
+  try {
+    await state.write((sql) => enterCollection(sql, { origin, url: server.origin }, collection))
+  } finally {
+    state.close()
+  }
+}
+
+export function findByAddress(collections: readonly KnownCollection[], address: string): KnownCollection | undefined {
+  return collections.find(({ contract_address }) => contract_address !== null && sameAddress(contract_address, address))
+}

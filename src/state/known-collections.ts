@@ -1,0 +1,55 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+
+/** A collection that was created from this machine. The API can't list collections, so the state remembers them. */
+export interface KnownCollection {
+  transaction_gdn_id: string
+  contract_address: string | null
+  name: string
+  blockchain: Blockchain
+  wallet_address: string
+  created_at: string
+}
+
+export interface KnownCollectionOfServer extends KnownCollection {
+  /** Identifies the server; see `runOrigin`. */
+  origin: string
+  /** Where the server was last. */
+  url: string | null
+}
+
+/** The known collections of every server, oldest first. */
+export const KNOWN_COLLECTIONS = `SELECT s.origin, s.url, k.transaction_gdn_id, k.contract_address, k.name, k.blockchain,
+  k.wallet_address, k.created_at FROM known_collections k JOIN servers s ON s.id = k.server_id
+  ORDER BY k.created_at, k.transaction_gdn_id`
+
+/** Adds a collection, or replaces what is known of it. */
+export function enterCollection(
+  sql: Sql,
+  { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
+  collection: KnownCollection,
+): void {
+  // One server answers at a URL: another local backend may have had the port before.
+  sql.run('UPDATE servers SET url = NULL WHERE url = ?', url)
+  sql.run(
+    'INSERT INTO servers (origin, url) VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET url = excluded.url',
+    origin,
+    url,
+  )
+  const { transaction_gdn_id, contract_address, name, blockchain, wallet_address, created_at } = collection
+  sql.run(
+    'INSERT OR REPLACE INTO known_collections SELECT id, ?, ?, ?, ?, ?, ? FROM servers WHERE origin = ?',
+    transaction_gdn_id,
+    contract_address,
+    name,
+    blockchain,
+    wallet_address,
+    created_at,
+    origin,
+  )
+}
+
+/** Forgets the collections of a server whose data were deleted. */
+export function forgetCollections(sql: Sql, origin: string): void {
+  sql.run('DELETE FROM known_collections WHERE server_id IN (SELECT id FROM servers WHERE origin = ?)', origin)
+}
