@@ -1,17 +1,13 @@
-import { createHash, randomUUID } from 'node:crypto'
-import type { Blockchain } from '../api/blockchains.ts'
+import { randomUUID } from 'node:crypto'
 import type { Creation } from '../api/creation.ts'
-import { type CreatingEndpoint, loadEndpoint } from '../api/endpoints.ts'
-import type { ApiClient } from '../client/api-client.ts'
-import { isRestored, refuseOtherBackend, refuseSilentBackend, type SeenBackend } from '../client/backend.ts'
+import { loadEndpoint } from '../api/endpoints.ts'
+import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import type { NoEffect } from '../client/outcome.ts'
-import { type Clock, SYSTEM_CLOCK } from '../client/retry.ts'
-import { canonicalJson } from '../core/canonical-json.ts'
+import { SYSTEM_CLOCK } from '../client/retry.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { enterKnown, givenToOthers, newIds } from '../state/known-nfts.ts'
-import type { State } from '../state/open-state.ts'
+import { givenToOthers, newIds } from '../state/known-nfts.ts'
 import {
   type Accepted,
   accept,
@@ -23,87 +19,23 @@ import {
   intend,
   type Operation,
   type OperationName,
-  type OperationRequest,
   otherUnknown,
   releaseOperation,
 } from '../state/operations.ts'
 import { endRun, insertRun, pruneRuns, removeRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
-import { refuseLookAlikes } from './check-copy.ts'
+import { commandIdentity } from './command-identity.ts'
 import { claimOperation, HeldRun, newRun } from './hold.ts'
+import { type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'
-import { listIds } from './reconcile/listing.ts'
-import { isKnown, type LookDeps, lookFor } from './reconcile/look-for.ts'
+import { isKnown, lookFor } from './reconcile/look-for.ts'
 import { sendOperation } from './send.ts'
+import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
+import { timeOf, unknownOperation } from './unknown-outcome.ts'
 
-/** What a single command asks for. */
-export interface Wanted {
-  endpoint: CreatingEndpoint
-  /** Identifies the server in runs. */
-  origin: string
-  /** Null where it isn't known before the request is made. */
-  blockchain: Blockchain | null
-  /** The collection; null as above, and for one that is to be created. */
-  contract: string | null
-  /** Identifies the operation: the request, with files by their content. */
-  content: unknown
-  /** Says what this process does, for messages of other processes that wait for it. */
-  note: string
-  /** Sends another operation, whatever the outcome of an earlier one. */
-  again: boolean
-  /** The backend that answers now. */
-  backend: SeenBackend
-  /** Whether the server may have been emptied or replaced: it runs on this machine and has no ID. */
-  mayForget: boolean
-  /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
-  request(): Promise<object>
-}
-
-/** An operation whose bytes may have left. */
-export type SentOperation = Operation & { request: OperationRequest }
-/** An operation that the server has. */
-export type AcceptedOperation = SentOperation & { accepted: Accepted }
-
-export type OperationEvent =
-  /** An earlier operation of this content was accepted, and its end was never reported. */
-  | { type: 'going_on'; operation: AcceptedOperation }
-  /** The outcome of an earlier operation is unknown. */
-  | { type: 'in_doubt'; operation: SentOperation }
-  | { type: 'looking'; ids: number; ofIds: number }
-  | { type: 'looking_again'; waitingMs: number }
-  | { type: 'found'; operation: AcceptedOperation }
-  | { type: 'set_aside'; operation: SentOperation }
-  /** The server does not know the accepted operation: it is another server, or was emptied. */
-  | { type: 'forgotten'; operation: AcceptedOperation }
-  /** The backend no longer knows what it accepted, since it was restored from a backup. */
-  | { type: 'lost'; operation: AcceptedOperation }
-  /** The state may be a copy, so the collection is checked before anything is sent. */
-  | { type: 'copied'; reason: string }
-  /** The outcome can't be recorded. It is reported anyway. */
-  | { type: 'not_kept'; path: string; error: unknown }
-
-export interface OperateDeps {
-  state: State
-  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
-  clock?: Clock
-  now(): number
-  /** When this command was started, by `now`. An equal operation that ended since then was requested at the same time. */
-  startedAt?: number
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-  signal: AbortSignal
-  onEvent(event: OperationEvent): Promise<void> | void
-  contested: LookDeps['contested']
-}
-
-/** The result of waiting for an accepted operation. */
-export interface Ending {
-  /** Whether the operation is final, so that the next command of this content sends another. */
-  ended: boolean
-  /** How the server ended it; null where that isn't known. */
-  state: 'deployed' | 'failed' | null
-  problem: Error | null
-}
+const LOST = 'the backend was restored from a backup and no longer knows it'
+const ENDED_EARLY = 'gdn ended before the answer came'
 
 /**
  * Sends a request at most once, as a run with one operation. Its bytes are committed before any of them leaves. The same
@@ -120,7 +52,7 @@ export async function operate(
   act: (operation: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { creates } = await loadEndpoint(wanted.endpoint)
-  const name: OperationName = { ...wanted, kind: wanted.endpoint, identity: identityOf(wanted.content) }
+  const name: OperationName = { ...wanted, kind: wanted.endpoint, identity: commandIdentity(wanted.content) }
   const claimed = await claimOperation(deps.state, name, { note: wanted.note, signal: deps.signal })
   const operating = new Operating(deps, wanted, creates, name, claimed)
   try {
@@ -147,29 +79,8 @@ async function refuseTwin(
   })
 }
 
-/**
- * The identity of a single command: a hash of its request, without the API key and anything else that differs between
- * attempts. EVM addresses are compared without case. Its form never changes: `v1`.
- */
-export function identityOf(content: unknown): string {
-  const hash = createHash('sha256')
-    .update(canonicalJson(lowerAddresses(content)))
-    .digest('hex')
-  return `v1:${hash}`
-}
-
-/** Lowers the addresses of the request itself. Text in its metadata that looks like an address stays as it is. */
-function lowerAddresses(content: unknown): unknown {
-  if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
-  return Object.fromEntries(
-    Object.entries(content).map(([name, value]): [string, unknown] => [
-      name,
-      typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value,
-    ]),
-  )
-}
-
 const isSent = (operation: Operation): operation is SentOperation => operation.request !== null
+
 const isAccepted = (operation: Operation): operation is AcceptedOperation =>
   isSent(operation) && operation.accepted !== null
 
@@ -266,54 +177,15 @@ class Operating {
   }
 
   async #newRequest(): Promise<NewRequest> {
-    const { url, id, incarnation } = this.#wanted.backend
-    const request = await this.#wanted.request()
-    refuseSilentBackend(this.#wanted.backend)
-    if (!this.#wanted.again) await this.#checkCopy(request)
-    // Null means that the server did not respond. Sending the request reports that with a better error.
-    const honorsKey = await this.#deps.client.learnIdempotency({ signal: this.#deps.signal })
-    const listedAt = honorsKey === false ? await this.#listBefore() : null
-    return { key: randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
-  }
-
-  /** Compares the collection with the request: a copied state lacks what was sent after the copy. */
-  async #checkCopy(request: object): Promise<void> {
     const { collectionId } = this.#operation
-    if (collectionId === null || this.#creates.effect.in !== 'collection') return
-    await refuseLookAlikes(this.#deps, { collectionId, request, name: this.#name })
-  }
-
-  /**
-   * Records the NFTs that exist before the request, where the server has no other means to resolve an unknown outcome.
-   * Returns null where this isn't needed, or the server refuses to list them.
-   */
-  async #listBefore(): Promise<number | null> {
-    const { client, signal, state } = this.#deps
-    const { contract, blockchain } = this.#wanted
-    const { collectionId } = this.#operation
-    if (contract === null || blockchain === null || collectionId === null) return null
-    if (this.#creates.effect.in !== 'collection') return null
-    if (client.supportsReferences() === true) return null
-    try {
-      const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
-      if (ids === null) throw signal.reason
-      return await state.write((sql) => enterKnown(sql, collectionId, ids), signal)
-    } catch (error) {
-      if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
-      throw error
-    }
-  }
-
-  #withBody(id: string, { request, ...rest }: NewRequest): Omit<OperationRequest, 'rowId' | 'sentAt'> {
-    const isKnown = this.#deps.client.supportsReferences() === true
-    return { ...rest, body: JSON.stringify(isKnown ? withReferences(id, request) : request) }
+    return await newRequest(this.#deps, this.#wanted, this.#creates, { name: this.#name, collectionId })
   }
 
   async #sendNew(request: NewRequest): Promise<AcceptedOperation> {
     const { id } = this.#operation
     await this.#change((sql) => {
       if (this.#operation.state === 'intended') moveOperation(sql, id, 'planned')
-      this.#operation = intend(sql, id, this.#withBody(id, request))
+      this.#operation = intend(sql, id, requestBytes(this.#deps, id, request))
     })
     return await this.#send(null)
   }
@@ -329,7 +201,7 @@ class Operating {
       const run = newRun(this.#wanted.note)
       const held = insertRun(sql, { ...run, holder, now: now() })
       const { id } = insertOperation(sql, randomUUID(), run.id, this.#name)
-      return { hold: held, operation: intend(sql, id, this.#withBody(id, request)) }
+      return { hold: held, operation: intend(sql, id, requestBytes(this.#deps, id, request)) }
     })
     await this.#run.release()
     this.#run = new HeldRun(state, hold)
@@ -509,52 +381,4 @@ class Operating {
       await this.#deps.onEvent({ type: 'not_kept', path: this.#deps.state.path, error })
     }
   }
-}
-
-type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'body'> & { request: object }
-
-/**
- * Adds the reference IDs of an operation to its request. A server that supports them creates each once. Several NFTs of
- * an operation are numbered from 1.
- */
-function withReferences(id: string, request: object): object {
-  if (!('metadata' in request) || !Array.isArray(request.metadata)) return { ...request, reference_id: id }
-  const { metadata } = request
-  return { ...request, reference_ids: metadata.length === 1 ? [id] : metadata.map((_, i) => `${id}/${i + 1}`) }
-}
-
-const LOST = 'the backend was restored from a backup and no longer knows it'
-const ENDED_EARLY = 'gdn ended before the answer came'
-
-/** Answers to getnftgdnids after which the collection can't be listed, and may well be minted in. */
-const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
-
-/** Formats a time as ISO 8601 with seconds. */
-export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
-
-function unknownOperation(
-  { id, kind, request }: SentOperation,
-  { hints }: Creation,
-  reason: string,
-  ids: readonly string[],
-  cause?: unknown,
-): GdnError {
-  const sentAt = timeOf(request.sentAt ?? 0)
-  const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
-  return new GdnError(
-    'unknown_outcome',
-    `${kind} was sent at ${sentAt}, and whether it took effect is unknown: ${reason}${seen}`,
-    {
-      hint: `${hints.command}; --again sends another and pays for it, whatever the outcome of this one`,
-      details: {
-        order: id,
-        endpoint: kind,
-        sent_at: sentAt,
-        idempotency_key: request.key,
-        request: JSON.parse(request.body) as unknown,
-        nft_gdn_ids: ids,
-      },
-      cause,
-    },
-  )
 }

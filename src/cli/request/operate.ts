@@ -1,15 +1,9 @@
 import type { Settings } from '../../config/settings.ts'
 import { messageOf } from '../../core/errors.ts'
-import {
-  type AcceptedOperation,
-  type Ending,
-  type OperationEvent,
-  operate,
-  type SentOperation,
-  timeOf,
-  type Wanted,
-} from '../../operations/operate.ts'
+import { operate } from '../../operations/operate.ts'
 import { contestedContents } from '../../operations/reconcile/contested.ts'
+import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
+import { timeOf } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag } from '../command.ts'
 import { runOrigin } from '../connect/run-origin.ts'

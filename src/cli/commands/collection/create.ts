@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
-import type { AcceptedOperation } from '../../../operations/operate.ts'
+import type { AcceptedOperation } from '../../../operations/types.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import type { Creation } from '../api/creation.ts'
+import { refuseSilentBackend } from '../client/backend.ts'
+import { GdnError } from '../core/errors.ts'
+import { enterKnown } from '../state/known-nfts.ts'
+import type { OperationName, OperationRequest } from '../state/operations.ts'
+import { refuseLookAlikes } from './check-copy.ts'
+import { listIds } from './reconcile/listing.ts'
+import type { OperateDeps, Wanted } from './types.ts'
+
+/** A request that is ready to be committed. */
+export type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'body'> & { request: object }
+
+/** Error codes of getnftgdnids that prevent listing a collection, but not minting in it. */
+const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
+
+/**
+ * Builds the request of an operation. Checks first that a copied state may send it, and lists the collection if that is
+ * the only way to resolve an unknown outcome later.
+ */
+export async function newRequest(
+  deps: OperateDeps,
+  wanted: Wanted,
+  creates: Creation,
+  { name, collectionId }: { name: OperationName; collectionId: number | null },
+): Promise<NewRequest> {
+  const { url, id, incarnation } = wanted.backend
+  const request = await wanted.request()
+  refuseSilentBackend(wanted.backend)
+  const isMint = creates.effect.in === 'collection'
+  // A copied state lacks what was sent after the copy.
+  if (!wanted.again && isMint && collectionId !== null) await refuseLookAlikes(deps, { collectionId, request, name })
+  // Null means that the server did not respond. Sending the request reports that with a better error.
+  const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
+  const listedAt =
+    honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wanted, collectionId) : null
+  return { key: randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
+}
+
+/**
+ * Records the NFTs that exist before the request, where the server has no other means to resolve an unknown outcome.
+ * Returns null where this isn't needed, or the server refuses to list them.
+ */
+async function listBefore(
+  { client, signal, state }: OperateDeps,
+  { contract, blockchain }: Wanted,
+  collectionId: number,
+): Promise<number | null> {
+  if (contract === null || blockchain === null || client.supportsReferences() === true) return null
+  try {
+    const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
+    if (ids === null) throw signal.reason
+    return await state.write((sql) => enterKnown(sql, collectionId, ids), signal)
+  } catch (error) {
+    if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
+    throw error
+  }
+}
+
+/** The bytes of a request, with reference IDs for a server that supports them. */
+export function requestBytes(
+  { client }: Pick<OperateDeps, 'client'>,
+  id: string,
+  { request, ...rest }: NewRequest,
+): Omit<OperationRequest, 'rowId' | 'sentAt'> {
+  return { ...rest, body: JSON.stringify(client.supportsReferences() === true ? withReferences(id, request) : request) }
+}
+
+/**
+ * Adds the reference IDs of an operation to its request. A server that supports them creates each once. Several NFTs of
+ * an operation are numbered from 1.
+ */
+function withReferences(id: string, request: object): object {
+  if (!('metadata' in request) || !Array.isArray(request.metadata)) return { ...request, reference_id: id }
+  const { metadata } = request
+  return { ...request, reference_ids: metadata.length === 1 ? [id] : metadata.map((_, i) => `${id}/${i + 1}`) }
+}

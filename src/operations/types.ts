@@ -1,0 +1,77 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { CreatingEndpoint } from '../api/endpoints.ts'
+import type { ApiClient } from '../client/api-client.ts'
+import type { SeenBackend } from '../client/backend.ts'
+import type { Clock } from '../client/retry.ts'
+import type { State } from '../state/open-state.ts'
+import type { Accepted, Operation, OperationRequest } from '../state/operations.ts'
+import type { LookDeps } from './reconcile/look-for.ts'
+
+/** What a single command asks for. */
+export interface Wanted {
+  endpoint: CreatingEndpoint
+  /** Identifies the server in runs. */
+  origin: string
+  /** Null where it isn't known before the request is made. */
+  blockchain: Blockchain | null
+  /** The collection; null as above, and for one that is to be created. */
+  contract: string | null
+  /** Identifies the operation: the request, with files by their content. */
+  content: unknown
+  /** Says what this process does, for messages of other processes that wait for it. */
+  note: string
+  /** Sends another operation, whatever the outcome of an earlier one. */
+  again: boolean
+  /** The backend that answers now. */
+  backend: SeenBackend
+  /** Whether the server may have been emptied or replaced: it runs on this machine and has no ID. */
+  mayForget: boolean
+  /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
+  request(): Promise<object>
+}
+
+/** An operation whose bytes may have left. */
+export type SentOperation = Operation & { request: OperationRequest }
+
+/** An operation that the server has. */
+export type AcceptedOperation = SentOperation & { accepted: Accepted }
+
+export type OperationEvent =
+  /** An earlier operation of this content was accepted, and its end was never reported. */
+  | { type: 'going_on'; operation: AcceptedOperation }
+  /** The outcome of an earlier operation is unknown. */
+  | { type: 'in_doubt'; operation: SentOperation }
+  | { type: 'looking'; ids: number; ofIds: number }
+  | { type: 'looking_again'; waitingMs: number }
+  | { type: 'found'; operation: AcceptedOperation }
+  | { type: 'set_aside'; operation: SentOperation }
+  /** The server does not know the accepted operation: it is another server, or was emptied. */
+  | { type: 'forgotten'; operation: AcceptedOperation }
+  /** The backend no longer knows what it accepted, since it was restored from a backup. */
+  | { type: 'lost'; operation: AcceptedOperation }
+  /** The state may be a copy, so the collection is checked before anything is sent. */
+  | { type: 'copied'; reason: string }
+  /** The outcome can't be recorded. It is reported anyway. */
+  | { type: 'not_kept'; path: string; error: unknown }
+
+export interface OperateDeps {
+  state: State
+  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
+  clock?: Clock
+  now(): number
+  /** When this command was started, by `now`. An equal operation that ended since then was requested at the same time. */
+  startedAt?: number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  signal: AbortSignal
+  onEvent(event: OperationEvent): Promise<void> | void
+  contested: LookDeps['contested']
+}
+
+/** The result of waiting for an accepted operation. */
+export interface Ending {
+  /** Whether the operation is final, so that the next command of this content sends another. */
+  ended: boolean
+  /** How the server ended it; null where that isn't known. */
+  state: 'deployed' | 'failed' | null
+  problem: Error | null
+}

@@ -1,0 +1,34 @@
+import type { Creation } from '../api/creation.ts'
+import { GdnError } from '../core/errors.ts'
+import type { SentOperation } from './types.ts'
+
+/** Formats a time as ISO 8601 with seconds. */
+export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+
+/** Returns the error `unknown_outcome` of an operation. */
+export function unknownOperation(
+  { id, kind, request }: SentOperation,
+  { hints }: Creation,
+  reason: string,
+  ids: readonly string[],
+  cause?: unknown,
+): GdnError {
+  const sentAt = timeOf(request.sentAt ?? 0)
+  const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
+  return new GdnError(
+    'unknown_outcome',
+    `${kind} was sent at ${sentAt}, and whether it took effect is unknown: ${reason}${seen}`,
+    {
+      hint: `${hints.command}; --again sends another and pays for it, whatever the outcome of this one`,
+      details: {
+        order: id,
+        endpoint: kind,
+        sent_at: sentAt,
+        idempotency_key: request.key,
+        request: JSON.parse(request.body) as unknown,
+        nft_gdn_ids: ids,
+      },
+      cause,
+    },
+  )
+}
