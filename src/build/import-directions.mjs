@@ -43,7 +43,7 @@ export const SERVER_FLOORS = [
   ['administration.ts', 'chain', 'faults'],
   ['checkup', 'database', 'pipeline', 'readiness.ts'],
   ['metrics', 'admin', 'services', 'setup'],
-  ['explorer'],
+  ['explorer', 'work.ts'],
   ['http'],
   ['core.ts'],
   ['main.ts', 'worker.ts'],

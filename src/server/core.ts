@@ -1,12 +1,8 @@
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Blockchain } from '../api/blockchains.ts'
 import { GdnError } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
-import { FetchFailure } from '../files/failure.ts'
-import { createLazyFetcher } from '../files/lazy-fetcher.ts'
-import { createPace } from '../files/pace.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/evm/embedded/embedded-signers.ts'
@@ -25,47 +21,31 @@ import type { Log } from './log.ts'
 import { createLog, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
-import { createLazyPipeline } from './pipeline/lazy-pipeline.ts'
 import type { Loop } from './pipeline/loop.ts'
-import type { Pipeline } from './pipeline/pipeline.ts'
-import type { PublishSurroundings } from './pipeline/publish-step.ts'
-import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
-import type { Timings } from './pipeline/webhooks/webhook-step.ts'
 import type { Readiness } from './readiness.ts'
 import { watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
-import type { Settings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
-import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import { measured } from './storage/measured.ts'
-import { type OpenedStorage, openStorage } from './storage/open-storage.ts'
+import { openStorage } from './storage/open-storage.ts'
 import { type Identity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
+import { openNotifier, openPipeline, startPublishing, type WorkOptions } from './work.ts'
 
 /** api: takes requests · worker: does the work · all: both, as one process that has its data dir to itself does */
 export type Role = 'api' | 'worker' | 'all'
 
-export interface CoreOptions {
+export interface CoreOptions extends WorkOptions {
   dataDir: string
   /** PostgreSQL, by flag or environment; by default what the settings file says, else SQLite in the data dir. */
   database?: Partial<DatabaseSettings> | undefined
   role?: Role
   /** Blockchains to work on; by default all. */
   only?: readonly Blockchain[] | undefined
-  /** NFTs whose files are fetched at once; by default 16. */
-  concurrency?: number | undefined
-  /** Fetch files from private addresses and any port too: for development. */
-  allowPrivateFiles: boolean
-  /** Store HTML pages too where a file URL leads to one. */
-  allowHtmlFiles?: boolean
-  /** A trustless gateway by which files of IPFS are fetched; by default that of the settings file. */
-  ipfsGateway?: string
-  /** Mint no NFT with a file that is not stored here; the settings file can require it too. */
-  requireStoredFiles?: boolean
   /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
   settingsFile?: string | undefined
   /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
@@ -76,17 +56,12 @@ export interface CoreOptions {
   singleUseUrls?: boolean
   /** Fault injection: the text of a file of rules, and its name. */
   faults?: { text: string; file: string } | undefined
-  version: string
   logLevel: LogLevel
   /** Where log lines (JSON) go. */
   logStream: { write(line: string): void }
   now?: () => number
   /** Milliseconds on a clock that nobody sets. */
   steadyNow?: () => number
-  /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
-  fileFetching?: { timeoutMs: number; maxAttempts: number }
-  /** When webhooks are told again, and how long one attempt may take; by default for three days, and 10 s. */
-  webhooks?: { timings?: Timings; timeoutMs?: number }
   /** Stands between the backend and its chains: for tests of what happens when they fail. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
@@ -109,9 +84,6 @@ export interface Core {
   /** Starts the pipeline, which takes up pending work first. */
   begin: () => void
 }
-
-/** How long a shutdown waits for work that is under way. */
-const DRAIN_MS = 1500
 
 /**
  * Opens all that a backend works with; what ends it again is put into `undo`, to be done from the end.
@@ -216,11 +188,11 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     })
   }
   const { pipeline, begin } = works
-    ? await work({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
-    : await notifyOnly(store, undo)
+    ? await openPipeline({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
+    : await openNotifier(store, undo)
   if (works) {
     place.startUpkeep()
-    publishing = await publish(place, { store: opened, now, log })
+    publishing = await startPublishing(place, { store: opened, now, log })
   }
   const signedUrls = {
     secret: await openUrlSecret(dataDir, store),
@@ -259,93 +231,6 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   const clock = await startDatabaseClock(store.db)
   undo.push(() => clock.close())
   return clock.now
-}
-
-type Work = Pick<Core, 'begin'> & { pipeline: Pipeline }
-
-type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'checkedFiles' | 'now'> & {
-  log: Log
-  metrics: Metrics
-  settings: Settings
-}
-
-/** What fetches files of IPFS that are not stored here; null where nothing does. */
-async function openIpfs(
-  given: string | undefined,
-  { ipfsGateway, storage }: Settings,
-  options: Omit<GatewayOptions, 'url'>,
-): Promise<Gateway | null> {
-  const url = given ?? ipfsGateway
-  if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // An IPFS node looks for content on the network by itself.
-  if (storage.kind !== 'ipfs') return null
-  const fetchFile = async (wanted: string) => {
-    throw new FetchFailure(`the IPFS node does not find ${wanted}`, { lasting: false })
-  }
-  return { fetchFile, close: async () => {} }
-}
-
-/** Does the work, and where there are other processes hears what they have for it and tells them what it has accepted. */
-async function work(workshop: Workshop, options: CoreOptions, undo: (() => unknown)[]): Promise<Work> {
-  const { store, chains, metrics, now } = workshop
-  const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
-  const [pace, userAgent] = [createPace(), `gdn/${options.version}`]
-  const fetcher = createLazyFetcher({
-    ...{ allowPrivate, allowHtml, pace, userAgent },
-    ...(fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }),
-  })
-  undo.push(() => fetcher.close())
-  const timeoutMs = fileFetching?.timeoutMs
-  const { settings, ...tools } = workshop
-  const ipfs = await openIpfs(options.ipfsGateway, settings, { allowPrivate, pace, userAgent, timeoutMs })
-  undo.push(() => ipfs?.close())
-  const own = createLazyPipeline({
-    ...tools,
-    fetcher,
-    files: { allowHtml, requireStored: options.requireStoredFiles || settings.requireStoredFiles, ipfs },
-    maxFileAttempts: fileFetching?.maxAttempts,
-    concurrency: options.concurrency,
-    poster: createLazyPoster({
-      ...{ allowPrivate, now, userAgent: `gdn/${options.version}`, timeoutMs: options.webhooks?.timeoutMs },
-    }),
-    webhookTimings: options.webhooks?.timings,
-    onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),
-    onSettled({ blockchain, kind, token_count }, { state, seen: { gas_used } }) {
-      if (gas_used == null) return
-      const nfts = state === 'final' ? token_count : 0
-      metrics.observe({ what: 'transaction', blockchain, kind, gas: Number(gas_used), nfts })
-    },
-  })
-  undo.push(async () => {
-    // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.
-    const stopped = own.stop()
-    await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
-    await chains.close()
-    await stopped
-  })
-  const { begin } = own
-  if (store.postgres === null) return { pipeline: own, begin }
-  const { openBus } = await import('./store/postgres/bus.ts')
-  const { onNotification, notifyOthers } = await import('./pipeline/together.ts')
-  const bus = openBus({ store, ...onNotification(own) })
-  undo.push(() => bus.close())
-  return { pipeline: notifyOthers(bus, own), begin }
-}
-
-/** Loaded only where stored metadata is published. */
-async function publish({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
-  if (publishing === null) return undefined
-  const { startPublishing } = await import('./pipeline/publish-step.ts')
-  return startPublishing(surroundings, publishing)
-}
-
-/** Leaves the work to others, and tells them. */
-async function notifyOnly(store: Store, undo: (() => unknown)[]): Promise<Work> {
-  const { openBus } = await import('./store/postgres/bus.ts')
-  const { notifyOthers } = await import('./pipeline/together.ts')
-  const bus = openBus({ store })
-  undo.push(() => bus.close())
-  return { pipeline: notifyOthers(bus), begin() {} }
 }
 
 /** Loaded only where faults are asked for: they bring a reader of YAML. */

@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { FetchFailure } from '../files/failure.ts'
+import { createLazyFetcher } from '../files/lazy-fetcher.ts'
+import { createPace } from '../files/pace.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics/types.ts'
+import { createLazyPipeline } from './pipeline/lazy-pipeline.ts'
+import type { Pipeline } from './pipeline/pipeline.ts'
+import type { PublishSurroundings } from './pipeline/publish-step.ts'
+import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
+import type { Timings } from './pipeline/webhooks/webhook-step.ts'
+import type { ServiceDeps } from './services/services.ts'
+import type { Settings } from './settings/types.ts'
+import type { Gateway, GatewayOptions } from './storage/gateway.ts'
+import type { OpenedStorage } from './storage/open-storage.ts'
+import type { Store } from './store/open-store.ts'
+
+/** Options of the work: fetching files, minting, and notifying webhooks. */
+export interface WorkOptions {
+  /** NFTs whose files are fetched at once; by default 16. */
+  concurrency?: number | undefined
+  /** Fetch files from private addresses and any port too: for development. */
+  allowPrivateFiles: boolean
+  /** Store HTML pages too where a file URL leads to one. */
+  allowHtmlFiles?: boolean
+  /** A trustless gateway by which files of IPFS are fetched; by default that of the settings file. */
+  ipfsGateway?: string
+  /** Mint no NFT with a file that is not stored here; the settings file can require it too. */
+  requireStoredFiles?: boolean
+  /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
+  fileFetching?: { timeoutMs: number; maxAttempts: number }
+  /** Retries of webhook deliveries and the timeout of one; by default three days and 10 s. */
+  webhooks?: { timings?: Timings; timeoutMs?: number }
+  version: string
+}
+
+type WorkDeps = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'checkedFiles' | 'now'> & {
+  log: Log
+  metrics: Metrics
+  settings: Settings
+}
+
+export interface OpenedPipeline {
+  pipeline: Pipeline
+  /** Starts the pipeline, which takes up pending work first. */
+  begin: () => void
+}
+
+/** How long a shutdown waits for work in progress. */
+const DRAIN_MS = 1500
+
+/** Opens the pipeline of a process that does the work. In a cluster it exchanges notifications with other processes. */
+export async function openPipeline(
+  deps: WorkDeps,
+  options: WorkOptions,
+  undo: (() => unknown)[],
+): Promise<OpenedPipeline> {
+  const { store, chains, metrics, now } = deps
+  const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
+  const [pace, userAgent] = [createPace(), `gdn/${options.version}`]
+  const fetcher = createLazyFetcher({
+    ...{ allowPrivate, allowHtml, pace, userAgent },
+    ...(fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }),
+  })
+  undo.push(() => fetcher.close())
+  const timeoutMs = fileFetching?.timeoutMs
+  const { settings, ...tools } = deps
+  const ipfs = await openIpfs(options.ipfsGateway, settings, { allowPrivate, pace, userAgent, timeoutMs })
+  undo.push(() => ipfs?.close())
+  const own = createLazyPipeline({
+    ...tools,
+    fetcher,
+    files: { allowHtml, requireStored: options.requireStoredFiles || settings.requireStoredFiles, ipfs },
+    maxFileAttempts: fileFetching?.maxAttempts,
+    concurrency: options.concurrency,
+    poster: createLazyPoster({
+      ...{ allowPrivate, now, userAgent: `gdn/${options.version}`, timeoutMs: options.webhooks?.timeoutMs },
+    }),
+    webhookTimings: options.webhooks?.timings,
+    onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),
+    onSettled({ blockchain, kind, token_count }, { state, seen: { gas_used } }) {
+      if (gas_used == null) return
+      const nfts = state === 'final' ? token_count : 0
+      metrics.observe({ what: 'transaction', blockchain, kind, gas: Number(gas_used), nfts })
+    },
+  })
+  undo.push(async () => {
+    // Work in progress may end. A chain that delays it, for example by a long replay, is closed.
+    const stopped = own.stop()
+    await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
+    await chains.close()
+    await stopped
+  })
+  const { begin } = own
+  if (store.postgres === null) return { pipeline: own, begin }
+  const { openBus } = await import('./store/postgres/bus.ts')
+  const { onNotification, notifyOthers } = await import('./pipeline/together.ts')
+  const bus = openBus({ store, ...onNotification(own) })
+  undo.push(() => bus.close())
+  return { pipeline: notifyOthers(bus, own), begin }
+}
+
+/** Returns a gateway for IPFS files that are not stored here, or null. */
+async function openIpfs(
+  given: string | undefined,
+  { ipfsGateway, storage }: Settings,
+  options: Omit<GatewayOptions, 'url'>,
+): Promise<Gateway | null> {
+  const url = given ?? ipfsGateway
+  if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
+  // An IPFS node looks for content on the network by itself.
+  if (storage.kind !== 'ipfs') return null
+  const fetchFile = async (wanted: string) => {
+    throw new FetchFailure(`the IPFS node does not find ${wanted}`, { lasting: false })
+  }
+  return { fetchFile, close: async () => {} }
+}
+
+/** Opens a pipeline that leaves the work to other processes and notifies them. */
+export async function openNotifier(store: Store, undo: (() => unknown)[]): Promise<OpenedPipeline> {
+  const { openBus } = await import('./store/postgres/bus.ts')
+  const { notifyOthers } = await import('./pipeline/together.ts')
+  const bus = openBus({ store })
+  undo.push(() => bus.close())
+  return { pipeline: notifyOthers(bus), begin() {} }
+}
+
+/** Starts publishing stored metadata, where the storage publishes any. */
+export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
+  if (publishing === null) return undefined
+  const step = await import('./pipeline/publish-step.ts')
+  return step.startPublishing(surroundings, publishing)
+}
