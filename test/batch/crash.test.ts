@@ -62,7 +62,7 @@ async function everyKill(idempotency: boolean, check: (end: End, at: number) => 
   expect(at).toBeGreaterThan(50)
 }
 
-describe('killed at every statement of a batch, of its looking up and its reconciling, and resumed', () => {
+describe('a batch killed at any statement of its lookup, sending and reconciling, and resumed', () => {
   test('a server that honours Idempotency-Key has minted every row once, and none is unknown', async () => {
     await everyKill(true, ({ summary, server }, at) => {
       expect([...server.countsByTitle()].sort(), `step ${at}`).toEqual(TITLES.map((title) => [title, 1]).sort())

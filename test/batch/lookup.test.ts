@@ -63,26 +63,29 @@ describe('a run whose state is an older copy', () => {
     await machine.bury()
   }
 
-  test.each([1, 3])('mints no row twice, whatever of the state is missing (%i rows of one content)', async (copies) => {
-    const rows = Array.from({ length: 6 }, (_, at) => row(Math.floor(at / copies), { line: at + 2 }))
-    const server = serverOf()
-    const states = await statesOf(server, rows)
-    expect(states.length).toBeGreaterThan(8)
-    const outcomes = new Set<unknown>()
-    for (const [at, files] of states.entries()) {
-      // Before its schema is there, a state is none.
-      if ((files[0]?.length ?? 0) === 0) continue
-      await restore(files)
-      outcomes.add(
-        await run(server, rows).then(
-          () => 'done',
-          (error: GdnError) => error.code,
-        ),
-      )
-      expect(server.minted.size, `after commit ${at}`).toBe(rows.length)
-    }
-    expect(outcomes).toEqual(new Set(['seems_minted', 'done', 'run_finished']))
-  })
+  test.each([1, 3])(
+    'mints no row twice, whichever part of the state is missing (%i rows of one content)',
+    async (copies) => {
+      const rows = Array.from({ length: 6 }, (_, at) => row(Math.floor(at / copies), { line: at + 2 }))
+      const server = serverOf()
+      const states = await statesOf(server, rows)
+      expect(states.length).toBeGreaterThan(8)
+      const outcomes = new Set<unknown>()
+      for (const [at, files] of states.entries()) {
+        // Before its schema is there, a state is none.
+        if ((files[0]?.length ?? 0) === 0) continue
+        await restore(files)
+        outcomes.add(
+          await run(server, rows).then(
+            () => 'done',
+            (error: GdnError) => error.code,
+          ),
+        )
+        expect(server.minted.size, `after commit ${at}`).toBe(rows.length)
+      }
+      expect(outcomes).toEqual(new Set(['seems_minted', 'done', 'run_finished']))
+    },
+  )
 
   test('takes the rows that it forgot with --adopt, sends the others, and says so otherwise', async () => {
     const server = serverOf()
@@ -107,7 +110,7 @@ describe('a run whose state is an older copy', () => {
   })
 })
 
-describe('a new run whose rows are in the collection already, its state lost', () => {
+describe('a new run with a lost state whose rows are already in the collection', () => {
   test('stops before anything is sent or written, and names the rows and the ways out', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(4))
@@ -163,7 +166,7 @@ describe('a new run whose rows are in the collection already, its state lost', (
     await expect(run(server, rows)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 2 } })
   })
 
-  test('is not mistaken for one with other rows, nor for NFTs that the state knows', async () => {
+  test('does not match other rows, nor NFTs that the state knows', async () => {
     const server = serverOf()
     server.mintByOther(A, { title: 'other', description: '', file_fields: [] })
     await run(server, rowsUpTo(3))
@@ -283,7 +286,7 @@ describe('--adopt', () => {
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
 
-  test('killed at any step sends nothing that is there', { timeout: 240_000 }, async () => {
+  test('killed at any step sends no row that is in the collection', { timeout: 240_000 }, async () => {
     for (let at = 1; ; at++) {
       await machine.stop()
       machine = await Machine.start()

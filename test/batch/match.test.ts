@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { matchIds } from '../../src/batch/match.ts'
 
-test('whatever order a server answers in, every row gets an id of its own that says what the row says', () => {
+test('assigns each row its own NFT with equal content, in any order of the response', () => {
   const permutation = fc
     .array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 12 })
     .chain((titles) =>

@@ -165,7 +165,7 @@ describe('rows whose outcome is unknown', () => {
     expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
   })
 
-  test('keep what was found when the same is found again: nothing is written', async () => {
+  test('write nothing when the same is found again', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     const outcomes = () =>

@@ -131,7 +131,7 @@ describe('a manifest that is as it was', () => {
     await expect(start(takes(0))).rejects.toMatchObject({ code: 'invalid_manifest' })
   })
 
-  test('tells at every start of a row that was sent and says something else now', async () => {
+  test('reports at every start a row whose content changed after it was sent', async () => {
     await begin([line(3, { id: 'a' }), line(6), line(9), line(1)])
     await write([line(30, { id: 'a' }), line(6), line(9), line(1)])
     await start(takes(0))
@@ -149,7 +149,7 @@ test('the rows kept are enough to go on: batch resume reads no manifest', async 
   expect(titles(first, second).sort()).toEqual([...ALL].sort())
 })
 
-test('planned from the rows kept or from the manifest, requests are the same, whatever was sent before', async () => {
+test('plans the same requests from stored rows and from the manifest, whatever was sent before', async () => {
   const number = fc.integer({ min: 0, max: 3 })
   const rows = fc.array(fc.tuple(number, fc.boolean(), fc.boolean()), { minLength: 1, maxLength: 14 })
   await fc.assert(
@@ -182,8 +182,8 @@ test('planned from the rows kept or from the manifest, requests are the same, wh
   )
 })
 
-describe('what is kept', () => {
-  test('is nothing but the rows of the last start', async () => {
+describe('stored rows', () => {
+  test('are only those of the last start', async () => {
     await begin()
     await write(LINES.slice(0, 11))
     await start(takes(99))
@@ -191,7 +191,7 @@ describe('what is kept', () => {
     expect(sets).toEqual([{ n: 11 }])
   })
 
-  test('is never sent where a bit of it is another: the run stops, and the next start reads the manifest', async () => {
+  test('are never sent after a changed bit: the run stops, and the next start reads the manifest', async () => {
     const first = await begin()
     const rows = await machine.state((sql) =>
       sql.all<{ position: number; body: Uint8Array }>('SELECT position, body FROM rows'),

@@ -114,7 +114,7 @@ test('two rows have one content text exactly when they say the same', () => {
   )
 })
 
-test('rows come back as they were kept, with their keys', () => {
+test('stored rows are returned unchanged, with their keys', () => {
   fc.assert(
     fc.property(fc.uniqueArray(rows, { maxLength: 6, selector: ({ id }) => id ?? Symbol() }), (given) => {
       const namer = new RowNamer()
@@ -136,7 +136,7 @@ test('rows come back as they were kept, with their keys', () => {
 describe('the reference ID of a row', () => {
   const named = (runName: string | null, manifest: string | null) => referenceScope({ runName, manifest, order: null })
 
-  test('never changes: another reading of rows gets another version', () => {
+  test('never changes: a change in how rows are read gets a new version', () => {
     const namer = new RowNamer()
     const kept = [
       row(1),
@@ -149,7 +149,7 @@ describe('the reference ID of a row', () => {
     )
   })
 
-  test('is the same on another machine, where the manifest and its files are in another folder', () => {
+  test('is the same on another machine, with the manifest and its files in another folder', () => {
     const idOf = (folder: string) => {
       const one = new RowNamer().name(row(3, { localFiles: [{ key: 'image', path: `${folder}/3.png` }] }))
       return referenceId(named(null, `${folder}/drop.csv`), one?.reference ?? one?.key ?? '')
@@ -157,7 +157,7 @@ describe('the reference ID of a row', () => {
     expect(idOf('/runner/1')).toBe(idOf('/runner/2'))
   })
 
-  test('is another in a run of another name, and in what --again orders', () => {
+  test('differs in a run of another name, and with --again', () => {
     const scopes = [
       named('spring', null),
       named('autumn', null),
@@ -167,7 +167,7 @@ describe('the reference ID of a row', () => {
     expect(named('spring', '/a.csv')).toBe(named('spring', '/b.csv'))
   })
 
-  test('is one that the API takes', () => {
+  test('is accepted by the API', () => {
     expect(referenceId(named('a name', null), 'id:é\n')).toMatch(/^v1:[0-9a-f]{40}$/)
   })
 })

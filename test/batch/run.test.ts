@@ -233,7 +233,7 @@ describe('local files', () => {
     expect(most).toBe(places)
   })
 
-  test('that were stored while another one failed are remembered: they are not uploaded again', async () => {
+  test('that were stored are not uploaded again after another one failed', async () => {
     const [bad, good] = ['bad.png', 'good.png'].map((name) => join(machine.stateDir, name))
     if (bad === undefined || good === undefined) throw new Error('no paths')
     await writeFile(bad, 'bad')

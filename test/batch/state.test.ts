@@ -23,7 +23,7 @@ const before = (act: (statement: number, sql: string) => void) => {
   return (path: string): RawDatabase => wrapDatabase(openSqlite(path), (sql) => act(++statement, sql))
 }
 
-test('a state directory that can not be used is told, and nothing is sent', async () => {
+test('reports a state directory that can not be used, and sends nothing', async () => {
   const server = new FakeHostedApi({ idempotency: false })
   const stateDir = `${machine.stateDir}/file`
   await writeFile(stateDir, '')
@@ -34,7 +34,7 @@ test('a state directory that can not be used is told, and nothing is sent', asyn
   expect(server.attempts).toBe(0)
 })
 
-test('journals of a development version are refused, and nothing is sent', async () => {
+test('rejects journals of a development version, and sends nothing', async () => {
   await mkdir(join(machine.stateDir, 'runs'))
   await writeFile(join(machine.stateDir, 'runs', '0123456789abcdef.journal'), '')
   const server = new FakeHostedApi({ idempotency: false })
@@ -45,13 +45,13 @@ test('journals of a development version are refused, and nothing is sent', async
   expect(server.attempts).toBe(0)
 })
 
-test('the state is readable by its owner only', async () => {
+test('lets only the owner read the state', async () => {
   await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
   const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
   expect(await mode(`${machine.stateDir}/state.db`)).toBe('600')
 })
 
-test('a disk that fills up at any statement stops the run before it sends; with room again it goes on', async () => {
+test('stops before sending when the disk is full at any statement, and resumes with free space', async () => {
   for (let at = 1; ; at += 3) {
     await machine.stop()
     machine = await Machine.start()
@@ -77,7 +77,7 @@ test('a disk that fills up at any statement stops the run before it sends; with 
   }
 })
 
-test('a run can be looked at while another process works on it', async () => {
+test('shows a run while another process works on it', async () => {
   const seen: unknown[] = []
   let looked: Promise<void> = Promise.resolve()
   const onEvent = (event: { type: string }) => {
@@ -93,7 +93,7 @@ test('a run can be looked at while another process works on it', async () => {
   expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
 })
 
-describe('a process that is taken over', () => {
+describe('the takeover of a run', () => {
   /** Sleeps before a commit; another process, which can't see it, does the whole run meanwhile. */
   async function sleepAt(at: number, idempotency: boolean) {
     await machine.stop()
@@ -146,7 +146,7 @@ describe('a process that is taken over', () => {
     expect(at).toBeGreaterThan(4)
   })
 
-  test('out of sight and without a sign of life, is gone on from after a while', async () => {
+  test('from a process in another container that stopped renewing it, succeeds after a timeout', async () => {
     const server = new FakeHostedApi({ idempotency: false })
     const stop = new AbortController()
     const aborted = { take: () => Promise.reject(new Error('stopped')), hold: () => {} }

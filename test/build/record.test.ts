@@ -31,7 +31,7 @@ describe('a recorded session', () => {
     expect(svg.match(/<use href="#l0" y="0"\/>/g)).toHaveLength(3)
   })
 
-  test('is text in its colors, whatever the text is', async () => {
+  test('renders any text in its colors', async () => {
     const svg = await recorded('\u001b[31m<b>&\u001b[0m \u001b[1mx\u001b[0m \u001b[38;2;1;2;3my')
     expect(svg).toContain('class="c1">&lt;b&gt;&amp;</text>')
     expect(svg).toContain('class="b">x</text>')

@@ -115,7 +115,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })
 
-  test('those that the collection has, where the state was lost: --adopt takes them, --no-lookup looks away', async () => {
+  test('those in the collection after the state was lost: --adopt adopts them, --no-lookup skips the check', async () => {
     const { mint, api, path } = await losesAnswer('before')
     await mint()
     // Another machine: the same manifest, no state.

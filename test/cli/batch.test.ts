@@ -230,7 +230,7 @@ test('--for-spreadsheet neutralises cells that a spreadsheet would run', async (
   expect(await csv('--for-spreadsheet')).toBe("key\r\n'=HYPERLINK(1)\r\n")
 })
 
-test('a run of a manifest that is not here: where it began is named, and what goes on without its state', async () => {
+test('a run whose manifest is missing: names where it began, and how to resume without its state', async () => {
   const { code, stderr } = await cli(['batch', 'reconcile', 'drop.csv', '--local'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/gdn batch list.*\n.*gdn batch mint.*--adopt/)

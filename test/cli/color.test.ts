@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { colorLevel } from '../../src/cli/io/color.ts'
 
-test('each stream is judged for itself', () => {
+test('decides on colors for each stream', () => {
   const terminal = { isTTY: true, getColorDepth: () => 8 }
   expect(colorLevel(terminal, {})).toBe(2)
   expect(colorLevel({}, {})).toBe(0)

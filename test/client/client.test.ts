@@ -252,7 +252,7 @@ describe('send', () => {
 })
 
 describe('a creating request by call', () => {
-  test('is sent once under a key of its own, whatever the server honors', async () => {
+  test('is sent once with its own key, whether the server honors keys or not', async () => {
     const server = await serve([CREATED, { status: 503, headers: YES, json: {} }])
     const it = client(server.url)
     expect((await it.call('createnft', MINT)).nfts).toHaveLength(1)

@@ -39,7 +39,7 @@ async function expectGreen(...tests: string[]): Promise<void> {
   expect(run.exitCode, run.all).toBe(0)
 }
 
-test('an endpoint is added by the files that the document names', async () => {
+test('adding an endpoint touches only the files that the document names', async () => {
   await write(
     'src/api/endpoints/countnfts.ts',
     `import * as z from 'zod'
@@ -102,7 +102,7 @@ export async function countNfts(
   await expectGreen('test/api', 'test/server/http/tenancy.test.ts', 'test/server/http/openapi.test.ts')
 }, 180_000)
 
-test('a command is added by the files that the document names', async () => {
+test('adding a command touches only the files that the document names', async () => {
   await write(
     'src/cli/commands/wallet/count.ts',
     `import { GdnCommand } from '../../command.ts'

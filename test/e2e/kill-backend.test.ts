@@ -21,7 +21,7 @@ it('a drop of 200 NFTs survives 30 SIGKILLs of the backend: each token once, all
   report(await killDrop({ nfts: 200, kills: 30, random }))
 })
 
-it('the node of a killed backend is ended though the next start is killed before it has done so', async () => {
+it('the node of a killed backend is stopped even if the next start is killed first', async () => {
   const dataDir = await freshDataDir()
   const { path } = dataDir
   const first = await serve(path).ready

@@ -28,8 +28,8 @@ async function copied(service: Service): Promise<string[]> {
   return names.map((name) => join(copies, name))
 }
 
-describe('a state restored as it was at any statement of a mint that went on', () => {
-  test.each([true, false])('never mints a second time unseen (idempotency: %s)', async (idempotency) => {
+describe('a state restored from any statement of a mint that continued', () => {
+  test.each([true, false])('never mints a second time undetected (idempotency: %s)', async (idempotency) => {
     const service = new Service(idempotency)
     await machine.command(service, 'createnft', {
       content: 'another',
@@ -63,7 +63,7 @@ describe('a copied state', () => {
     return Machine.at(place)
   }
 
-  test('is recognised once, and mints what the collection does not have', async () => {
+  test('is recognized once, and mints what the collection does not have', async () => {
     const service = new Service(false)
     await machine.command(service, 'createnft')
     const other = await moved()
@@ -75,7 +75,7 @@ describe('a copied state', () => {
     expect(service.made).toBe(3)
   })
 
-  test('mints nothing that a stranger of its content may be, unless --again says so', async () => {
+  test('mints nothing whose content an unknown NFT has, except with --again', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft')
     const other = await moved()

@@ -43,7 +43,7 @@ describe('the same command again', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
-  test('started before that one ended sends nothing: it was not meant as another order', async () => {
+  test('started before the other one ended sends nothing', async () => {
     const service = new Service(true)
     const startedAt = machine.now
     await machine.command(service, 'createnft')
@@ -54,7 +54,7 @@ describe('the same command again', () => {
     expect(printedIds(await machine.command(service, 'createnft', { startedAt: machine.now }))).toEqual(['nft-3'])
   })
 
-  test('after the clock was set back is a new order', async () => {
+  test('after the clock was set back sends a new request', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft')
     machine.now -= 30 * 24 * 3_600_000
@@ -232,7 +232,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
   })
 
-  test('an NFT that may be of a batch whose outcome is unknown too is not taken for it', async () => {
+  test('does not adopt an NFT that may belong to a batch with an unknown outcome', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     const { error } = await machine.command(service, 'createnft', { contested: new Set([contentOf(DAWN)]) })
@@ -342,7 +342,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(error?.message).toContain('of another command whose outcome is unknown too')
   })
 
-  test('two receivers of the same content get their own', async () => {
+  test('two receivers of the same content each get one NFT', async () => {
     const service = new Service(false)
     service.faults = ['cut_after', 'cut_after']
     const other = { content: 'other', request: async () => TO_OTHER }
@@ -352,7 +352,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test('a server that honors keys only since then has no record of this one: it is looked for', async () => {
+  test('looks for a request on a server that did not honor keys when it was sent', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     const updated = new Service(true)
@@ -409,7 +409,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
 describe('a server that creates each reference ID once', () => {
   const sentBodies = (service: Service) => service.arrived.map(({ body }) => JSON.parse(body))
 
-  test.each(CREATING)('gets the ID of the operation with %s, the same with each sending', async (endpoint) => {
+  test.each(CREATING)('gets the ID of the operation with every sending of %s', async (endpoint) => {
     const service = new Service(true)
     service.references = true
     service.faults = ['cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after']
@@ -507,7 +507,7 @@ describe('a server that creates each reference ID once', () => {
 })
 
 describe('two processes', () => {
-  test('with the same operation: the second is told who has it, and sends nothing', async () => {
+  test('with the same operation: the second names the first, and sends nothing', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const holder = JSON.stringify(await thisProcess('nft mint'))

@@ -60,7 +60,7 @@ describe('sending an operation', () => {
     expect(bodies(server).size).toBe(1)
   })
 
-  test('is not sent again to a server that does not honour the key: the outcome is unknown', async () => {
+  test('is not repeated on a server that does not honor the key: the outcome is unknown', async () => {
     const server = await serve((request) => (isProbe(request) ? NFTS : 'drop'))
     const error = await rejection(mint(client(server.url)))
     expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
@@ -79,13 +79,13 @@ describe('sending an operation', () => {
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
   })
 
-  test('that nobody knows the end of stops after a few sendings', async () => {
+  test('stops after a few sendings while the outcome is unknown', async () => {
     const server = await serve([{ status: 503, headers: YES, json: {} }])
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
     expect(keys(server)).toHaveLength(6)
   })
 
-  test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is told as it is', async (status) => {
+  test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is reported unchanged', async (status) => {
     const server = await serve([formA(status, 'No', 'no')])
     const error = await rejection(mint(client(server.url)))
     expect(error.code).not.toBe('unknown_outcome')
@@ -113,14 +113,14 @@ describe('sending an operation', () => {
     await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'refused' })
   })
 
-  test('429 had no effect, and is waited for', async () => {
+  test('429 had no effect, and is retried after a wait', async () => {
     const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
     const it = client(server.url)
     await mint(it)
     expect(it.waits).toEqual([2000])
   })
 
-  test('503 of a backend that says that nothing was accepted had no effect either, and is waited for', async () => {
+  test('503 of a backend that accepted nothing had no effect, and is retried after a wait', async () => {
     const later = formA(503, 'Service Unavailable', 'no funds', {
       ...YES,
       'request-accepted': 'no',
@@ -135,13 +135,13 @@ describe('sending an operation', () => {
     expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('no funds') })
   })
 
-  test('of which not a byte left is unreachable, not unknown', async () => {
+  test('without a byte sent is unreachable, not unknown', async () => {
     const server = await startHttpServer([{}])
     await server.close()
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unreachable' })
   })
 
-  test('interrupted while in doubt, it says so', async () => {
+  test('reports the unknown outcome after an interruption', async () => {
     const abort = new AbortController()
     const server = await serve((request) => {
       if (request.path.endsWith('createnft')) setTimeout(() => abort.abort(new Error('stopped')), 20)
@@ -152,7 +152,7 @@ describe('sending an operation', () => {
     expect(keys(server)).toHaveLength(1)
   })
 
-  describe('keeping a record', () => {
+  describe('the record', () => {
     function recorder() {
       const told: string[] = []
       return {
@@ -165,7 +165,7 @@ describe('sending an operation', () => {
       }
     }
 
-    test('is told before each sending, and of what became of it', async () => {
+    test('is written before each sending, and with its outcome', async () => {
       const { told, record } = recorder()
       const replies: Reply[] = [{ status: 429, json: {} }, { status: 503, headers: YES, json: {} }, CREATED]
       const server = await serve((request) =>
@@ -199,7 +199,7 @@ describe('sending an operation', () => {
       ])
     })
 
-    test('without leave to send, nothing is begun, and nothing is unknown', async () => {
+    test('without permission to send, nothing is recorded as sent or unknown', async () => {
       const { told, record } = recorder()
       const limited = new GdnError('rate_limited', 'the server wants to be left alone')
       const pacer = { enter: () => Promise.reject(limited), take: () => Promise.reject(limited), hold: () => {} }
@@ -207,7 +207,7 @@ describe('sending an operation', () => {
       expect(told).toEqual(['no effect'])
     })
 
-    test('a fault that nobody foresaw is not taken for "no effect"', async () => {
+    test('an unexpected error does not count as "no effect"', async () => {
       const { told, record } = recorder()
       const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
       await mint(client('http://localhost', { transport }), { record }).catch(() => undefined)
@@ -215,10 +215,10 @@ describe('sending an operation', () => {
     })
   })
 
-  describe('in doubt from the start', () => {
+  describe('with an unknown outcome from the start', () => {
     const doubt = 'gdn was killed'
 
-    test('asks at once with the same key where the server honors it', async () => {
+    test('repeats at once with the same key where the server honors it', async () => {
       const server = await serve((request) => ({
         ...(isProbe(request) ? NFTS : CREATED),
         headers: YES,
@@ -229,14 +229,14 @@ describe('sending an operation', () => {
       expect(it.waits).toEqual([0])
     })
 
-    test('sends nothing to a server that does not honour the key', async () => {
+    test('sends nothing to a server that does not honor the key', async () => {
       const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
       const error = await rejection(mint(client(server.url), { doubt }))
       expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining(doubt) })
       expect(keys(server)).toEqual([])
     })
 
-    test('a refusal resolves nothing, is told, and is not asked for again', async () => {
+    test('reports a refusal, which resolves nothing, and stops', async () => {
       const server = await serve((request) =>
         isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
       )
@@ -247,7 +247,7 @@ describe('sending an operation', () => {
     })
   })
 
-  test('an answer that is found to be wrong leaves the outcome unknown', async () => {
+  test('a response that fails its check leaves the outcome unknown', async () => {
     const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
     const error = await rejection(mint(client(server.url), { problem: () => 'two ids for one NFT' }))
     expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })

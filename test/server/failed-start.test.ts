@@ -49,7 +49,7 @@ async function expectToWork() {
   }
 }
 
-it('a start that fails after all is open leaves nothing running, and the next one works', async () => {
+it('a start that fails after opening everything leaves nothing running, and the next one works', async () => {
   failures.ofListening = 1
   const log: string[] = []
   const logStream = { write: (line: string) => void log.push(line) }
@@ -61,7 +61,7 @@ it('a start that fails after all is open leaves nothing running, and the next on
   await expectToWork()
 })
 
-it('resumes what was left when the database fails at it first', async () => {
+it('resumes pending work after the database failed at first', async () => {
   failures.ofTakingUp = 1
   const log = await expectToWork()
   expect(log.filter((line) => line.includes('"step":"resume"'))).toHaveLength(1)

@@ -38,7 +38,7 @@ describe('the log', () => {
     expect(JSON.parse(text).reason).toMatch(/\[redacted\] answered 403$/)
   })
 
-  it('is JSON, a line each, with the time', async () => {
+  it('is one line of JSON per event, with the time', async () => {
     const text = await logged((log) => {
       log.info({ n: 1 }, 'one')
       log.info({ n: 2 }, 'a\nb')

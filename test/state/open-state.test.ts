@@ -34,7 +34,7 @@ const servers = (state: State) =>
   state.read((sql) => sql.all<{ origin: string }>('SELECT origin FROM servers ORDER BY id').map(({ origin }) => origin))
 
 describe('the file', () => {
-  test('is for its owner alone, and has no journal after a commit', async () => {
+  test('is readable by its owner only, and has no journal after a commit', async () => {
     await addServer(await open(), 'a')
     for (const name of ['state.db', 'state.db-seal', 'state.db-holder'])
       expect((await stat(join(stateDir, name))).mode & 0o777).toBe(0o600)
@@ -51,7 +51,7 @@ describe('the file', () => {
     expect(pragmas).toEqual([{ journal_mode: 'delete' }, { synchronous: 3 }, { fullfsync: 1 }, { foreign_keys: 1 }])
   })
 
-  test('is not made by a command that only looks', async () => {
+  test('is not created by a command that only reads', async () => {
     expect(await openStateIfThere(stateDir)).toBeNull()
     expect(existsSync(statePath(stateDir))).toBe(false)
   })
@@ -72,7 +72,7 @@ describe('the file', () => {
     expect(await readFile(statePath(stateDir))).toEqual(before)
   })
 
-  test('that is damaged is found out after an unclean end, and refused', async () => {
+  test('that is damaged is detected after an unclean end, and rejected', async () => {
     const state = await open()
     for (let n = 0; n < 400; n++) await addServer(state, `https://${n}.example/${'x'.repeat(100)}`)
     const bytes = await readFile(statePath(stateDir))
@@ -101,7 +101,7 @@ describe('the file', () => {
     })
   })
 
-  test('that is replaced while it is in use takes no more writes', async () => {
+  test('that is replaced while in use rejects writes', async () => {
     const state = await open()
     await copyFile(statePath(stateDir), join(stateDir, 'new.db'))
     await rm(statePath(stateDir))
@@ -119,8 +119,8 @@ describe('the file', () => {
   )
 })
 
-describe('where no database can be made', () => {
-  test('one message says so, with the path and what to do', async () => {
+describe('where no database can be created', () => {
+  test('one message has the path and a fix', async () => {
     // To root nothing is read-only: there a file stands where the folder should be.
     const folder = join(stateDir, 'state')
     if (process.getuid?.() === 0) await writeFile(folder, '')
@@ -135,7 +135,7 @@ describe('where no database can be made', () => {
     })
   })
 
-  test('a full disk is named as such, and what was there stays', async (context) => {
+  test('a full disk is reported, and the data stays unchanged', async (context) => {
     const disk = await createSmallDisk(512)
     if (typeof disk === 'string') return context.skip(disk)
     try {
@@ -154,7 +154,7 @@ describe('where no database can be made', () => {
     }
   })
 
-  test('a disk that is full at any statement leaves the state as it was', async () => {
+  test('a disk that is full at any statement leaves the state unchanged', async () => {
     let left = Number.POSITIVE_INFINITY
     const full = Object.assign(new Error('database or disk is full'), { rawCode: 13 })
     const state = await open(stateDir, {
@@ -198,7 +198,7 @@ describe('while another process has the lock', () => {
     return child
   }
 
-  test('the event loop goes on, and Ctrl-C ends the waiting', async () => {
+  test('the event loop is not blocked, and Ctrl-C ends the wait', async () => {
     const state = await open()
     await holder('wait')
     let ticks = 0
@@ -222,7 +222,7 @@ describe('while another process has the lock', () => {
     expect(performance.now() - began).toBeLessThan(8_000)
   })
 
-  test('one that is killed inside a transaction holds nothing up, and leaves nothing of it', async () => {
+  test('one that is killed inside a transaction releases the lock, and its changes are rolled back', async () => {
     const state = await open()
     await addServer(state, 'first')
     const child = await holder('SIGSTOP')

@@ -47,7 +47,7 @@ async function recovered(files: ReadonlyMap<string, Buffer>, place: string): Pro
   }
 }
 
-test('a power cut at any system call loses nothing that was committed, and leaves no half of a transaction', async (context) => {
+test('a power cut at any system call loses no commit and leaves no partial transaction', async (context) => {
   if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
   const { random: chance } = seededRandom('power cuts')
   const cuts: Cut[] = [

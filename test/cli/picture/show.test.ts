@@ -26,7 +26,7 @@ describe('gdn nft show at a terminal', () => {
     expect(asked.slice(1)).toEqual([`GET /ipfs/${METADATA_CID}/0.json`, `GET /ipfs/${IMAGE_CID}`])
   })
 
-  test('says where the web explorer of a gdn backend shows it, to people alone, and asks nobody for that', async () => {
+  test('prints the web explorer URL of a gdn backend to terminals only, without a request', async () => {
     const { url, asked } = await picturedService({ image: png(QUARTERS) })
     expect((await show(url, inKitty, '--no-image')).stdout).toContain(`\nWEB EXPLORER  ${url}/nfts/a\n`)
     expect(asked).toHaveLength(1)

@@ -167,7 +167,7 @@ describe('processes on one key', () => {
     expect(leave.isValid()).toBe(false)
   })
 
-  test('a request that takes long keeps its slot', async () => {
+  test('a long request keeps its slot', async () => {
     const { simulation, machine } = environment()
     const slow = await machine.process(told(1)).pacer.enter('createnft')
     let left = -1
@@ -185,7 +185,7 @@ describe('processes on one key', () => {
     expect(left).toBeGreaterThan(60_000)
   })
 
-  test('a request that was cut may arrive still: its slot stays taken for another second', async () => {
+  test('a request that was cut may still arrive: its slot stays taken for another second', async () => {
     const { simulation, machine } = environment()
     const leave = await machine.process(told(1)).pacer.enter('createnft')
     leave.cut()
@@ -331,7 +331,7 @@ describe('on the disk', () => {
   const put = (state: string, pace?: string) =>
     inDatabase((raw) => void raw.prepare('UPDATE limiters SET state = ?').run([state]), pace)
 
-  test('another process waits for the slots that this one took; another key or origin has its own', async () => {
+  test('another process waits for the slots of this one; each key and origin has its own slots', async () => {
     await takeAll()
     expect(await waits(process({ key: 'key-2' }))).toBeLessThan(500)
     expect(await waits(process({ origin: 'https://other.example' }))).toBeLessThan(500)

@@ -250,7 +250,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     expect([await statusWith(ended), await statusWith(other)]).toEqual([401, 200])
   })
 
-  it('logging out leaves the session of another login with the same key in the same millisecond', async () => {
+  it('logging out keeps the session of another login with the same key in the same millisecond', async () => {
     const other = await freshDataDir()
     const at = Date.now()
     const still = await startTestBackend(other.path, { host: '0.0.0.0', now: () => at })
@@ -265,7 +265,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     }
   })
 
-  it('a session that was ended stays so after the clock was set back and forward again', async () => {
+  it('an ended session stays ended after the clock was set back and forward again', async () => {
     const [ended, other] = [await login(mine.key.key), await login(mine.key.key)]
     shift = -30 * 24 * 3_600_000
     await send('logout', {}, { cookie: ended })

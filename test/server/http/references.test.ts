@@ -71,7 +71,7 @@ const lookUp = async (...reference_ids: string[]) => {
 }
 
 describe('a request without reference IDs', () => {
-  it('is answered as before, and told by a header that they are supported', async () => {
+  it('gets the same response as before, with a header that announces them', async () => {
     const { reference_ids: _, ...body } = bodyOf(named('a'))
     const { json, headers } = await backend.post('/api/v1/createnft', body)
     expect(headers.get('reference-ids-supported')).toBe('yes')
@@ -100,7 +100,7 @@ describe('the same reference IDs with the same operations', () => {
     expect(await listIds()).toEqual([a, b, c, d])
   })
 
-  it('may stand beside new ones: the IDs are in the order of the request', async () => {
+  it('may be mixed with new ones: the IDs are in the order of the request', async () => {
     const [b] = idsOf(await send(named('b')))
     const mixed = await send(named('a', 'b', 'c'))
     expect(createdOf(mixed)).toEqual([true, false, true])
@@ -108,7 +108,7 @@ describe('the same reference IDs with the same operations', () => {
     expect(await listIds()).toEqual([b, idsOf(mixed)[0], idsOf(mixed)[2]])
   })
 
-  it('are the same whatever the order of keys, white space, and the case of addresses', async () => {
+  it('do not depend on the order of keys, white space, or the case of addresses', async () => {
     const [first] = idsOf(await send(named('a')))
     const { metadata, ...rest } = bodyOf(named('a'))
     const reordered = metadata.map(({ title, ...others }) => ({ ...others, title }))
@@ -141,7 +141,7 @@ describe('the same reference IDs with the same operations', () => {
     expect(await countRequests()).toBe(count + 1)
   })
 
-  it('are answered where a new NFT would be rejected, and one that is new is rejected', async () => {
+  it('return existing NFTs where a new one is rejected', async () => {
     const first = await send(named('a'))
     await withStore(dataDir.path, ({ db }) =>
       db.updateTable('collections').set({ enable_api: 0 }).where('id', '=', collection.id).execute(),
@@ -151,7 +151,7 @@ describe('the same reference IDs with the same operations', () => {
     expect(await lookUp('b')).toEqual([])
   })
 
-  it('are other ones in another collection, and for another endpoint', async () => {
+  it('differ between collections and endpoints', async () => {
     const first = await send(named('a'))
     const grant = { ...bodyOf(named('a')), sender_wallet_address: OWNER }
     const granted = await backend.post('/api/v1/createnfttrans', grant)
@@ -174,7 +174,7 @@ describe('the same reference IDs with the same operations', () => {
     expect((await settled(backend, idsOf(first))).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
   })
 
-  it('create each NFT once, whatever requests come at the same moment', async () => {
+  it('create each NFT once for any simultaneous requests', async () => {
     const { random } = seededRandom('references')
     const rows = Array.from({ length: 12 }, (_, n) => `row-${n}`)
     const some = () => rows.filter(() => random() < 0.4).sort(() => random() - 0.5)
@@ -431,7 +431,7 @@ describe('getreferences', () => {
 })
 
 describe('a transfer', () => {
-  it('with the same reference ID is made once, also after the NFT went on to somebody else', async () => {
+  it('with the same reference ID is made once, even after the NFT was transferred on', async () => {
     const [nft_gdn_id] = await mint(backend, collection, plainMetadata(1), { receiver: ALICE })
     const [nft] = await settled(backend, [nft_gdn_id ?? ''])
     const transfer = (sender: string, receiver: string, reference_id: string) =>

@@ -192,7 +192,7 @@ it('the local account does not see what others have, nor they what it has', asyn
   expect((await ask(id)).collections).toHaveLength(1)
 })
 
-it('a reference ID is an account’s own: another’s collection is never returned, and its conflict is not told', async () => {
+it('reference IDs are private to an account: neither collections nor conflicts of others are returned', async () => {
   const body = { wallet_address: WALLETS[0], name: 'Named', blockchain: 'polygon', reference_id: 'shared-name' }
   const send = (key: TestKey, name = 'Named') =>
     call(backend, 'createcollection', { ...body, name }, key.headers).then(({ response }) => response)

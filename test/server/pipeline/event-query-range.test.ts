@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createEventQueryRange } from '../../../src/server/pipeline/evm/public-network/event-query-range.ts'
 
-describe('how much is asked of a provider at once', () => {
-  it('is halved by each refusal, and stays there', () => {
+describe('the range of one event query', () => {
+  it('is halved by each refusal, and stays halved', () => {
     const range = createEventQueryRange()
     const start = range.blocks
     expect(range.refused(start, 'exceed maximum block range: 800')).toBe(true)
@@ -12,20 +12,20 @@ describe('how much is asked of a provider at once', () => {
     expect(range.blocks).toBe(start / 4)
   })
 
-  it('begins at what was asked, where that was less than it might have been', () => {
+  it('is halved from the size of the query, where that was below the limit', () => {
     const range = createEventQueryRange()
     range.refused(150, 'too many results')
     expect(range.blocks).toBe(75)
   })
 
-  it('grows again after very many answers: the limit may have been that of another provider', () => {
+  it("grows again after many responses: the limit may have been another provider's", () => {
     const range = createEventQueryRange()
     range.refused(200, 'block range too large')
     for (let answers = 0; answers < 200; answers++) range.grow(range.blocks)
     expect(range.blocks).toBeGreaterThan(100)
   })
 
-  it('is less for a moment where there was no answer, and grows back', () => {
+  it('shrinks temporarily after a timeout, and grows back', () => {
     const range = createEventQueryRange()
     const start = range.blocks
     range.shrink()
@@ -34,14 +34,14 @@ describe('how much is asked of a provider at once', () => {
     expect(range.blocks).toBe(start)
   })
 
-  it('is of fewer addresses where those are too many, whatever the blocks', () => {
+  it('has fewer addresses where there are too many, for any number of blocks', () => {
     const range = createEventQueryRange()
     const { blocks, addresses } = range
     range.refused(blocks, 'too many addresses in filter')
     expect([range.blocks, range.addresses]).toEqual([blocks, addresses / 2])
   })
 
-  it('ends with a block and an address: then the refusal has another reason', () => {
+  it('is at least one block and one address: a refusal then has another reason', () => {
     const range = createEventQueryRange()
     let refusals = 0
     while (range.refused(range.blocks, 'no')) refusals++

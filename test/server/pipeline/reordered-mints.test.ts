@@ -114,7 +114,7 @@ const change = (id: string, changes: { state?: 'signed' | 'final'; watched?: 0 |
 const PENDING = { status: 'initiated', step: 'chain', error: null }
 const WAITS = { status: 'initiated', step: 'mint', error: null }
 
-it('a mint that was put before its collection is judged once the collection is there for good', async () => {
+it('a mint that a reorg put before its collection is judged once the collection is final', async () => {
   await addMint('m', 1, '1')
   await stateDb(store.db).updateTable('collections').set({ status: 'initiated', transaction_id: null }).execute()
   await look({ state: null })
@@ -130,7 +130,7 @@ it('a mint that was put before its collection is judged once the collection is t
   expect(await stateOf('m')).toBe('reverted')
 })
 
-it('a mint whose collection failed meanwhile ends with it', async () => {
+it('a mint fails with its collection', async () => {
   await addMint('m', 1, '1')
   await withdrawCollection(store.db, 'c')
   await failCollection(store.db, 'c', 'cancelled')
@@ -139,7 +139,7 @@ it('a mint whose collection failed meanwhile ends with it', async () => {
   expect(await nft('m')).toMatchObject({ status: 'failed', error: 'cancelled' })
 })
 
-it('a mint that was put before an earlier batch is judged once that batch is final, and signed anew', async () => {
+it('a mint that a reorg put before an earlier batch is judged once that batch is final, and signed again', async () => {
   await addMint('first', 1, '1')
   await change('first', { state: 'final', watched: 1 })
   await addMint('m', 2, '2')
@@ -175,13 +175,13 @@ it.each([
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining(reason) })
 })
 
-it('where no node keeps the older state, the newest decides of rights that are gone', async () => {
+it('revoked rights are read from the newest state where no node keeps older ones', async () => {
   await addMint('m', 1, '1')
   await look({ state: { enableApi: false }, finalState: 'unknown' })
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('switched off creating') })
 })
 
-it('a mint that only blocks refuse which a reorg can undo is not judged by them', async () => {
+it('a mint that reverts only in blocks that are not final is not judged by them', async () => {
   await addMint('m', 1, '1')
   await look({ takesAtFinality: true })
   expect(await nft('m')).toEqual(PENDING)
@@ -189,7 +189,7 @@ it('a mint that only blocks refuse which a reorg can undo is not judged by them'
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('refused to mint it') })
 })
 
-it('a mint that no node can judge now keeps no other transaction from higher fees, and is judged later', async () => {
+it('a mint that no node can judge now is judged later, and does not block higher fees of others', async () => {
   await addMint('m', 1, '1')
   await addTransaction({ id: 'stuck', nonce: 2, kind: 'transfer', state: 'signed', start_id: null })
   const asked = { requested_action: 'bump', collection_id: null } as const

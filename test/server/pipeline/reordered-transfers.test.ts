@@ -177,7 +177,7 @@ it('what the network would take now is signed anew, three times; then it has fai
   expect(await signedTransfers()).toEqual(['reverted', 'reverted', 'reverted', 'reverted'])
 })
 
-it('a transfer that reorgs put before the mint of its token again and again never fails for it', async () => {
+it('a transfer never fails because reorgs repeatedly put it before the mint of its token', async () => {
   for (let round = 1; round <= 5; round++) {
     await transferTurn()
     await undoMint()
@@ -188,7 +188,7 @@ it('a transfer that reorgs put before the mint of its token again and again neve
   expect(await signedTransfers()).toEqual(Array.from({ length: 5 }, () => 'reverted'))
 })
 
-it('a transfer that only blocks refuse which a reorg can undo is not judged by them', async () => {
+it('a transfer that reverts only in blocks that are not final is not judged by them', async () => {
   await transferTurn()
   await look({ latest: 'refused', head: 'refused', final: 'taken' })
   expect(await transfer()).toMatchObject({ status: 'initiated', error: null })

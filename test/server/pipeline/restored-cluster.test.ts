@@ -97,7 +97,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     expect(await membersOf(collection)).toBe(5)
   })
 
-  it('stores the metadata files of the tokens that it takes over, however often it is interrupted', async () => {
+  it('stores the metadata files of adopted tokens, however often it is interrupted', async () => {
     const collection = await deployedCollection()
     const letGo = await holdSolanaSigning(place.dataDir)
     const ids = await mint(backend, collection, plainMetadata(3), receive)

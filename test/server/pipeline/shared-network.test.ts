@@ -339,7 +339,7 @@ describe('a revert', () => {
 })
 
 describe('a reorg that puts a collection before its factory', () => {
-  it('does not fail the collection: nothing follows a factory that can still be undone', async () => {
+  it('does not fail the collection: nothing is signed before its factory is final', async () => {
     const collection = await createTestCollection(remote.backend)
     const ids = await mint(remote.backend, collection, plainMetadata(3))
     const ofKind = async (kind: string) => (await transactions()).find((row) => row.kind === kind)

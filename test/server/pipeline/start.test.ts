@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => dataDir.remove())
 
-it('a backend is ready before its pipeline is started, and makes what it accepts meanwhile', async () => {
+it('a backend is ready before its pipeline is started, and creates what it accepts meanwhile', async () => {
   const { pass, open } = gate()
   hook.before = pass
   const backend = await startTestBackend(dataDir.path)
@@ -58,7 +58,7 @@ it('a pipeline that could not be started is started later', async () => {
   }
 })
 
-it('a pipeline that can never be started keeps the backend from nothing but its work, nor from stopping', async () => {
+it('a backend serves and stops even if its pipeline can never be started', async () => {
   hook.before = async () => {
     throw new Error('a file of it could not be read')
   }

@@ -108,7 +108,7 @@ describe('a network that can not be asked', () => {
     for (const id of OURS) await addCollection(id, { status: 'deployed' })
   })
 
-  it('is asked once in a turn, signs for nothing, and all its collections wait', async () => {
+  it('is called once per turn, signs nothing, and all its collections wait', async () => {
     await insertNfts(
       store.db,
       STRANGE.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
@@ -126,7 +126,7 @@ describe('a network that can not be asked', () => {
     expect(await signedKinds()).toEqual([])
   })
 
-  it('keeps no mint and no transfer on another one waiting', async () => {
+  it('does not delay mints and transfers of another one', async () => {
     const all = [...STRANGE, ...OURS]
     await insertNfts(
       store.db,
@@ -150,7 +150,7 @@ describe('a network that can not be asked', () => {
     expect(signed.sort()).toEqual([...OURS.map(() => 'polygon mint'), 'polygon transfer'])
   })
 
-  it('one collection for which signing fails keeps no other waiting', async () => {
+  it('a collection whose signing fails does not delay others', async () => {
     await insertNfts(
       store.db,
       OURS.map((id) => ({

@@ -119,7 +119,7 @@ it('another operation with the reference ID that the first process is accepting 
   expect(await send(second, ['new'])).toMatchObject([{ created: true }])
 })
 
-it('what failed is created again once, also where both processes have read that it failed', async () => {
+it('a failed operation is created again once, even if both processes have read that it failed', async () => {
   await send(first, ['a'])
   const change = { status: 'failed', step: 'done' } as never
   await first.db.updateTable('nfts').set(change).execute()
@@ -139,7 +139,7 @@ it('what failed is created again once, also where both processes have read that 
   expect(await countNfts()).toBe(2)
 })
 
-it('what failed is created again once, whatever processes retry it at the same moment', async () => {
+it('a failed operation is created again once by any processes that retry it at the same time', async () => {
   const [failed] = await send(first, ['a'])
   const change = { status: 'failed', step: 'done' } as never
   await first.db.updateTable('nfts').set(change).execute()
@@ -156,7 +156,7 @@ it('what failed is created again once, whatever processes retry it at the same m
   expect(await countNfts()).toBe(2)
 })
 
-it('processes that take the same reference IDs in other orders create each once', async () => {
+it('processes that claim the same reference IDs in different orders create each once', async () => {
   const references = Array.from({ length: 40 }, (_, n) => `row-${n}`)
   const orders = Array.from({ length: 16 }, (_, n) => (n % 2 === 0 ? references : [...references].reverse()))
   const answers = await Promise.all(orders.map((order, n) => send(n % 3 === 0 ? second : first, order)))

@@ -87,7 +87,7 @@ it('of two processes at once each signs for what the other does not, and nothing
   expect(new Set(rows.map(({ transaction_id }) => transaction_id)).size).toBe(2)
 })
 
-it('a signer that another process has locked is left to it; where all are locked the first is waited for', async () => {
+it('skips signers that other processes have locked; waits for the first if all are locked', async () => {
   const [first, second] = signers
   await here.transaction(async (db) => {
     expect(await lockSigner(db, 'polygon', [first, second])).toBe(first)

@@ -146,7 +146,7 @@ describe('a status that changes for good is told of, by the account’s own webh
     expect(await told()).toEqual([])
   })
 
-  it('injected faults fail NFTs that nobody has seen yet, and webhooks are notified', async () => {
+  it('injected faults fail new NFTs, and webhooks are notified', async () => {
     await store.db.deleteFrom('nfts').where('id', '=', 'failed').execute()
     await store.transaction((db) => failFreshNfts(db, 'r', 'why'))
     expect(await subjects()).toEqual(['nft.failed files', 'nft.failed mint'])

@@ -43,7 +43,7 @@ describe('the node of a backend that was killed', () => {
     expect(chain.pid).not.toBe(orphan.pid)
   })
 
-  test('ends by itself when the backend was killed before the node listened, and so before it was noted', async () => {
+  test('exits when the backend was killed before the node listened and was recorded', async () => {
     const stub = await startUpstreamStub({ chainId: CHAIN_ID, timestamp: GENESIS_TIMESTAMP })
     await stub.close()
     const { home, marker } = filesOf(temporaryDir(), 'polygon')
