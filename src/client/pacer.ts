@@ -74,9 +74,9 @@ export function createPacer(options: PacerOptions): ClientPacer {
   const limiterOf = (endpoint: EndpointName): Limiter => {
     let limiter = limiters.get(endpoint)
     if (limiter === undefined) {
-      const told = () => observed(endpoint)
-      const together = shared === undefined ? null : sharing(shared, endpoint, rate, told)
-      limiter = createLimiter(() => ownLimit(rate, told()), now, sleep, together)
+      const latest = () => observed(endpoint)
+      const together = shared === undefined ? null : sharing(shared, endpoint, rate, latest)
+      limiter = createLimiter(() => ownLimit(rate, latest()), now, sleep, together)
       limiters.set(endpoint, limiter)
     }
     return limiter

@@ -3,6 +3,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
+import { addAttempt, endLastAttempt } from './attempts.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
 import { moveOperation, type OperationState } from './transitions.ts'
 
@@ -214,27 +215,14 @@ export function intend(
 /** Records that a byte is about to leave. What is unknown stays so. */
 export function beginAttempt(sql: Sql, { id, state, request }: Operation, now: number): Operation {
   if (request === null) throw new Error('an operation without bytes is never sent')
-  sql.run(
-    'INSERT INTO attempts (request_id, n, sent_at) SELECT ?, count(*) + 1, ? FROM attempts WHERE request_id = ?',
-    request.rowId,
-    now,
-    request.rowId,
-  )
+  addAttempt(sql, request.rowId, now)
   if (state === 'intended') moveOperation(sql, id, 'sent')
   return readOperation(sql, id)
 }
 
 /** Records what the last attempt came to. */
 export function endAttempt(sql: Sql, { request }: Operation, outcome: string, now: number): void {
-  if (request === null) return
-  sql.run(
-    `UPDATE attempts SET ended_at = ?, outcome = ? WHERE request_id = ?
-      AND n = (SELECT max(n) FROM attempts WHERE request_id = ?)`,
-    now,
-    outcome,
-    request.rowId,
-    request.rowId,
-  )
+  if (request !== null) endLastAttempt(sql, request.rowId, outcome, now)
 }
 
 /** Records what the server took, and by which backend it is known. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql } from '../sqlite/shared-database.ts'
+import { addAttempt, endLastAttempt } from './attempts.ts'
 import { insertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
 import { hashOf } from './operations.ts'
@@ -80,24 +81,12 @@ function enterRow(
 
 /** Records that the bytes of a request are about to leave, for the first time or again. */
 export function beginSending(sql: Sql, requestId: number, now: number): void {
-  sql.run(
-    'INSERT INTO attempts (request_id, n, sent_at) SELECT ?, count(*) + 1, ? FROM attempts WHERE request_id = ?',
-    requestId,
-    now,
-    requestId,
-  )
+  addAttempt(sql, requestId, now)
   moveRequest(sql, requestId, 'intended', 'sent')
 }
 
 function endAttemptOf(sql: Sql, requestId: number, outcome: string, now: number): void {
-  sql.run(
-    `UPDATE attempts SET ended_at = ?, outcome = ? WHERE request_id = ?
-      AND n = (SELECT max(n) FROM attempts WHERE request_id = ?)`,
-    now,
-    outcome,
-    requestId,
-    requestId,
-  )
+  endLastAttempt(sql, requestId, outcome, now)
   sql.run(
     'UPDATE drops SET answered_at = max(coalesce(answered_at, 0), ?) WHERE run_id = (SELECT run_id FROM requests WHERE id = ?)',
     now,

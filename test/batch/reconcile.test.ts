@@ -556,7 +556,7 @@ describe('the word of a person', () => {
         { key, nftGdnId: id },
         { key, nftGdnId: null },
       ],
-      'twice',
+      'repeated',
     ],
   ])('about %s is refused, and nothing of it is taken', async (_what, words, message) => {
     const { server, id, key } = await undecided()

@@ -14,23 +14,23 @@ const DEFAULT_RATE = 2
 // Timers fire up to a millisecond early, and the server's clock rounds: with this much more it never counts three.
 const MARGIN_MS = 2
 
-/** How long bytes may still travel that left before their process ended, was stopped, or gave up waiting. */
+/** How long a request may still travel after its process ended, was stopped, or canceled it. */
 export const TRAVEL_MS = 1_000
 
-/** What one process keeps to: the user's rate, but never more than the server told. Below one a second, seconds lie between. */
-export function ownLimit(rate: number | null, told: ObservedRateLimit | null): Limit {
-  if (told === null) return limitOf(rate ?? DEFAULT_RATE)
-  return limitOf(Math.min(rate ?? Number.POSITIVE_INFINITY, quotaOf(told)))
+/** The limit of one process: the user's rate, but at most that of the server. May be below one per second. */
+export function ownLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
+  if (observed === null) return limitOf(rate ?? DEFAULT_RATE)
+  return limitOf(Math.min(rate ?? Number.POSITIVE_INFINITY, quotaOf(observed)))
 }
 
-/** What all processes together keep to. A lower rate is its process's own affair; a higher one needs room here as well. */
-export function sharedLimit(rate: number | null, told: ObservedRateLimit | null): Limit {
-  return limitOf(told === null ? Math.max(rate ?? DEFAULT_RATE, DEFAULT_RATE) : quotaOf(told))
+/** The limit of all processes together. It ignores a lower rate of one process, and admits a higher one. */
+export function sharedLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
+  return limitOf(observed === null ? Math.max(rate ?? DEFAULT_RATE, DEFAULT_RATE) : quotaOf(observed))
 }
 
 export const isUnlimited = ({ slots }: Limit): boolean => slots === Number.POSITIVE_INFINITY
 
-/** @throws GdnError `rate_limited` when the server wants to be left alone for longer than anybody would wait */
+/** @throws GdnError `rate_limited` when the server asks for a longer wait than the caller accepts */
 export function checkPatience(heldMs: number, patienceMs: number): void {
   if (heldMs <= patienceMs) return
   const seconds = Math.ceil(heldMs / 1000)
@@ -39,13 +39,13 @@ export function checkPatience(heldMs: number, patienceMs: number): void {
   })
 }
 
-/** Requests a second; one that wants fewer says so with 429, which people are told of: this is waited for in silence. */
-const SLOWEST_TOLD = 1 / 60
+/** The lowest quota that requests wait for silently, per second. A server that allows less responds with 429, which is reported. */
+const SLOWEST_QUOTA = 1 / 60
 
-/** A quota of nothing can't be meant: the answer that told it was within it. */
+/** Returns requests per second. A quota of 0 is ignored, since the response that named it was within it. */
 function quotaOf({ perSecond }: ObservedRateLimit): number {
   if (perSecond === null) return Number.POSITIVE_INFINITY
-  return perSecond > 0 ? Math.max(perSecond, SLOWEST_TOLD) : DEFAULT_RATE
+  return perSecond > 0 ? Math.max(perSecond, SLOWEST_QUOTA) : DEFAULT_RATE
 }
 
 function limitOf(perSecond: number): Limit {

@@ -26,7 +26,7 @@ export interface LimiterState {
   inFlight: Ticket[]
   queue: Ticket[]
   /** The last rate limit of the server, and when it was received. */
-  told: { perSecond: number | null; at: number } | null
+  observed: { perSecond: number | null; at: number } | null
 }
 
 /** The view of one process when it changes the state. */
@@ -51,7 +51,7 @@ const LONGEST_LOOK_MS = 1_000
 /** The longest `Retry-After` that is honored without asking again. */
 export const LONGEST_HOLD_MS = 600_000
 /** How long a rate limit of the server is used by other processes. */
-const TOLD_MS = 600_000
+const OBSERVED_MS = 600_000
 
 export const emptyState = (boot: string | null, now: number): LimiterState => ({
   boot,
@@ -60,7 +60,7 @@ export const emptyState = (boot: string | null, now: number): LimiterState => ({
   cooling: [],
   inFlight: [],
   queue: [],
-  told: null,
+  observed: null,
 })
 
 /** The state that replaces an unreadable one: all slots were taken just now. */
@@ -69,7 +69,7 @@ function fullState(boot: string | null, now: number, { slots, windowMs }: Limit)
   return { ...emptyState(boot, now), cooling }
 }
 
-const VERSION = 'gdn1'
+const VERSION = 'gdn2'
 
 const checksum = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 16)
 
@@ -102,8 +102,8 @@ function parse(text: string): LimiterState | null {
 const isOfThisBoot = (state: LimiterState, boot: string | null, now: number) => state.boot === boot && state.at <= now
 
 /** Returns the last rate limit of the server, unless it is too old. */
-export function toldIn({ told }: LimiterState, now: number): ObservedRateLimit | null {
-  return told !== null && now - told.at < TOLD_MS ? { perSecond: told.perSecond } : null
+export function observedIn({ observed }: LimiterState, now: number): ObservedRateLimit | null {
+  return observed !== null && now - observed.at < OBSERVED_MS ? { perSecond: observed.perSecond } : null
 }
 
 /** Removes expired tickets. Their requests count as answered at the last time at which they may have been sent. */
@@ -156,9 +156,9 @@ export function claim(before: LimiterState, view: View): { state: LimiterState; 
 /** Releases a slot after its response, or leaves the queue. */
 export function giveBack(
   before: LimiterState,
-  view: View & { told: ObservedRateLimit | null; extraMs: number },
+  view: View & { observed: ObservedRateLimit | null; extraMs: number },
 ): LimiterState {
-  const { me, now, limit, told, extraMs } = view
+  const { me, now, limit, observed, extraMs } = view
   const state = tidy(before, view)
   const mine = ({ id }: Ticket) => id === me.id
   const cools = state.inFlight.some(mine) && !isUnlimited(limit)
@@ -167,7 +167,7 @@ export function giveBack(
     cooling: cools ? [...state.cooling, now + limit.windowMs + extraMs] : state.cooling,
     inFlight: state.inFlight.filter((ticket) => !mine(ticket)),
     queue: state.queue.filter((ticket) => !mine(ticket)),
-    told: told === null ? state.told : { perSecond: told.perSecond, at: now },
+    observed: observed === null ? state.observed : { perSecond: observed.perSecond, at: now },
   }
 }
 

@@ -12,9 +12,9 @@ import {
   LONGEST_HOLD_MS,
   type Look,
   type Owner,
+  observedIn,
   renew,
   type Ticket,
-  toldIn,
   type View,
 } from './limiter-state.ts'
 
@@ -80,9 +80,9 @@ export function createSharedLimiter(
   ): Promise<Result> {
     return environment.update((text) => {
       const now = environment.now()
-      const told = observed()
-      const before = decodeState(text, boot, now, sharedLimit(rate, told))
-      const limit = sharedLimit(rate, told ?? toldIn(before, now))
+      const latest = observed()
+      const before = decodeState(text, boot, now, sharedLimit(rate, latest))
+      const limit = sharedLimit(rate, latest ?? observedIn(before, now))
       const { state, result } = act(before, { me: { id, until: 0, ...owner }, now, limit, dead })
       return { keep: state === null ? null : encodeState(state), result }
     }, signal)
@@ -105,7 +105,7 @@ export function createSharedLimiter(
 
   function leave(id: string, extraMs: number): Promise<void> {
     return change(id, NONE, (before, view) => ({
-      state: giveBack(before, { ...view, told: observed(), extraMs }),
+      state: giveBack(before, { ...view, observed: observed(), extraMs }),
       result: undefined,
     }))
   }

@@ -388,7 +388,7 @@ describe('on the disk', () => {
       (text) => text.slice(0, 60),
       () => '',
       (text) => text.replace('"heldUntil":0', '"heldUntil":1'),
-      (text) => text.replace('gdn1', 'gdn2'),
+      (text) => text.replace('gdn2', 'gdn3'),
       () => '{"a":1}\n',
     ]
     await Promise.all(
