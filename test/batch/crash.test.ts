@@ -1,3 +1,5 @@
+import { cpSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listRuns, openRun, runResults, runStatus } from '../../src/batch/runs.ts'
 import type { BatchSummary } from '../../src/batch/types.ts'
@@ -14,11 +16,13 @@ afterEach(() => machine?.stop())
 /** Faults of the first requests, so that there is something to find out. */
 const FAULTS: (Fault | null)[] = ['cut_after', 'cut_before', null]
 
-/** Runs the batch, kills it at a step, and runs it again to its end. */
+/** Runs the batch, kills it at a step, and runs it to its end from the files as they were then, a hot journal included. */
 async function killAndResume(at: number, idempotency: boolean) {
   await machine?.stop()
   machine = await Machine.start()
-  const killer = new Killer(at)
+  const { stateDir } = machine
+  const copy = `${stateDir}-copy`
+  const killer = new Killer(at, () => cpSync(stateDir, copy, { recursive: true }))
   const faults = FAULTS.slice()
   const server = new FakeHostedApi({
     idempotency,
@@ -37,6 +41,10 @@ async function killAndResume(at: number, idempotency: boolean) {
     throw error
   })
   killer.revive()
+  if (killer.crashed) {
+    await machine.stop()
+    await rename(copy, stateDir)
+  }
   await machine.bury()
   const ended = (await machine.state((sql) => sql.get('SELECT 1 FROM runs WHERE ended_at IS NOT NULL'))) !== undefined
   if (killer.crashed && !ended) summary = await machine.run(server, ROWS)

@@ -122,6 +122,11 @@ export class Machine {
     })
   }
 
+  /** A machine with the files of another one, as they were at a time. */
+  static at(stateDir: string): Machine {
+    return new Machine(stateDir)
+  }
+
   /** Loses all that is known, as the disk of a CI runner goes with it. */
   async lose(): Promise<void> {
     for (const name of ['state.db', 'state.db-seal', 'state.db-journal']) {
@@ -141,15 +146,17 @@ export class Machine {
 
 export class Crash extends Error {}
 
-/** Kills the process at its `at`-th step: from there on nothing it does has an effect. */
+/** Kills the process at its `at`-th step: from there on nothing it does has an effect. Calls back at that instant. */
 export class Killer {
   steps = 0
   crashed = false
   #revived = false
   readonly #at: number
+  readonly #onKill: () => void
 
-  constructor(at: number) {
+  constructor(at: number, onKill = () => {}) {
     this.#at = at
+    this.#onKill = onKill
   }
 
   readonly step = (): void => {
@@ -157,6 +164,7 @@ export class Killer {
     if (this.crashed) throw new Crash('killed')
     if (++this.steps === this.#at) {
       this.crashed = true
+      this.#onKill()
       throw new Crash('killed')
     }
   }

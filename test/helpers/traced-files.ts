@@ -25,6 +25,23 @@ export interface Cut {
 const STRING = /"((?:\\x[0-9a-f]{2})*)"/
 
 /**
+ * The system calls of a trace (`strace -f`), in the order in which they returned. Where several threads are in calls at a
+ * time, each of these is on two lines.
+ */
+export function tracedCalls(log: string): string[] {
+  const unfinished = new Map<string, string>()
+  return log.split('\n').flatMap((line) => {
+    const begun = /^(\d+ +)(.*) <unfinished \.\.\.>$/.exec(line)
+    if (begun !== null) {
+      unfinished.set(begun[1] ?? '', begun[2] ?? '')
+      return []
+    }
+    const resumed = /^(\d+ +)<\.\.\. \w+ resumed>(.*)$/.exec(line)
+    return [resumed === null ? line : `${resumed[1]}${unfinished.get(resumed[1] ?? '')}${resumed[2]}`]
+  })
+}
+
+/**
  * The files of a folder, as the system calls of a process change them (`strace -f -y -xx`). Until a file is synced, each
  * of its writes may or may not be on the disk. Until the folder is synced, the same holds for names.
  */

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openState } from '../../src/state/open-state.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
 import { seededRandom } from '../helpers/seed.ts'
-import { type Cut, TracedFolder } from '../helpers/traced-files.ts'
+import { type Cut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 
 const run = promisify(execFile)
 const COMMITS = 4
@@ -29,7 +29,7 @@ async function trace(): Promise<string[]> {
   const log = join(folder, 'trace')
   const traced = ['-f', '-y', '-xx', '-s', '100000', '-o', log, '-e', `trace=${CALLS}`]
   await run('strace', [...traced, process.execPath, script, join(folder, 'state'), String(COMMITS)])
-  return (await readFile(log, 'utf8')).split('\n')
+  return tracedCalls(await readFile(log, 'utf8'))
 }
 
 /** The servers of the state that a power cut left, or null where there is no database yet. */
