@@ -21,11 +21,14 @@ async function machine() {
 
 test.each([
   ['nft mint', ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']],
+  ['batch mint', ['batch', 'mint', 'drop.csv', '-c', CONTRACT, '-b', 'polygon']],
   ['collection create', ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]],
 ])('without SQLite, %s says what is missing, and sends nothing', async (_what, argv) => {
   const api = await fakeApi({})
-  const { env } = await machine()
-  const result = await cli([...argv, '--base-url', api.url, '--json'], { env })
+  const { dir, env } = await machine()
+  await writeFile(join(dir, 'drop.csv'), `title,description,receiver\nDawn,of a drop,${OWNER}\n`)
+  const here = argv.map((one) => (one === 'drop.csv' ? join(dir, one) : one))
+  const result = await cli([...here, '--base-url', api.url, '--json'], { env })
   expect(result).toMatchObject({ code: 1, stdout: '' })
   expect(errorOf(result)).toMatchObject({ code: 'native_missing', hint: expect.stringContaining('Node.js 22.16') })
   expect(api.calls.filter(({ path }) => path.includes('create'))).toEqual([])
