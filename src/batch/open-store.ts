@@ -15,7 +15,7 @@ import { referenceScope } from './row-key.ts'
 import { countDrop } from './run-counts.ts'
 import { familyId, runRef } from './run-identity.ts'
 import { RunStore } from './run-store.ts'
-import type { BatchOptions } from './types.ts'
+import type { BatchOptions, ManifestChanges } from './types.ts'
 
 const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
 
@@ -207,13 +207,13 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 }
 
 /** @throws GdnError `run_finished` where there is nothing left to do */
-export function refuseFinished({ drop, counts }: RunStore): void {
+export function refuseFinished({ drop, counts }: RunStore, { keptAccepted }: ManifestChanges): void {
   const { pending, unknown, accepted, failed, deployed } = counts
   // A run that was killed between its last outcome and its summary prints the summary now.
   if (drop.endedAt === null || pending + unknown + accepted > 0) return
   const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
     hint: 'to mint all rows of this manifest a second time, add --again',
-    details: { run: drop.name, run_id: drop.id, deployed, failed },
+    details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },
   })
 }

@@ -40,7 +40,7 @@ export async function prepare(
   let plan = await planRows(store, gathered, options)
   if (gathered.rows !== 'draft') gathered.changes = await changedRows(store, gathered.rows, gathered.changed, plan)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
-  if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store)
+  if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store, gathered.changes)
   const { drop } = store
   const edits =
     isNew || !sends || gathered.changes.added === 0
@@ -58,6 +58,7 @@ export async function prepare(
   before.notes.push(...notes)
   if (before.adopted.length > 0) {
     for (const { row } of before.adopted) known.set(row.position, 'adopted')
+    before.notes.push(`Rows that the server has already, and that are not sent: ${before.adopted.length}`)
     plan = await planRows(store, gathered, options, known)
   }
   const planned: PlannedEvent = {

@@ -224,7 +224,7 @@ export class RowBuilder {
       return addressOf(name)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
-      report.add(column ?? kind, `${kind}: ${error.message}`, error.hint)
+      report.add(column ?? kind, error.message, error.hint)
       return null
     }
   }

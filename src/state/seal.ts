@@ -112,8 +112,9 @@ export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the database that was here before is gone'
   if (!isKnownPlace(sql, place)) return 'it was not used at this place before'
-  if (seal.counter !== counter) return 'it is not as old as the file beside it'
-  return seal.changedAt === sealed_at ? null : 'the file beside it was changed by something else'
+  if (seal.counter !== counter)
+    return 'state.db and state.db-seal do not match, as after a restored backup or a killed command'
+  return seal.changedAt === sealed_at ? null : 'something else changed state.db-seal'
 }
 
 export function counterOf(sql: Sql): { counter: number; epoch: number; sealed_at: string | null } {

@@ -160,7 +160,7 @@ describe('batch rm', () => {
     expect(await list()).toHaveLength(1)
     const { code, stdout, stderr } = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--yes')
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${run}\t${run_id}\n` })
-    expect(stderr).toContain('would be minted from its first row')
+    expect(stderr).toContain('Only a server with reference IDs keeps its manifest from being minted again.')
     expect(await list()).toEqual([])
   })
 

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
@@ -128,6 +129,23 @@ describe('batch mint', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
     expect((await mint('--again')).code).toBe(0)
     expect(api.bodies('createnft')).toHaveLength(2)
+  })
+
+  test('a finished drop whose rows with an id were edited names how many stay as they were sent', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(service())
+    const mint = async (title: string) => {
+      const rows = `id,title,description,receiver\na,${title},first,${OWNER}\nb,Dusk,second,${OWNER}\n`
+      await writeFile(path('ids.csv'), rows)
+      return await cli(['batch', 'mint', path('ids.csv'), ...TARGET, '--base-url', api.url], options)
+    }
+    expect((await mint('Dawn')).stderr).not.toContain('changed')
+    const edited = await mint('Dawn II')
+    expect(edited).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("1 changed row was sent before and won't be sent again.\n"),
+    })
+    expect(api.bodies('createnft')).toHaveLength(1)
   })
 
   test('rows that the server refuses end with 7 and are named by line', async () => {

@@ -62,6 +62,7 @@ async function machine(rows = lines(ROWS), name = 'drop.csv') {
     path,
     state: join(home, '.local', 'state', 'gdn'),
     mint: (...flags: string[]) => gdn.run(...argv, '--json', ...flags),
+    mintForPeople: () => gdn.run(...argv),
     kill: (when: (ended: AbortSignal) => Promise<void>, ...flags: string[]) =>
       gdn.runAndKill([...argv, ...flags], when),
     ids: async () => {
@@ -107,6 +108,19 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     expect(await first.ids()).toEqual(ids)
     expect(asked).not.toContain('createnft')
     expect(asked).not.toContain('getnftgdnids')
+  })
+
+  test('and the plan counts them', async () => {
+    const first = await machine()
+    expect(await first.mint()).toMatchObject({ exitCode: 0 })
+    await rm(first.state, { recursive: true })
+    const { exitCode, stderr } = await first.mintForPeople()
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(
+        new RegExp(`  No rows to send\\n  Rows that the server has already, and that are not sent: ${ROWS}\\n`),
+      ),
+    })
   })
 
   test('by another CI runner, with another chunk size, in another folder', async () => {

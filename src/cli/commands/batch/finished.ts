@@ -2,14 +2,20 @@ import { type Run, runStatus } from '../../../batch/runs.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
+import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
 import { runData } from './run-view.ts'
 
+/** Rows with an ID that were edited after they were sent. */
+export const keptText = (rows: number): string =>
+  `${count(rows, 'changed row')} ${rows === 1 ? 'was' : 'were'} sent before and won't be sent again.`
+
 /**
  * Prints the summary of a run that has nothing left to do. That is a success: a script may repeat its command.
  *
+ * @param kept rows that were edited after they were sent
  * @throws GdnError `batch_failed_rows` where rows failed
  */
 export async function printFinished(
@@ -17,11 +23,13 @@ export async function printFinished(
   run: Run,
   output: Output,
   { stateDir }: Pick<BatchMintFlags, 'stateDir'>,
+  kept: number,
 ): Promise<void> {
   const status = await runStatus(run)
   const data = runData(status)
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
+  if (kept > 0) io.note(keptText(kept))
   const { failed, total } = status.counts
   const commands = runCommands(run.name, stateDir)
   if (failed > 0) {

@@ -67,9 +67,9 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
     if (error instanceof GdnError && error.code === 'run_finished') {
-      const { run_id } = error.details as { run_id: string }
+      const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
       if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
-      return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags)
+      return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags, kept_accepted)
     }
     throw withWayOut(error, flags)
   }

@@ -50,7 +50,7 @@ export async function resumeRun(
     await sendRun(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
-    await printFinished(deps, run, output, flags)
+    await printFinished(deps, run, output, flags, 0)
   }
 }
 

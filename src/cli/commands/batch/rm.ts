@@ -21,7 +21,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Minted NFTs are not affected. The record that keeps rows from being minted twice is deleted too, so the same manifest would start a new run. gdn prompts at a terminal; scripts pass --yes.',
+      'Minted NFTs are not affected. The record that keeps rows from being minted twice is deleted too. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts at a terminal; scripts pass --yes.',
     examples: [
       ['One run', 'gdn batch rm drop-3f9a'],
       ['All finished runs', 'gdn batch rm --finished'],
@@ -67,7 +67,9 @@ async function rmNamed(
   if (isFinished(status)) await confirmRemoval(deps, yes, `Remove the finished run ${safe(run.name)}?`)
   else await confirmLoss(deps, yes, run.name, lossOf(status))
   await removeRun(run)
-  deps.io.note(`Removed ${safe(run.name)}. The same manifest would be minted from its first row now.`)
+  deps.io.note(
+    `Removed ${safe(run.name)}. Only a server with reference IDs keeps its manifest from being minted again.`,
+  )
   return [run]
 }
 
@@ -116,13 +118,14 @@ function lossOf({ counts }: RunStatus): string {
     accepted > 0 ? `which NFTs ${count(accepted, 'row')} became` : '',
     pending > 0 ? `which ${count(pending, 'row')} are not sent yet` : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. With the run goes what tells ${losses.join(', and ')}; the same manifest would mint every row again`
+  return `${rowsByState({ ...counts })}. With the run goes what tells ${losses.join(', and ')}; only a server with reference IDs keeps the same manifest from minting every row again`
 }
 
 /** A finished run still protects its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
-  if (io.interactive) io.note('Without it, the same manifest would be minted again from its first row.')
+  if (io.interactive)
+    io.note('Without it, only a server with reference IDs keeps the same manifest from being minted again.')
   if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
 }
 

@@ -15,6 +15,7 @@ import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import { checkFiles, type FileUrls, filesProblem, printWarnings } from './check-files.ts'
 import { EventLines } from './event-lines.ts'
+import { keptText } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 import { BatchProgress } from './progress.ts'
@@ -66,17 +67,18 @@ export async function sendRun(
         },
         confirm: async (planned) => {
           const rows = planned.rows.pending
-          if (rows === 0 || options.reconcileOnly === true) return
           progress.stop()
           printPlan(deps, planned)
-          await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
-          await confirmSpending(
-            io,
-            flags.yes,
-            options.blockchain,
-            server,
-            `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
-          )
+          if (rows > 0) {
+            await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
+            await confirmSpending(
+              io,
+              flags.yes,
+              options.blockchain,
+              server,
+              `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
+            )
+          }
           await progress.start()
         },
       },
@@ -191,7 +193,9 @@ function printPlan(
   io.note(`Run ${io.errPaint.bold(safe(run.name))}${resumed ? ', resumed' : ''}`)
   const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
   io.note(
-    `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
+    rows.pending === 0
+      ? '  No rows to send'
+      : `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
   )
   if (resumed) io.note(`  ${rows.total - rows.pending} of ${rows.total} rows were sent before`)
   for (const note of notes) io.note(`  ${safe(note)}`)
@@ -199,8 +203,7 @@ function printPlan(
   const { added, changed, removed, keptAccepted, examples } = changes
   if (resumed && added + changed + removed > 0) {
     io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
-    if (keptAccepted > 0)
-      io.note(`  ${count(keptAccepted, 'changed row')} had been minted already and won't be minted again.`)
+    if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
     for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)
   }
 }
