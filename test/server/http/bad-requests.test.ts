@@ -403,6 +403,13 @@ describe('a body that is no JSON for us', () => {
     expect((await backend.post('/rpc/polygon', call)).status).toBe(413)
   })
 
+  it('a JSON string that holds a JSON-RPC call is no call, whoever sends it', async () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: ['0x02'] }
+    const sent = JSON.stringify(JSON.stringify(call))
+    const { json } = await backend.post('/rpc/polygon', sent, { origin: 'https://stranger.example' })
+    expect(json).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
+  })
+
   it('413 for more than 4 MiB, told by length or chunk by chunk', async () => {
     const big = JSON.stringify({ nft_gdn_ids: ['x'.repeat(4 * 1024 * 1024)] })
     expectFormA(await backend.post('/api/v1/getnfts', big), {
