@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { Operation } from '../../api/operation-digest.ts'
+import type { CreatingEndpoint } from '../../api/endpoints.ts'
 import type { Db, OperationReferencesTable } from './schema.ts'
 
 /** Where reference IDs are unique. */
@@ -15,7 +15,7 @@ export interface KnownReference extends NewReference {
 }
 
 /** Tables of what reference IDs name. */
-const TARGETS: Readonly<Record<Operation, string>> = {
+const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
   createnft: 'nfts',
   createnfttrans: 'nfts',
   transfernft: 'transfers',
