@@ -179,7 +179,7 @@ __gdn_bundles() {
     'batch template') REPLY='flags-d37262 output-faa6fe' ;;
     'batch validate') REPLY='flags-984c93 server-367f30 output-54fd8b' ;;
     'batch preview') REPLY='flags-b0f6cf server-367f30 output-54fd8b' ;;
-    'batch mint') REPLY='flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch mint') REPLY='flags-9135eb the-run-bccddd sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
     'batch list') REPLY='flags-1d15ba server-367f30 output-54fd8b' ;;
     'batch status') REPLY='server-367f30 output-54fd8b' ;;
     'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
@@ -382,8 +382,8 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)
 --check-files - - Ask for every file URL first, a few at a time' ;;
-    'the-run-00f14c') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
---again - - Order a second drop: of a finished run, or of rows accepted in another run
+    'the-run-bccddd') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
+--again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows though sent rows are not in the manifest anymore
 --adopt - - Take rows that are in the collection already as minted by this run
 --no-lookup - - Don'\''t look into the collection before rows are sent; with --dry-run, don'\''t ask the server

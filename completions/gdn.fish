@@ -245,7 +245,7 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-b0f6cf server-367f30 output-54fd8b'
     case 'batch mint'
-      printf '%s\n' 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-9135eb the-run-bccddd sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-367f30 output-54fd8b'
     case 'batch status'
@@ -527,9 +527,9 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' \
         '--check-files - - Ask for every file URL first, a few at a time'
-    case 'the-run-00f14c'
+    case 'the-run-bccddd'
       printf '%s\n' '--run - @run-names Name of the run; without it, the path of the manifest' \
-        '--again - - Order a second drop: of a finished run, or of rows accepted in another run' \
+        '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows though sent rows are not in the manifest anymore' \
         '--adopt - - Take rows that are in the collection already as minted by this run' \
         '--no-lookup - - Don\'t look into the collection before rows are sent; with --dry-run, don\'t ask the server' \

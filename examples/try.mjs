@@ -30,7 +30,7 @@ async function tryIt() {
   const faults = await verifyDrop({ url, blockchain: 'polygon', contract, nfts, rows, folder })
   if (faults.length > 0) throw new Error(`chain and manifest disagree:\n${faults.join('\n')}`)
   const owners = new Set(nfts.map((nft) => nft.receiver_wallet_address)).size
-  say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners,\n  every token URI and file as ordered\n`)
+  say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners,\n  every token URI and file as requested\n`)
 
   await gdnShown(['nft', 'list', ...TARGET, '-c', contract])
   say(whatNext(url, contract, nfts[0]))

@@ -1,6 +1,6 @@
 /** What a server accepted, by its response. */
 export interface AcceptedIds {
-  /** The NFTs that were ordered; empty for anything else. */
+  /** The NFTs that were requested; empty for anything else. */
   nfts: { nft_gdn_id: string; accepted_date: string }[]
   /** The transaction of a transfer or of a collection. */
   transaction_gdn_id: string | null

@@ -2,8 +2,8 @@ import { CID } from 'multiformats/cid'
 import { extraKeys } from '../api/metadata.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 
-/** Metadata as an NFT was ordered with. */
-export interface OrderedMetadata {
+/** Metadata as an NFT was requested with. */
+export interface RequestedMetadata {
   title: string
   description: string
   file_fields: readonly { key: string; url: string }[]
@@ -11,7 +11,7 @@ export interface OrderedMetadata {
   readonly [extra: string]: unknown
 }
 
-/** Something that is not as it was ordered. `found` is null where it is missing. */
+/** Something that is not as requested. `found` is null where it is missing. */
 export interface Difference {
   what: string
   expected: string
@@ -19,14 +19,14 @@ export interface Difference {
 }
 
 /**
- * What of the metadata file that a token points to isn't as it was ordered, by the ERC-721 metadata schema: title is
+ * What of the metadata file that a token points to is not as requested, by the ERC-721 metadata schema: title is
  * `name`, attributes are `{trait_type, value}`, extra keys stand as they are. A file was taken over from its URL into
  * IPFS: of one that had a CID before, that is compared; of others only that they are there. Further keys of the file
  * are no fault.
  *
  * @param stored the parsed file
  */
-export function metadataDifferences(ordered: OrderedMetadata, stored: unknown): Difference[] {
+export function metadataDifferences(requested: RequestedMetadata, stored: unknown): Difference[] {
   if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) {
     return [{ what: 'metadata', expected: 'a JSON object', found: JSON.stringify(stored) }]
   }
@@ -35,18 +35,18 @@ export function metadataDifferences(ordered: OrderedMetadata, stored: unknown): 
   const expect = (what: string, expected: unknown, isSame = canonicalJson(file[what]) === canonicalJson(expected)) => {
     if (!isSame) differences.push({ what, expected: asText(expected), found: foundText(file, what) })
   }
-  expect('name', ordered.title)
-  expect('description', ordered.description)
-  for (const { key, url } of ordered.file_fields) {
+  expect('name', requested.title)
+  expect('description', requested.description)
+  for (const { key, url } of requested.file_fields) {
     if (/^ipfs:\/\//i.test(url)) expect(key, url, sameContent(file[key], url))
     else if (/^ar:\/\//i.test(url)) expect(key, url)
     else expect(key, `an ipfs URL of ${url}`, isIpfsUrl(file[key]))
   }
-  for (const key of extraKeys(ordered)) expect(key, ordered[key])
-  if (ordered.attribute !== undefined) {
+  for (const key of extraKeys(requested)) expect(key, requested[key])
+  if (requested.attribute !== undefined) {
     expect(
       'attributes',
-      ordered.attribute.map(({ tag, value }) => ({ trait_type: tag, value })),
+      requested.attribute.map(({ tag, value }) => ({ trait_type: tag, value })),
     )
   }
   return differences

@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { decodeAddress, decodeString, ownerOf, parseTokenId, tokenUri } from './abi.ts'
 import type { CallResult, ChainReader } from './chain-reader.ts'
-import { type Difference, metadataDifferences, type OrderedMetadata } from './compare-metadata.ts'
+import { type Difference, metadataDifferences, type RequestedMetadata } from './compare-metadata.ts'
 import type { StorageReader } from './storage-reader.ts'
 
 /** What an NFT is said to be. */
@@ -11,8 +11,8 @@ export interface Claim {
   owner: string
   /** As the API tells it; null leaves it to the chain. */
   metadataUrl: string | null
-  /** Null where it isn't known what was ordered. */
-  ordered: OrderedMetadata | null
+  /** Null where it isn't known what was requested. */
+  requested: RequestedMetadata | null
 }
 
 /** What the chain and the storage say of it. Null: they could not be read, and `reason` says why. */
@@ -28,7 +28,7 @@ const AT_ONCE = 8
  * Compares NFTs with what chain and storage say themselves: the owner, the token URI, the metadata file behind it.
  *
  * @example
- * const [first] = await verifyNfts(chain, storage, [{ contractAddress, tokenId: '1', owner, metadataUrl, ordered }])
+ * const [first] = await verifyNfts(chain, storage, [{ contractAddress, tokenId: '1', owner, metadataUrl, requested }])
  */
 export async function verifyNfts(
   chain: Pick<ChainReader, 'call'>,
@@ -89,9 +89,9 @@ async function verify(storage: StorageReader, claim: Claim, owner: CallResult, u
   if (url === null || (claim.metadataUrl !== null && url !== claim.metadataUrl)) {
     differences.push({ what: 'token URI', expected: claim.metadataUrl ?? 'an ipfs URL', found: url })
   }
-  if (url !== null && claim.ordered !== null) {
+  if (url !== null && claim.requested !== null) {
     const stored = await storage.readJson(url)
-    if (stored.kind === 'json') differences.push(...metadataDifferences(claim.ordered, stored.value))
+    if (stored.kind === 'json') differences.push(...metadataDifferences(claim.requested, stored.value))
     else if (stored.kind === 'missing') differences.push({ what: 'metadata', expected: url, found: null })
     else if (differences.length === 0) return { verified: null, reason: `its metadata: ${stored.message}` }
   }

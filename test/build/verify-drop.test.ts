@@ -56,7 +56,7 @@ function faults(): Promise<string[]> {
 }
 
 describe('checking a drop against the chain', () => {
-  test('finds nothing where everything is as ordered', async () => {
+  test('finds nothing where everything is as requested', async () => {
     expect(await faults()).toEqual([])
   })
 
@@ -79,7 +79,7 @@ describe('checking a drop against the chain', () => {
     expect(found).toContain(`the image of "${rows[1]?.title}" isn't ${rows[1]?.image}`)
   })
 
-  test('names what is missing and what nobody ordered', async () => {
+  test('names what is missing and what nobody requested', async () => {
     nfts = nfts.map((nft) => ({
       ...nft,
       request_metadata: { title: nft === nfts[0] ? 'Not ours' : (rows[0]?.title ?? '') },

@@ -168,7 +168,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     }
   })
 
-  it('batch results --verify finds owner, token URI, metadata and files of every row as ordered, by the chain itself', async () => {
+  it('batch results --verify finds owner, token URI, metadata and files of every row as requested, by the chain itself', async () => {
     const results = await gdn.json<{ line: number; verified: boolean | null; verify_error: string | null }[]>(
       ...['batch', 'results', 'drop', '--verify'],
     )

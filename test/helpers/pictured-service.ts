@@ -12,7 +12,7 @@ interface Pictured {
   image: Uint8Array | null
   /** What the metadata say, beside a name. */
   metadata?: object | null
-  /** What was ordered. */
+  /** What was requested. */
   request?: object
   /** Whether it is a backend of ours. */
   isOurs?: boolean

@@ -149,7 +149,7 @@ describe('metadata is read', () => {
 
 test('what the chain could not be asked is not read, rather than wrong', async () => {
   const { reader } = node(() => ({}), 500)
-  const claim = { contractAddress: '0x1', tokenId: '1', owner: '0x2', metadataUrl: null, ordered: null }
+  const claim = { contractAddress: '0x1', tokenId: '1', owner: '0x2', metadataUrl: null, requested: null }
   const storage = { readJson: async () => ({ kind: 'failed', message: 'x' }) as const }
   expect(await verifyNfts(reader, storage, [claim, { ...claim, tokenId: 'Mint111' }])).toEqual([
     { verified: null, reason: 'no chain answers at https://node.example: HTTP 500' },

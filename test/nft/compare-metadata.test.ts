@@ -7,7 +7,7 @@ const V0 = 'QmbWqxBEKC3P8tqsKc98xmWNzrzDtRLMiMPL8wBuTGsMnR'
 const V1 = CID.parse(V0).toV1().toString()
 const OTHER = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 
-const ordered = {
+const requested = {
   title: 'Dawn',
   description: 'first',
   file_fields: [
@@ -20,22 +20,22 @@ const ordered = {
 
 /** The file as gdn's own backend makes it. */
 const file = (): Record<string, unknown> =>
-  JSON.parse(Buffer.from(metadataFile(ordered as never, { image: OTHER, sheet: V1 })).toString())
+  JSON.parse(Buffer.from(metadataFile(requested as never, { image: OTHER, sheet: V1 })).toString())
 
 test('the file that gdn’s backend makes of an order has no differences', () => {
-  expect(metadataDifferences(ordered, file())).toEqual([])
-  const { attribute: _, ...plain } = ordered
+  expect(metadataDifferences(requested, file())).toEqual([])
+  const { attribute: _, ...plain } = requested
   expect(metadataDifferences(plain, { ...file(), attributes: [] })).toEqual([])
 })
 
 test('further keys and another order of keys are no difference', () => {
   const reversed = Object.fromEntries(Object.entries(file()).reverse())
-  expect(metadataDifferences(ordered, { ...reversed, external_url: 'https://example.com' })).toEqual([])
+  expect(metadataDifferences(requested, { ...reversed, external_url: 'https://example.com' })).toEqual([])
 })
 
 test('an ar URL stays as it was given', () => {
   const url = `ar://${'a'.repeat(43)}`
-  const nft = { ...ordered, file_fields: [{ key: 'image', url }] }
+  const nft = { ...requested, file_fields: [{ key: 'image', url }] }
   expect(metadataDifferences(nft, { ...file(), image: url })).toEqual([])
   expect(metadataDifferences(nft, { ...file(), image: `${url}b` })).toMatchObject([{ what: 'image', expected: url }])
 })
@@ -75,11 +75,11 @@ describe('a difference is', () => {
     ],
     ['no object', () => ['x'], { what: 'metadata', expected: 'a JSON object', found: '["x"]' }],
   ])('%s', (_, change, difference) => {
-    expect(metadataDifferences(ordered, change(file()))).toEqual([difference])
+    expect(metadataDifferences(requested, change(file()))).toEqual([difference])
   })
 })
 
 test('a key that every object has is none of the file', () => {
-  const odd = { ...ordered, toString: 'x' }
+  const odd = { ...requested, toString: 'x' }
   expect(metadataDifferences(odd, file())).toEqual([{ what: 'toString', expected: 'x', found: null }])
 })

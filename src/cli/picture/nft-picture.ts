@@ -12,8 +12,8 @@ import { MAX_PICTURE_BYTES, PictureError } from './pixels.ts'
 /** What an NFT tells of where its picture is. */
 export interface PicturedNft {
   metadata_url: string | null
-  /** The URL of the file field `image`, as it was ordered. */
-  ordered: string | null
+  /** The URL of the file field `image`, as requested. */
+  requested: string | null
 }
 
 const MAX_METADATA_BYTES = 1024 * 1024
@@ -33,8 +33,8 @@ export interface PictureReader {
   close(): Promise<void>
 }
 
-/** The URL of the file field `image` in metadata as they were ordered; these are anything that JSON is. */
-export function orderedImage(metadata: unknown): string | null {
+/** The URL of the file field `image` in metadata as requested; these are anything that JSON is. */
+export function requestedImage(metadata: unknown): string | null {
   const fields: unknown = isObject(metadata) ? metadata.file_fields : null
   const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
   return isObject(image) && typeof image.url === 'string' && image.url !== '' ? image.url : null
@@ -63,7 +63,7 @@ export async function createPictureReader(
   }
   return {
     async read(nft) {
-      const image = (await imageOf(nft, gateway, get)) ?? nft.ordered
+      const image = (await imageOf(nft, gateway, get)) ?? nft.requested
       const url = image === null ? null : atGateway(gateway, image)
       return url === null ? null : await get(url, MAX_PICTURE_BYTES)
     },
@@ -73,7 +73,7 @@ export async function createPictureReader(
 
 type Get = (url: string, maxBytes: number) => Promise<Uint8Array>
 
-/** What the metadata say, once there are any: a file that was ordered by a web address is in storage by then. */
+/** What the metadata say, once there are any: a file that was requested by a web address is in storage by then. */
 async function imageOf({ metadata_url }: PicturedNft, gateway: string, get: Get): Promise<string | null> {
   const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
   if (url === null) return null

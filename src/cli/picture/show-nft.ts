@@ -3,7 +3,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { decodePicture } from './decode.ts'
 import { drawn, inRoom, type Room } from './draw.ts'
-import { createPictureReader, orderedImage } from './nft-picture.ts'
+import { createPictureReader, requestedImage } from './nft-picture.ts'
 import { PictureError } from './pixels.ts'
 import type { Way } from './way.ts'
 
@@ -22,7 +22,7 @@ export async function showPicture(
   if (from === undefined) return
   const reader = await createPictureReader(deps, from, gateway === undefined ? server : null)
   try {
-    const bytes = await reader.read({ metadata_url, ordered: orderedImage(request_metadata) })
+    const bytes = await reader.read({ metadata_url, requested: requestedImage(request_metadata) })
     if (bytes !== null) await io.read(`${await drawn(inRoom(await decodePicture(bytes), room, way), way)}\n`)
   } catch (error) {
     if (!(error instanceof PictureError)) throw error

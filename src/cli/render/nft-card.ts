@@ -18,12 +18,12 @@ type Json = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Json => value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** The title that an NFT was ordered with. */
+/** The title that an NFT was requested with. */
 export function titleOf({ request_metadata }: DataRecord): unknown {
   return isObject(request_metadata) ? request_metadata.title : undefined
 }
 
-/** An NFT as a person reads it: what was ordered row by row, and what became of it. */
+/** An NFT as a person reads it: what was requested row by row, and what became of it. */
 export function nftCard(record: DataRecord): Card {
   const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [

@@ -1,6 +1,6 @@
 import type { RunRow } from '../../batch/run-rows.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
-import { orderedImage, type PictureReader } from '../picture/nft-picture.ts'
+import { type PictureReader, requestedImage } from '../picture/nft-picture.ts'
 import { PictureError } from '../picture/pixels.ts'
 import { readPicture } from '../picture/read-picture.ts'
 import { dataUrl } from './embedded.ts'
@@ -31,25 +31,25 @@ export class ReportPictures {
 
   /** The picture of a row as HTML, or words in its place. */
   async of({ row, result, sentMetadata }: RunRow, title: string): Promise<string> {
-    const ordered = orderedImage((await sentMetadata()) ?? row?.metadata ?? {})
+    const requested = requestedImage((await sentMetadata()) ?? row?.metadata ?? {})
     const path = row?.localFiles.find(({ key }) => key === 'image')?.path
-    if (ordered === null && path === undefined) return inItsPlace('No picture')
+    if (requested === null && path === undefined) return inItsPlace('No picture')
     const why =
-      this.#chars >= MAX_CHARS ? 'Not in this file' : await this.#embed(path, ordered, result.metadata_url, title)
+      this.#chars >= MAX_CHARS ? 'Not in this file' : await this.#embed(path, requested, result.metadata_url, title)
     if (why.startsWith('<img')) return why
     this.left++
-    return inItsPlace(escapeHtml(why), this.#link(ordered))
+    return inItsPlace(escapeHtml(why), this.#link(requested))
   }
 
   /** The picture, or why there is none. */
   async #embed(
     path: string | undefined,
-    ordered: string | null,
+    requested: string | null,
     metadataUrl: string | null,
     title: string,
   ): Promise<string> {
     try {
-      const bytes = await this.#read(path, { metadata_url: metadataUrl, ordered })
+      const bytes = await this.#read(path, { metadata_url: metadataUrl, requested })
       if (bytes === null) return 'Elsewhere'
       const url = await dataUrl(bytes)
       if (this.#chars + url.length > MAX_CHARS) return 'Not in this file'

@@ -6,7 +6,9 @@ import type { ChainObserver, Observation, Outcome } from './driver.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
-import { someAtOnce } from './some-at-once.ts'
+
+/** Of a database that is reached by a network each answer takes its time; one in the process answers at once anyway. */
+const AT_ONCE = 8
 
 const LEASE_MS = 60_000
 /** Where others have claimed what is due, or it isn't due yet by the clock of the database. */
@@ -94,4 +96,15 @@ export function createChainStep({ store, driver, now, log, onSettled }: ChainSte
     const wait = due === null ? null : Math.max(claimed.length > 0 ? 0 : IDLE_MS, due - now())
     return wait === null || watch === null ? (wait ?? watch) : Math.min(wait, watch)
   }
+}
+
+/** Does the work for each item, for several at once. All of it is over when this resolves, or rejects with the first failure. */
+async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const left = items.values()
+  const failures: unknown[] = []
+  const one = async () => {
+    for (const item of left) await work(item).catch((error) => failures.push(error))
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, one))
+  if (failures.length > 0) throw failures[0]
 }

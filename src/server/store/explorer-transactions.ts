@@ -31,7 +31,7 @@ export async function transactionOfAttempt(db: Db, hash: string): Promise<string
   return row?.transaction_id ?? null
 }
 
-/** The transactions that moved an NFT, as far as they were ordered here, and the NFT that one moved. */
+/** The transactions that moved an NFT, as far as they were requested here, and the NFT that one moved. */
 export async function transfersOf(db: Db, nftId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('transfers')

@@ -45,7 +45,7 @@ describe('gdn nft show at a terminal', () => {
     expect(stdout).toContain('▀')
   })
 
-  test('before there are metadata, draws what was ordered, where that is in storage', async () => {
+  test('before there are metadata, draws what was requested, where that is in storage', async () => {
     const request = { title: 'x', description: '', file_fields: [{ key: 'image', url: `ipfs://${IMAGE_CID}` }] }
     const { url, asked } = await picturedService({ image: png(QUARTERS), metadata: null, request })
     expect((await show(url, inKitty)).stdout).toContain(KITTY)

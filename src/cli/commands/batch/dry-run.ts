@@ -4,7 +4,7 @@ import { dryRunBatch } from '../../../batch/dry-run.ts'
 import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
-import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
+import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { gasPriceOf, type VerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
@@ -171,7 +171,7 @@ interface Request {
   body: {
     sender_wallet_address?: string
     receiver_wallet_address: string
-    metadata: readonly OrderedMetadata[]
+    metadata: readonly RequestedMetadata[]
   }
 }
 

@@ -97,7 +97,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
     group: RUN,
     parse: notEmpty,
   })
-  switchFlag(command, '--again', 'Order a second drop: of a finished run, or of rows accepted in another run', RUN)
+  switchFlag(command, '--again', 'Mint a second drop: of a finished run, or of rows accepted in another run', RUN)
   switchFlag(command, '--new-rows', 'Mint new rows though sent rows are not in the manifest anymore', RUN)
   switchFlag(command, '--adopt', 'Take rows that are in the collection already as minted by this run', RUN)
   switchFlag(

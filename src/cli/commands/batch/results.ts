@@ -97,7 +97,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   else await print(plainRecords(rows))
 }
 
-/** Prints the results with what chain and storage say; throws where that isn't what was ordered. */
+/** Prints the results with what chain and storage say; throws where that isn't what was requested. */
 async function printVerified(
   deps: Deps,
   run: Run,

@@ -10,7 +10,7 @@ const CODE_BY_EXIT: Readonly<Record<number, ErrorCode>> = {
   [EXIT.unknownOutcome]: 'unknown_outcome',
 }
 
-/** A deployed row that isn't what was ordered. */
+/** A deployed row that isn't what was requested. */
 export interface DifferingRow {
   key: string
   line: number
@@ -20,7 +20,7 @@ export interface DifferingRow {
 const MAX_REASONS = 5
 const MAX_LINES = 10
 
-/** The error of deployed rows that differ from what was ordered. */
+/** The error of deployed rows that differ from what was requested. */
 export const differingRows = (verified: Verified): GdnError =>
   new GdnError('verify_failed', differingParts(verified).join('\n'), {
     details: { differing_rows: verified.differing },
@@ -74,7 +74,7 @@ interface Verified {
 
 function differingParts({ counts, differing }: Verified): string[] {
   return [
-    `${count(counts.differing, 'row')} not as ordered on chain or in storage:`,
+    `${count(counts.differing, 'row')} not as requested on chain or in storage:`,
     ...byReason(differing.map(withReason('differs'))),
   ]
 }

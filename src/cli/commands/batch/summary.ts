@@ -49,7 +49,7 @@ export function runCard(record: DataRecord, stateDir: string | undefined): Card 
 
 function verifiedText({ verified, differing, unread }: DataRecord): string | null {
   if (typeof verified !== 'number') return null
-  const parts = [`${verified} as ordered, by chain and storage`]
+  const parts = [`${verified} as requested, by chain and storage`]
   if (Number(differing) > 0) parts.push(`${differing} differ`)
   if (Number(unread) > 0) parts.push(`${unread} can't be read here`)
   return parts.join(', ')

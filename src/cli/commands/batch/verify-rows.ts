@@ -1,5 +1,5 @@
 import type { RunRow } from '../../../batch/run-rows.ts'
-import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
+import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../../nft/verify.ts'
 import type { Verifier } from '../../connect/open-verifier.ts'
 
@@ -41,6 +41,6 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
     tokenId: result.token_id,
     owner: row?.receiver ?? result.receiver_wallet_address,
     metadataUrl: result.metadata_url,
-    ordered: (await sentMetadata()) as OrderedMetadata | null,
+    requested: (await sentMetadata()) as RequestedMetadata | null,
   }
 }

@@ -123,7 +123,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   )
 }
 
-interface Ordered {
+interface Requested {
   request: z.output<typeof createcollection.request>
   flags: CreateFlags
   output: Output
@@ -133,7 +133,7 @@ interface Ordered {
 async function finish(
   deps: Deps,
   connection: Connection,
-  { request, flags, output }: Ordered,
+  { request, flags, output }: Requested,
   taken: AcceptedOperation,
 ) {
   const { io } = deps

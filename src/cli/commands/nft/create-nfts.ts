@@ -20,7 +20,7 @@ import type { NftFlags } from './mint-flags.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 
 /** A checked request of createnft or createnfttrans. */
-interface NftOrderRequest {
+interface NftRequest {
   contract_address: string
   blockchain: Blockchain
   sender_wallet_address?: string
@@ -28,17 +28,17 @@ interface NftOrderRequest {
   metadata: NftMetadata[]
 }
 
-interface NftOrder {
+interface NftCreation {
   endpoint: 'createnft' | 'createnfttrans'
-  request: NftOrderRequest
+  request: NftRequest
   localFiles: readonly LocalFile[]
   flags: NftFlags
   settings: Settings
   output: Output
 }
 
-/** Orders NFTs, waits until they are deployed and, where they go on, transferred, and prints them. */
-export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
+/** Creates NFTs, waits until they are deployed and, where they go on, transferred, and prints them. */
+export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
   const { endpoint, request, localFiles, flags, settings } = wanted
   const verb = endpoint === 'createnft' ? 'Mint' : 'Grant'
   if (flags.dryRun) {
@@ -79,12 +79,12 @@ export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
 async function finish(
   deps: Deps,
   connection: Connection,
-  { request, flags, output }: NftOrder,
+  { request, flags, output }: NftCreation,
   taken: AcceptedOperation,
 ) {
   const { io } = deps
   const { server } = connection
-  const sent = JSON.parse(taken.request.body) as NftOrderRequest
+  const sent = JSON.parse(taken.request.body) as NftRequest
   const accepted = taken.accepted.nfts.map(({ nft_gdn_id, accepted_date }, i) => ({
     nft_gdn_id,
     token_id: null,
@@ -116,7 +116,7 @@ async function finish(
 }
 
 /** What was granted is at its end when its first owner doesn't own it any more. */
-function isAtItsEnd({ sender_wallet_address: sender, receiver_wallet_address: receiver }: NftOrderRequest) {
+function isAtItsEnd({ sender_wallet_address: sender, receiver_wallet_address: receiver }: NftRequest) {
   const leaves = (owner: string | null | undefined) =>
     sender === undefined || sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
   return ({ status, receiver_wallet_address: owner }: Pick<NftRecord, 'status' | 'receiver_wallet_address'>) =>

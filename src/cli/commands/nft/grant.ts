@@ -11,9 +11,9 @@ import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addAgainFlag } from '../../request/operate.ts'
+import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
-import { orderNfts } from './order-nfts.ts'
 
 export function command(deps: Deps, run = grant): GdnCommand {
   const grantCommand = new GdnCommand({
@@ -63,7 +63,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   )
   const given = { ...prepared.request, sender_wallet_address: sender }
   const request = checkRequest(createnfttrans.request, given, prepared.file)
-  await orderNfts(deps, {
+  await createNfts(deps, {
     endpoint: 'createnfttrans',
     request,
     localFiles: prepared.localFiles,

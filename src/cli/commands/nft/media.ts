@@ -55,7 +55,7 @@ async function checkFile(path: string, key: string): Promise<void> {
   if (problem !== null) throw fail(`${path} is ${problem}`)
 }
 
-/** What stands for each file where an order is known by its content: the same bytes are the same file, wherever it is. */
+/** What stands for each file where a request is known by its content: the same bytes are the same file, wherever it is. */
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
   for (const { path, placeholder } of files) {

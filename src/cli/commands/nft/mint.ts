@@ -9,9 +9,9 @@ import { NFT_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addAgainFlag } from '../../request/operate.ts'
 import { addColumnFlags } from '../batch/flags.ts'
+import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
-import { orderNfts } from './order-nfts.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
@@ -65,5 +65,5 @@ export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
     return await mintManifest(deps, prepared.manifest, flags)
   }
   const request = checkRequest(createnft.request, prepared.request, prepared.file)
-  await orderNfts(deps, { endpoint: 'createnft', request, localFiles: prepared.localFiles, flags, settings, output })
+  await createNfts(deps, { endpoint: 'createnft', request, localFiles: prepared.localFiles, flags, settings, output })
 }

@@ -3,7 +3,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
+import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../nft/verify.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
@@ -195,7 +195,7 @@ async function readChain(
       tokenId: token_id,
       owner,
       metadataUrl: metadata_url ?? null,
-      ordered: asOrdered(request_metadata),
+      requested: asRequested(request_metadata),
     }
     const [found] = await verifyNfts(verifier.chain, verifier.storage, [claim])
     return found ?? { verified: null, reason: 'no answer' }
@@ -206,11 +206,11 @@ async function readChain(
 }
 
 /** The metadata of the request, where the server tells them as they are sent. */
-function asOrdered(metadata: unknown): OrderedMetadata | null {
+function asRequested(metadata: unknown): RequestedMetadata | null {
   if (metadata === null || typeof metadata !== 'object') return null
-  const { title, description, file_fields } = metadata as Partial<OrderedMetadata>
+  const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
   const isWhole = typeof title === 'string' && typeof description === 'string' && Array.isArray(file_fields)
-  return isWhole ? (metadata as OrderedMetadata) : null
+  return isWhole ? (metadata as RequestedMetadata) : null
 }
 
 const verificationData = (verification: Verification) => ({

@@ -77,7 +77,7 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
 
 /**
  * What logs say about owners and flags of collections, in the order of the chain. Mints aren't among it, nor what a
- * collection is made with: both were ordered here.
+ * collection is made with: both were requested here.
  */
 export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {

@@ -24,7 +24,7 @@ import { mintSize } from './mint-size.ts'
 const NO_LIMIT = 2n ** 64n - 1n
 
 /** A token to be made: the group of a collection, or a member of one. */
-export interface MintOrder {
+export interface MintSpec {
   /** The id of the collection or NFT: its mint's address follows from it. */
   id: string
   /** The mint of the collection that an NFT belongs to; null for the collection itself. */
@@ -46,16 +46,16 @@ export interface MintOrder {
  */
 export async function mintInstructions(
   signerAddress: string,
-  order: MintOrder,
+  spec: MintSpec,
   minimumBalance: (bytes: number) => Promise<bigint>,
 ): Promise<Instruction[]> {
-  const { id, name, symbol, uri } = order
+  const { id, name, symbol, uri } = spec
   // The message is signed whole, later: the instructions only say who has to.
   const signer = createNoopSigner(address(signerAddress))
   const mint = address(mintAddress(signerAddress, id))
-  const owner = address(order.receiver)
-  const group = order.group === null ? null : address(order.group)
-  const size = mintSize({ ...order, kind: group === null ? 'group' : 'member' })
+  const owner = address(spec.receiver)
+  const group = spec.group === null ? null : address(spec.group)
+  const size = mintSize({ ...spec, kind: group === null ? 'group' : 'member' })
   const [token] = await findAssociatedTokenPda({ mint, owner, tokenProgram: TOKEN_2022_PROGRAM_ADDRESS })
   return [
     getTransferSolInstruction({ source: signer, destination: mint, amount: await minimumBalance(size.final) }),
@@ -71,7 +71,7 @@ export async function mintInstructions(
     group === null
       ? getInitializeGroupPointerInstruction({ mint, authority: null, groupAddress: mint })
       : getInitializeGroupMemberPointerInstruction({ mint, authority: null, memberAddress: mint }),
-    ...(order.locked ? [getInitializeNonTransferableMintInstruction({ mint })] : []),
+    ...(spec.locked ? [getInitializeNonTransferableMintInstruction({ mint })] : []),
     getInitializeMint2Instruction({ mint, decimals: 0, mintAuthority: signer.address, freezeAuthority: null }),
     getInitializeTokenMetadataInstruction({
       metadata: mint,

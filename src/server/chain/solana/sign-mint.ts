@@ -12,7 +12,7 @@ import {
 import { base58btc } from 'multiformats/bases/base58'
 import { feeInstructions } from './fee-instructions.ts'
 import { fitText } from './fit-text.ts'
-import { type MintOrder, mintInstructions } from './mint-instructions.ts'
+import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
 import type { SolanaSigner } from './signer.ts'
 
@@ -34,14 +34,14 @@ export interface SignedMint {
 export async function signMint(
   signer: SolanaSigner,
   network: Pick<SolanaNetwork, 'minimumBalance' | 'computeUnitPrice'>,
-  order: MintOrder,
+  spec: MintSpec,
   lifetime: Lifetime,
   { urgent = false } = {},
 ): Promise<SignedMint> {
   const price = (await network.computeUnitPrice?.({ urgent })) ?? 0n
   const tools = { signer, network, price, lifetime }
   // Looked at in full, a name of a megabyte would be encoded only to be cut.
-  const named = { ...order, name: fitText(order.name, MAX_TRANSACTION_BYTES) }
+  const named = { ...spec, name: fitText(spec.name, MAX_TRANSACTION_BYTES) }
   let message = await encode(tools, named)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
   if (excess > 0) {
@@ -65,11 +65,11 @@ interface Tools {
   lifetime: Lifetime
 }
 
-async function encode({ signer, network, price, lifetime: until }: Tools, order: MintOrder): Promise<Uint8Array> {
+async function encode({ signer, network, price, lifetime: until }: Tools, spec: MintSpec): Promise<Uint8Array> {
   const { blockhash, lastValidBlockHeight } = until
   const instructions = [
     ...feeInstructions(price),
-    ...(await mintInstructions(signer.address, order, (bytes) => network.minimumBalance(bytes))),
+    ...(await mintInstructions(signer.address, spec, (bytes) => network.minimumBalance(bytes))),
   ]
   const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) }
   const message = pipe(

@@ -1,5 +1,5 @@
 import type { NftMetadata } from '../../../api/metadata.ts'
-import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
+import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { NftRow } from '../../store/nfts.ts'
 
@@ -14,18 +14,18 @@ export function collectionFile({ name, symbol, description, image }: CollectionR
 }
 
 /** The collection's own token: the group, held by the collection's wallet. */
-export function orderOfCollection(collection: CollectionRow, directory: string): MintOrder {
+export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
   const { id, name, symbol, wallet_address: receiver } = collection
   // Whoever owns a collection may give it away, whatever holds for its NFTs.
   return { id, group: null, name, symbol, uri: `ipfs://${directory}/${COLLECTION_FILE}`, receiver, locked: false }
 }
 
 /** An NFT: a member of its collection's group. */
-export function orderOfNft(
+export function specOfNft(
   collection: CollectionRow,
   nft: Pick<NftRow, 'id' | 'receiver' | 'metadata'>,
   { directory, index }: { directory: string; index: number },
-): MintOrder {
+): MintSpec {
   return {
     id: nft.id,
     group: collection.contract_address,

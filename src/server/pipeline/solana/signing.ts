@@ -2,7 +2,7 @@ import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { mintAddress } from '../../chain/solana/mint-address.ts'
-import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
+import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
 import { signMint } from '../../chain/solana/sign-mint.ts'
 import type { SolanaSigner } from '../../chain/solana/signer.ts'
@@ -16,7 +16,7 @@ import { countUnfinished, type TransactionRow } from '../../store/transactions.t
 import type { DriverOptions, Signing, Verdict } from '../driver.ts'
 import { batchDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
-import { collectionFile, orderOfCollection, orderOfNft } from './mint-orders.ts'
+import { collectionFile, specOfCollection, specOfNft } from './mint-specs.ts'
 
 /** NFTs whose metadata files share a directory, and which are stored by one commit. */
 const GROUP = 100
@@ -54,7 +54,7 @@ export async function estimateSolana(options: SolanaSigningOptions): Promise<Sig
       }
       const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
       const place = { collectionId: collection.id, directory }
-      const row = await (await openSigning(options))(orderOfCollection(collection, directory), place)
+      const row = await (await openSigning(options))(specOfCollection(collection, directory), place)
       return { blocks, sign: (db) => storeAll(db, [row]) }
     },
 
@@ -74,7 +74,7 @@ export async function estimateSolana(options: SolanaSigningOptions): Promise<Sig
       const sign = await openSigning(options)
       const rows = await Promise.all(
         nfts.map((nft, index) =>
-          sign(orderOfNft(collection, nft, { directory, index }), { collectionId: id, directory }),
+          sign(specOfNft(collection, nft, { directory, index }), { collectionId: id, directory }),
         ),
       )
       preparedAt.set(id, now())
@@ -126,18 +126,18 @@ interface Place {
 async function openSigning({ blockchain, solana, now }: Omit<SolanaSigningOptions, 'preparedAt'>) {
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
   const lifetime = await network.latestBlockhash()
-  return (order: MintOrder, place: Place): Promise<SignedRow> =>
-    signRow({ signer, network, lifetime }, order, place, now())
+  return (spec: MintSpec, place: Place): Promise<SignedRow> =>
+    signRow({ signer, network, lifetime }, spec, place, now())
 }
 
 async function signRow(
   { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
-  order: MintOrder,
+  spec: MintSpec,
   { collectionId, directory, urgent = false }: Place,
   now: number,
 ): Promise<SignedRow> {
-  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime, { urgent })
-  const isCollection = order.group === null
+  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, spec, lifetime, { urgent })
+  const isCollection = spec.group === null
   return {
     id: newId(),
     blockchain: network.blockchain,
@@ -146,7 +146,7 @@ async function signRow(
     kind: isCollection ? 'collection' : 'mint',
     collection_id: collectionId,
     start_id: null,
-    mint: mintAddress(signer.address, order.id),
+    mint: mintAddress(signer.address, spec.id),
     token_count: isCollection ? 0 : 1,
     directory,
     raw,
@@ -169,19 +169,19 @@ export async function signAgain(
   lost: TransactionRow,
 ): Promise<Verdict> {
   const { collection_id: collectionId, directory } = lost
-  const order = await orderOf(options.store.db, lost)
-  if (order === null || collectionId === null || directory === null) return { verdict: 'none' }
+  const spec = await specOf(options.store.db, lost)
+  if (spec === null || collectionId === null || directory === null) return { verdict: 'none' }
   const sign = await openSigning(options)
-  return { verdict: 'again', replacement: await sign(order, { collectionId, directory, urgent: true }) }
+  return { verdict: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
 }
 
 /** Returns what the transaction was to create, or null when it isn't needed any more. */
-async function orderOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintOrder | null> {
+async function specOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
   const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
   if (collection === null || directory === null) return null
-  if (kind === 'collection') return orderOfCollection(collection, directory)
+  if (kind === 'collection') return specOfCollection(collection, directory)
   const nft = await findNftOfTransaction(db, id)
   return nft === null || nft.batch_index === null
     ? null
-    : orderOfNft(collection, nft, { directory, index: nft.batch_index })
+    : specOfNft(collection, nft, { directory, index: nft.batch_index })
 }

@@ -18,7 +18,7 @@ const TURN_CHARACTERS = 16 * 1024 * 1024
 const ATTEMPTS = 3
 
 /** One broadcast that waits, whole or in part. */
-interface Order {
+interface Submission {
   outcomes: (BroadcastOutcome | undefined)[]
   missing: number
   failed: boolean
@@ -29,7 +29,7 @@ interface Order {
 interface Item {
   raw: Hex
   gas: bigint
-  order: Order
+  submission: Submission
   index: number
 }
 
@@ -69,8 +69,8 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     while (queue.length > 0) {
       const items = takeTurn(queue)
       queue = queue.slice(items.length)
-      const waiting = items.filter(({ order }) => !order.failed)
-      if (waiting.length > 0) await turn(waiting).catch((error: unknown) => rejectOrders(waiting, error))
+      const waiting = items.filter(({ submission }) => !submission.failed)
+      if (waiting.length > 0) await turn(waiting).catch((error: unknown) => rejectAll(waiting, error))
     }
     running = undefined
   }
@@ -148,14 +148,14 @@ export function createSequencer(options: SequencerOptions): Sequencer {
       if (closing) return Promise.reject(unreachable('is closed'))
       if (raws.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
-        const order: Order = {
+        const submission: Submission = {
           outcomes: raws.map(() => undefined),
           missing: raws.length,
           failed: false,
           resolve,
           reject,
         }
-        for (const [index, raw] of raws.entries()) queue.push({ raw, gas: gasLimitOf(raw), order, index })
+        for (const [index, raw] of raws.entries()) queue.push({ raw, gas: gasLimitOf(raw), submission, index })
         running ??= run()
       })
     },
@@ -164,7 +164,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     },
     async close() {
       closing = true
-      rejectOrders(queue, unreachable('is closed'))
+      rejectAll(queue, unreachable('is closed'))
       await running
     },
   }
@@ -184,15 +184,15 @@ function takeTurn(queue: readonly Item[]): Item[] {
   return queue.slice(0, count)
 }
 
-function settle({ order, index }: Item, outcome: BroadcastOutcome | undefined): void {
-  order.outcomes[index] = outcome
-  order.missing -= 1
-  if (order.missing === 0) order.resolve(order.outcomes.filter((one) => one !== undefined))
+function settle({ submission, index }: Item, outcome: BroadcastOutcome | undefined): void {
+  submission.outcomes[index] = outcome
+  submission.missing -= 1
+  if (submission.missing === 0) submission.resolve(submission.outcomes.filter((one) => one !== undefined))
 }
 
-function rejectOrders(items: readonly Item[], error: unknown): void {
-  for (const { order } of items) {
-    order.failed = true
-    order.reject(error)
+function rejectAll(items: readonly Item[], error: unknown): void {
+  for (const { submission } of items) {
+    submission.failed = true
+    submission.reject(error)
   }
 }
