@@ -74,7 +74,7 @@ export async function lookBefore(
   const settled = options.adopt === true ? await settleListing(options, deps, asker, look) : null
   if (!lookup.hasMatches) return { ...before, listed: settled ?? before.listed }
   // A run that started meanwhile may have minted them. Then it is named, and nothing of it is adopted.
-  await store.read((sql) => refuseTaken(sql, store, options, { rows: gathered.rows, pending }))
+  await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending }))
   const matches = () => unsent(store, lookup.found(), open)
   if (settled !== null) {
     // What is adopted is the run's own; all else was there before it.

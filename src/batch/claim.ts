@@ -26,6 +26,8 @@ interface Taken {
 /** The rows that a run would send, in a temporary table. */
 interface Checked {
   rows: RowsIn
+  /** Whether the manifest was read. Otherwise they are the stored rows. */
+  isRead: boolean
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
 }
@@ -42,7 +44,6 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
-  const isUnchanged = checked.rows !== 'draft'
   const taken: Taken = { rows: [], keys: new Set(), runs: new Set() }
   enterChecked(sql, checked)
   let added: Set<string> | null = null
@@ -50,7 +51,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
       // A second order repeats rows on purpose, and does not revoke the claim of the first. Rows added since are checked.
-      if (isUnchanged) continue
+      if (!checked.isRead) continue
       added ??= addedKeys(sql, checked.rows, drop)
       const keys = added
       isChecked = (key) => keys.has(key)

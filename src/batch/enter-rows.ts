@@ -1,7 +1,7 @@
 import { updateDrop } from '../state/drops.ts'
 import { enterKnown } from '../state/known-nfts.ts'
 import { dropRefused, dropRenamed, markRetried } from '../state/row-outcomes.ts'
-import { copyDraft, newSet, type RowsIn, removeOtherSets } from '../state/rows.ts'
+import type { RowsIn } from '../state/rows.ts'
 import { enterFound } from '../state/send-rows.ts'
 import { refuseTaken } from './claim.ts'
 import { retriedStates } from './gather.ts'
@@ -10,9 +10,6 @@ import { positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
-
-/** Rows copied per transaction. Limits how long other processes wait for the database. */
-const COPIED_TOGETHER = 20_000
 
 /**
  * Enters the rows of the run in one transaction. The transaction checks other runs once more, because they may have
@@ -25,14 +22,11 @@ export async function enterRows(
 ): Promise<RowsIn> {
   const { id, chunkSize, inOrder } = store.drop
   const isNew = store.drop.setId === null
-  const set = gathered.rows === 'draft' ? await store.write((sql) => newSet(sql, id)) : gathered.rows.set
-  for (let from = 0; gathered.rows === 'draft' && from < gathered.count; ) {
-    const start = from
-    from = await store.write((sql) => copyDraft(sql, set, start, COPIED_TOGETHER))
-  }
+  if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
+  const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   await store.write((sql) => {
-    if (plan.rows > 0) refuseTaken(sql, store, options, { rows: gathered.rows, pending: positionsOf(plan) })
+    if (plan.rows > 0) refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(plan) })
     const now = Date.now()
     if (isNew && before.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
@@ -52,11 +46,10 @@ export async function enterRows(
       now,
     )
     // Refused rows that left the manifest are no part of the run.
-    if (gathered.rows === 'draft') dropRefused(sql, store.drop, set, now)
+    if (gathered.isRead) dropRefused(sql, store.drop, set, now)
     markRetried(sql, store.drop, set, retried)
     if (plan.rows > 0 || before.adopted.length > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
   })
-  await store.write((sql) => removeOtherSets(sql, id, set))
   await store.reload()
   if (edits.renamed.length > 0) await store.recount()
   return { set }

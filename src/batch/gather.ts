@@ -2,9 +2,10 @@ import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop, FileIdentity } from '../state/drops.ts'
 import { statesOf } from '../state/row-outcomes.ts'
-import { addToDraft, changesOf, emptyDraft, type PlannedRow, type RowRecord, type RowsIn } from '../state/rows.ts'
+import { addRows, changesOf, emptyDraft, newSet, type PlannedRow, type RowRecord, type RowsIn } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
@@ -13,11 +14,11 @@ import { shownKey } from './row-key.ts'
 import { noCounts, type RunStore, STATUS } from './run-store.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
-/** The rows of a run. Nothing of what was kept earlier has changed yet. */
+/** The rows of a run. Nothing of what was kept earlier has changed yet: the run doesn't point to a new set. */
 export interface Gathered {
   rows: RowsIn
-  /** How many there are in the draft. */
-  count: number
+  /** Whether the manifest was read. Otherwise they are the stored rows. */
+  isRead: boolean
   changes: ManifestChanges
   fingerprint: string | null
   localFiles: FileIdentity[]
@@ -31,17 +32,22 @@ type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
-/** Rows written per transaction. Limits how long the event loop is blocked. */
-const WRITTEN_TOGETHER = 5_000
+/** Rows written per transaction. Limits how long the event loop and other processes wait. */
+const WRITTEN_TOGETHER = 10_000
 
 export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
 
 /**
- * Reads the manifest into a draft. Uses the stored rows instead where the manifest and its local files are unchanged.
+ * Reads the manifest into a new set of rows, which nothing points to yet. A dry run reads it into a draft. Uses the stored
+ * rows instead where the manifest and its local files are unchanged.
  *
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
-export async function gather({ readManifest }: Pick<BatchDeps, 'readManifest'>, store: RunStore): Promise<Gathered> {
+export async function gather(
+  { readManifest }: Pick<BatchDeps, 'readManifest'>,
+  store: RunStore,
+  { writes }: { writes: boolean },
+): Promise<Gathered> {
   const { drop } = store
   const { setId, fingerprint, localFiles } = drop
   if (readManifest === null) {
@@ -57,12 +63,13 @@ export async function gather({ readManifest }: Pick<BatchDeps, 'readManifest'>, 
     (await items.fingerprint?.()) === fingerprint &&
     (await areUnchanged(localFiles))
   if (isUnchanged) return storedRows(drop, setId)
-  const { count, paths } = await readIntoDraft(store, withRoomForMarker(items, drop.marker ?? undefined))
+  const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
+  const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows)
   const files = await identitiesOf(paths)
   return {
-    rows: 'draft',
-    count,
-    changes: setId === null ? noChanges() : await changesFrom(store, setId),
+    rows,
+    isRead: true,
+    changes: setId === null ? noChanges() : await changesFrom(store, rows, setId),
     fingerprint: files === null ? null : (items.digest?.() ?? null),
     localFiles: files ?? [],
     changed: [],
@@ -71,19 +78,21 @@ export async function gather({ readManifest }: Pick<BatchDeps, 'readManifest'>, 
 
 const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered => ({
   rows: { set },
-  count: 0,
+  isRead: false,
   changes: noChanges(),
   fingerprint,
   localFiles: [...localFiles],
   changed: [],
 })
 
-/** @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issueCount }` */
-export async function readIntoDraft(
-  { state }: Pick<RunStore, 'state'>,
-  items: Items,
-): Promise<{ count: number; paths: ReadonlySet<string> }> {
-  await state.scratch(emptyDraft)
+/**
+ * Reads a manifest into a new set of the run, or into the draft.
+ *
+ * @returns the paths of its local files
+ * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issueCount }`
+ */
+export async function readRows(store: RunStore, items: Items, to: RowsIn): Promise<ReadonlySet<string>> {
+  if (to === 'draft') await store.state.scratch(emptyDraft)
   const namer = new RowNamer()
   const paths = new Set<string>()
   const issues: ManifestIssue[] = []
@@ -93,7 +102,8 @@ export async function readIntoDraft(
   const flush = async () => {
     const rows = waiting
     waiting = []
-    await state.scratch((sql) => addToDraft(sql, rows))
+    const add = (sql: Sql) => addRows(sql, to, rows)
+    await (to === 'draft' ? store.state.scratch(add) : store.write(add))
   }
   const problem = (issue: ManifestIssue) => {
     if (issueCount++ < MAX_ISSUES) issues.push(issue)
@@ -123,7 +133,7 @@ export async function readIntoDraft(
   if (issueCount > 0) throw invalidManifest(issues, issueCount)
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
-  return { count, paths }
+  return paths
 }
 
 async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
@@ -140,10 +150,10 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
   })
 }
 
-/** How the draft differs from the rows that the run kept. */
-export async function changesFrom(store: RunStore, setId: number): Promise<ManifestChanges> {
+/** How rows that were read differ from those that the run kept. */
+export async function changesFrom({ state, drop }: RunStore, rows: RowsIn, setId: number): Promise<ManifestChanges> {
   const changes = noChanges()
-  for (const { kind, key, line, isKept } of await store.read((sql) => changesOf(sql, setId, store.drop))) {
+  for (const { kind, key, line, isKept } of await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))) {
     changes[kind]++
     if (kind === 'changed' && isKept === 1) changes.keptAccepted++
     if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind, key: shownKey(key), line })

@@ -1,6 +1,6 @@
 import { readDrop } from '../state/drops.ts'
 import { openStateIfThere } from '../state/open-state.ts'
-import { changesFrom, readIntoDraft } from './gather.ts'
+import { changesFrom, readRows } from './gather.ts'
 import { RunStore } from './run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
@@ -16,8 +16,8 @@ export async function changesSince({ stateDir, id }: Run, manifest: Items): Prom
     if (state === null || drop === null || drop.setId === null) return null
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
-    await readIntoDraft(store, manifest)
-    const changes = await changesFrom(store, drop.setId)
+    await readRows(store, manifest, 'draft')
+    const changes = await changesFrom(store, 'draft', drop.setId)
     return changes.added + changes.changed + changes.removed === 0 ? null : changes
   } finally {
     state?.close()

@@ -24,7 +24,7 @@ export interface Prepared {
  * Reads and plans the rows, and makes every check of a start: the backend, edits of the manifest, other runs, and what
  * the collection holds. A dry run and a real one both go through here, so that they come to the same verdict.
  *
- * @param writes whether what was found out about the backend is recorded; not in a dry run
+ * @param writes whether the rows and what was found out about the backend are recorded; not in a dry run
  * @throws GdnError as `runBatch`
  */
 export async function prepare(
@@ -36,9 +36,9 @@ export async function prepare(
   const { restored, notes } = await meetBackend(store, options, deps, writes)
   const sends = options.reconcileOnly !== true
   const isNew = store.drop.setId === null
-  const gathered = await gather(deps, store)
+  const gathered = await gather(deps, store, { writes })
   let plan = await planRows(store, gathered, options)
-  if (gathered.rows !== 'draft') gathered.changes = await changedRows(store, gathered.rows, gathered.changed, plan)
+  if (!gathered.isRead) gathered.changes = await changedRows(store, gathered.rows, gathered.changed, plan)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
   if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store, gathered.changes)
   const { drop } = store
@@ -52,7 +52,7 @@ export async function prepare(
   if (known.size > 0) plan = await planRows(store, gathered, options, known)
   if (plan.rows > 0) {
     const pending = plan
-    await store.read((sql) => refuseTaken(sql, store, options, { rows: gathered.rows, pending: positionsOf(pending) }))
+    await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(pending) }))
   }
   const before = await lookBefore(store, options, deps, { gathered, plan })
   before.notes.push(...notes)

@@ -1,9 +1,10 @@
 import { addressProblem } from '../api/address.ts'
 import { GdnError } from '../core/errors.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
 import { countTwice } from '../state/row-outcomes.ts'
-import type { RowsIn } from '../state/rows.ts'
+import { type RowsIn, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { checkMarkerKey } from './marker.ts'
@@ -48,8 +49,10 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
     try {
       return await runHeld(store, options, deps)
     } finally {
-      // A run without entered rows is removed.
-      if (store.drop.setId === null) await store.write((sql) => forgetDrop(sql, store.id)).catch(() => undefined)
+      // A run without entered rows is removed, and so are rows that the run doesn't point to.
+      const { id, setId } = store.drop
+      const tidy = (sql: Sql) => (setId === null ? forgetDrop(sql, id) : removeOtherSets(sql, id, setId))
+      await store.write(tidy).catch(() => undefined)
       await store.release().catch(() => undefined)
     }
   } finally {

@@ -21,6 +21,8 @@ const PRAGMAS = [
   'fullfsync = 1',
   'foreign_keys = ON',
   'trusted_schema = OFF',
+  // libsql is built to keep temporary tables in memory: the rows of a long manifest take 300 MB.
+  'temp_store = FILE',
 ]
 
 export interface OpenState {

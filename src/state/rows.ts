@@ -1,4 +1,4 @@
-import type { Sql } from '../sqlite/shared-database.ts'
+import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
 import type { OperationState } from './transitions.ts'
 
 /** A row of a manifest as a run keeps it. */
@@ -24,13 +24,16 @@ export interface RowRecord {
   body: Uint8Array
 }
 
-/** Where rows are: those that were just read are a temporary table of this connection, and vanish with it. */
+/** Where rows are: a set of a run, or a temporary table of this connection for whoever writes nothing. */
 export type RowsIn = 'draft' | { set: number }
 
 const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
 const COLUMNS = 'position, line, key, reference, content, twin, receivers, receiver, sender, files, body'
+
+/** Rows in one statement: through libsql, a statement for each took twice as long. */
+const ROWS_PER_INSERT = 100
 
 /** Begins a new draft. Whatever was in it is gone. */
 export function emptyDraft(sql: Sql): void {
@@ -39,23 +42,19 @@ export function emptyDraft(sql: Sql): void {
     body BLOB NOT NULL); DELETE FROM temp.draft`)
 }
 
-export function addToDraft(sql: Sql, rows: readonly RowRecord[]): void {
-  for (const row of rows) {
-    const { position, line, key, reference, content, twin, receivers, receiver, sender, files, body } = row
-    sql.run(
-      'INSERT INTO temp.draft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      position,
-      line,
-      key,
-      reference,
-      content,
-      twin,
-      receivers,
-      receiver,
-      sender,
-      files,
-      body,
-    )
+/** Adds rows to the draft, or to a set. */
+export function addRows(sql: Sql, to: RowsIn, rows: readonly RowRecord[]): void {
+  const [table, values] =
+    to === 'draft'
+      ? [`temp.draft (${COLUMNS})`, '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)']
+      : [`rows (set_id, ${COLUMNS})`, `(${Number(to.set)}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`]
+  for (let from = 0; from < rows.length; from += ROWS_PER_INSERT) {
+    const parameters: SqlValue[] = []
+    const some = rows.slice(from, from + ROWS_PER_INSERT)
+    for (const { position, line, key, reference, content, twin, receivers, receiver, sender, files, body } of some) {
+      parameters.push(position, line, key, reference, content, twin, receivers, receiver, sender, files, body)
+    }
+    sql.run(`INSERT INTO ${table} VALUES ${some.map(() => values).join(', ')}`, ...parameters)
   }
 }
 
@@ -64,17 +63,6 @@ export function newSet(sql: Sql, runId: string): number {
   sql.run('INSERT INTO row_sets (run_id) VALUES (?)', runId)
   const row = sql.get<{ id: number }>('SELECT max(id) AS id FROM row_sets WHERE run_id = ?', runId)
   return row?.id ?? 0
-}
-
-/** Copies the rows of the draft from a position on; returns the next position. */
-export function copyDraft(sql: Sql, set: number, from: number, count: number): number {
-  sql.run(
-    `INSERT INTO rows (set_id, ${COLUMNS}) SELECT ?, ${COLUMNS} FROM temp.draft WHERE position >= ? AND position < ?`,
-    set,
-    from,
-    from + count,
-  )
-  return from + count
 }
 
 /** Removes the sets of a run that it doesn't point to. */
@@ -130,7 +118,7 @@ export function plannedPage(
   )
 }
 
-/** How the draft differs from the rows that a run kept. */
+/** How rows that were read differ from those that a run kept. */
 export interface RowChange {
   kind: 'added' | 'changed' | 'removed'
   key: string
@@ -140,17 +128,21 @@ export interface RowChange {
 }
 
 /**
- * Compares the draft with the rows of a set, and with what the run has sent. A row is added where neither has it, and
+ * Compares rows that were read with those of an earlier set, and with what the run has sent. A row is added where neither has it, and
  * changed where its `id` has another content.
  */
-export function changesOf(sql: Sql, set: number, { id, scope }: { id: string; scope: string }): RowChange[] {
+export function changesOf(
+  sql: Sql,
+  rows: RowsIn,
+  { id, scope, setId }: { id: string; scope: string; setId: number },
+): RowChange[] {
   sql.script(`DROP TABLE IF EXISTS temp.earlier;
     CREATE TEMP TABLE earlier (key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID`)
-  sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', set)
+  sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', setId)
   const changes = sql.all<RowChange>(
     `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.key, d.line,
         coalesce(o.state IS NOT NULL AND NOT (o.state = 'failed' AND o.accepted_at IS NULL), 0) AS isKept
-      FROM temp.draft d LEFT JOIN temp.earlier e ON e.key = d.key
+      FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL) OR coalesce(o.content, e.content) <> d.content
       ORDER BY d.position`,
@@ -159,8 +151,8 @@ export function changesOf(sql: Sql, set: number, { id, scope }: { id: string; sc
   )
   const removed = sql.all<RowChange>(
     `SELECT 'removed' AS kind, key, line, 0 AS isKept FROM rows
-      WHERE set_id = ? AND key NOT IN (SELECT key FROM temp.draft) ORDER BY position`,
-    set,
+      WHERE set_id = ? AND key NOT IN (SELECT key FROM ${tableOf(rows)}) ORDER BY position`,
+    setId,
   )
   sql.script('DROP TABLE temp.earlier')
   return [...changes, ...removed]
