@@ -23,8 +23,9 @@ export interface Adopted {
 /** Assigns keys to rows in the manifest's order. Equal rows get different numbers. */
 export class RowNamer {
   readonly #ids = new HashTable()
-  readonly #contents = new Copies()
-  readonly #twins = new Copies()
+  readonly #contents = new HashTable()
+  /** Twins of rows whose content is another. A content that is its own twin is counted above: a table takes 25 MB. */
+  readonly #twins = new HashTable()
   readonly #pairs = new HashTable()
   #groups = 0
   #position = 0
@@ -36,8 +37,8 @@ export class RowNamer {
     const { content: text, kept, to } = rowTexts(row)
     const content = hashOfText(text)
     const twin = isCopyHashContent(row) ? content : copyHash(row)
-    const key = rowKey(id, content, id === null ? this.#contents.next(content) : 1)
-    const reference = id === null ? rowKey(null, twin, this.#twins.next(twin)) : key
+    const key = rowKey(id, content, id === null ? this.#contents.increment(content) : 1)
+    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, content)) : key
     return {
       position: this.#position++,
       line,
@@ -53,23 +54,16 @@ export class RowNamer {
     }
   }
 
+  /** The number of a row among those with this twin; its content is counted already. */
+  #copyOf(twin: string, content: string): number {
+    const asContent = this.#contents.get(twin) ?? 0
+    return asContent + (twin === content ? (this.#twins.get(twin) ?? 0) : this.#twins.increment(twin))
+  }
+
   #groupOf(to: string, sender: string | null): number {
     const pair = sender === null ? to : `${to} ${addressKey(sender)}`
     const known = this.#pairs.getOrAdd(pair, this.#groups)
     return known ?? this.#groups++
-  }
-}
-
-/** Counts equal texts: few of a million have a copy. */
-class Copies {
-  readonly #seen = new HashTable()
-  readonly #copies = new Map<string, number>()
-
-  next(text: string): number {
-    if (this.#seen.getOrAdd(text, 1) === undefined) return 1
-    const copy = (this.#copies.get(text) ?? 1) + 1
-    this.#copies.set(text, copy)
-    return copy
   }
 }
 

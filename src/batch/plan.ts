@@ -57,17 +57,22 @@ export class PlanBuilder {
   }
 }
 
-/** Groups numbered in the order of their first rows. */
+const NO_RANK = -1
+
+/** Groups numbered in the order of their first rows. The numbers of groups have few gaps. */
 function ranksOf(groups: readonly number[]) {
-  const rank = new Map<number, number>()
-  for (const group of groups) if (!rank.has(group)) rank.set(group, rank.size)
-  return { rank, count: rank.size }
+  let highest = 0
+  for (const group of groups) if (group > highest) highest = group
+  const rank = new Int32Array(highest + 1).fill(NO_RANK)
+  let count = 0
+  for (const group of groups) if (rank[group] === NO_RANK) rank[group] = count++
+  return { rank, count }
 }
 
 /** Groups in the order of their first rows, and the rows of each in the manifest's order: a counting sort. */
-function byGroup(groups: readonly number[], rank: ReadonlyMap<number, number>, count: number): Uint32Array {
+function byGroup(groups: readonly number[], rank: Int32Array, count: number): Uint32Array {
   const next = new Uint32Array(count + 1)
-  const rankOf = (index: number): number => rank.get(groups[index] ?? 0) ?? 0
+  const rankOf = (index: number): number => rank[groups[index] ?? 0] ?? 0
   for (let index = 0; index < groups.length; index++) next[rankOf(index) + 1] = (next[rankOf(index) + 1] ?? 0) + 1
   for (let each = 1; each < next.length; each++) next[each] = (next[each] ?? 0) + (next[each - 1] ?? 0)
   const order = new Uint32Array(groups.length)

@@ -24,7 +24,6 @@ export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
 export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
 
 const PAGE = 2_000
-export const PLAN_PAGE = 20_000
 
 interface Waiting {
   work(sql: Sql): unknown
@@ -129,10 +128,10 @@ export class RunStore {
   /** The rows with their states, in pages. */
   async *planned(rows: RowsIn): AsyncGenerator<ReturnType<typeof plannedPage>> {
     for (let after = -1; ; ) {
-      const page = await this.read((sql) => plannedPage(sql, rows, this.drop, after, PLAN_PAGE))
+      const page = await this.read((sql) => plannedPage(sql, rows, this.drop, after, PAGE))
       yield page
       const last = page.at(-1)
-      if (last === undefined || page.length < PLAN_PAGE) return
+      if (last === undefined || page.length < PAGE) return
       after = last.position
     }
   }

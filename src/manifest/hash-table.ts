@@ -38,8 +38,22 @@ export class HashTable {
   }
 
   has(text: string): boolean {
+    return this.get(text) !== undefined
+  }
+
+  get(text: string): number | undefined {
     this.#hash(text)
-    return this.#slots[this.#find(this.#low, this.#high)] !== EMPTY
+    const at = this.#find(this.#low, this.#high)
+    return this.#slots[at] === EMPTY ? undefined : this.#slots[at + 2]
+  }
+
+  /** Counts a string, and returns how often it was counted. */
+  increment(text: string): number {
+    const known = this.getOrAdd(text, 1)
+    if (known === undefined) return 1
+    // The slot that was just found.
+    this.#slots[this.#find(this.#low, this.#high) + 2] = known + 1
+    return known + 1
   }
 
   #find(low: number, high: number): number {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { keptRow, RowNamer } from '../../src/batch/manifest-row.ts'
 import { referenceId, referenceScope } from '../../src/batch/row-key.ts'
-import { contentHash, contentText } from '../../src/batch/row-text.ts'
+import { contentHash, contentText, copyHash } from '../../src/batch/row-text.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read } from '../manifest/helpers.ts'
@@ -155,6 +155,27 @@ describe('the reference ID of a row', () => {
       return referenceId(named(null, `${folder}/drop.csv`), one?.reference ?? one?.key ?? '')
     }
     expect(idOf('/runner/1')).toBe(idOf('/runner/2'))
+  })
+
+  test('numbers copies in the order of the manifest, whatever the order of their attributes', () => {
+    const level = { tag: 'Level', value: '1' }
+    const color = { tag: 'Color', value: 'red' }
+    const orders = [[level], [color], [level, color], [color, level]]
+    const metadata = (order: number) => ({ ...row(1).metadata, attribute: orders[order] })
+    fc.assert(
+      fc.property(fc.array(fc.nat(orders.length - 1), { maxLength: 12 }), (given) => {
+        const namer = new RowNamer()
+        const seen = new Map<string, number>()
+        for (const each of given.map((order) => row(1, { metadata: metadata(order) }))) {
+          const twin = copyHash(each)
+          const copy = (seen.get(twin) ?? 0) + 1
+          seen.set(twin, copy)
+          const one = namer.name(each)
+          expect(one?.reference ?? one?.key).toBe(`row:${twin}${copy === 1 ? '' : `#${copy}`}`)
+        }
+      }),
+      { numRuns: runs(200) },
+    )
   })
 
   test('differs in a run of another name, and with --again', () => {
