@@ -51,6 +51,8 @@ async function simulated(chunk: number): Promise<Figure[]> {
     },
     upload: () => Promise.reject(new Error('no files here')),
     supportsIdempotency: () => false,
+    supportsReferences: () => false,
+    learnIdempotency: () => Promise.resolve(false),
   }
   const pacer = createPacer({ rate: null, observed: () => null, now: clock.now, sleep: clock.sleep })
   const requests = ROWS / chunk

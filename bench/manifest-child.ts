@@ -73,7 +73,7 @@ async function answer(share: number): Promise<number> {
       await store.write((sql) => {
         for (const { endpoint, body, rows } of built) {
           const sent = rows.map(({ key, content, row }) => ({ key, content, line: row.line }))
-          const whole = { endpoint, key: crypto.randomUUID(), body: JSON.stringify(body), rows: sent }
+          const whole = { endpoint, key: crypto.randomUUID(), body: JSON.stringify(body), rows: sent, honorsKey: false }
           const { id } = sendRows(sql, store.drop, whole, Date.now())
           acceptRows(
             sql,

@@ -10,7 +10,9 @@ export interface Job {
   n: number
   endpoint: MintEndpoint
   key: string
-  body: Buffer
+  body: string
+  /** As in `RowRequest`. */
+  honorsKey: boolean | null
   rows: number
 }
 
@@ -37,7 +39,11 @@ export class Attempts {
     this.count++
     emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
     try {
-      const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, run, signal: cut.signal })
+      const result = await client.send(job.endpoint, Buffer.from(job.body), {
+        idempotencyKey: job.key,
+        run,
+        signal: cut.signal,
+      })
       const verdict = await this.#distrust(classify(result, job.rows, Date.now()))
       const { now } = this.#context
       if (verdict.outcome === 'unknown') this.#context.unknownAt = now()

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { errorFormA } from '../api/errors.ts'
+import { isForeignRefusal } from '../client/answers.ts'
 import { outcomeOf } from '../client/outcome.ts'
 import type { GdnError } from '../core/errors.ts'
 import type { SendResult } from './types.ts'
@@ -15,8 +16,11 @@ export type Verdict =
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
   /** More rows than it takes in one request; a single one is refused instead. */
   | { outcome: 'no_effect'; cause: 'too_large'; status: number; message: string }
-  /** Nobody knows. `busy`: the server is still at work on an earlier attempt with the same key. */
-  | { outcome: 'unknown'; status: number | null; message: string; busy: boolean }
+  /**
+   * Nobody knows. `busy`: the server is still at work on an earlier attempt with the same key. `foreign`: it was refused by
+   * something that does not speak the API.
+   */
+  | { outcome: 'unknown'; status: number | null; message: string; busy: boolean; foreign?: true }
 
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
@@ -28,7 +32,9 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
     return classifySuccess(outcome.status, result.kind === 'answered' ? result.json : undefined, rows)
   }
   if (outcome.effect === 'unknown') {
-    return { outcome: 'unknown', status: outcome.status, message, busy: outcome.busy }
+    const isForeign = result.kind === 'answered' && !outcome.busy && isForeignRefusal(result.status, result.json)
+    const foreign = isForeign ? { foreign: true as const } : {}
+    return { outcome: 'unknown', status: outcome.status, message, busy: outcome.busy, ...foreign }
   }
   const { cause, status } = outcome
   if (status === null || cause === 'not_sent') {

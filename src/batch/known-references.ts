@@ -26,8 +26,7 @@ export async function knownReferences(
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
 ): Promise<Adopted[] | null> {
-  if (client.supportsReferences === undefined) return null
-  if (client.supportsReferences() === null) await learn(client, signal)
+  if (client.supportsReferences() === null) await client.learnIdempotency({ signal })
   if (client.supportsReferences() !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
   const adopted: Adopted[] = []
@@ -110,14 +109,4 @@ function otherNfts(others: readonly Adopted[]): GdnError {
       count: others.length,
     },
   })
-}
-
-/** Sends a harmless request, since any response says whether the server supports reference IDs. */
-async function learn(client: BatchClient, signal: AbortSignal | undefined): Promise<void> {
-  const unknownId = '00000000-0000-0000-0000-000000000000'
-  try {
-    await client.call('getnfts', { nft_gdn_ids: [unknownId] }, { signal })
-  } catch (error) {
-    if (!(error instanceof GdnError) || signal?.aborted === true) throw error
-  }
 }

@@ -55,10 +55,9 @@ export class RunContext {
     return this.#halt.signal
   }
 
-  /** Whether the server makes what is sent again under its key or reference IDs take effect once. */
-  isHonored(body?: string): boolean {
-    if (this.client.supportsIdempotency() === true) return true
-    return this.client.supportsReferences?.() === true && (body === undefined || body.includes('"reference_ids":'))
+  /** Whether the server makes what is sent from now on take effect once, however often it is sent. */
+  get isHonored(): boolean {
+    return this.client.supportsIdempotency() === true || this.client.supportsReferences() === true
   }
 
   get asker(): Asker {

@@ -135,7 +135,7 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
     requests: plan.requests,
     size: (request) => plan.rowsOf(request).length,
     async build(piece) {
-      const { endpoint, body, rows: kept } = await requestOf(piece, context.client.supportsReferences?.() === true)
+      const { endpoint, body, rows: kept } = await requestOf(piece, context.client.supportsReferences() === true)
       return {
         endpoint,
         body: JSON.stringify(body),

@@ -1,6 +1,7 @@
 import { GdnError } from '../core/errors.ts'
+import { hasMeans, isRepeatable } from '../operations/repeatable.ts'
 import { updateDrop } from '../state/drops.ts'
-import { readRowRequest, requestsWith, rowsOfRequest } from '../state/row-requests.ts'
+import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../state/row-requests.ts'
 import {
   acceptRows,
   beginSending,
@@ -25,10 +26,10 @@ export interface Outbox {
   /** How many rows a planned request has. */
   size(request: number): number
   /** So many of its rows from a place on. */
-  build(piece: Piece): Promise<Omit<NewRequest, 'key'>>
+  build(piece: Piece): Promise<Omit<NewRequest, 'key' | 'honorsKey'>>
 }
 
-/** A request of unknown outcome that waits to be sent again, to a server that honours its key. */
+/** A request of unknown outcome that waits to be sent again, where the server makes that take effect once. */
 interface Retry {
   id: number
   n: number
@@ -60,7 +61,6 @@ export class Sender {
   readonly #health: ServerHealth
   readonly #pieces: Pieces
   #trial: Promise<void> = Promise.resolve()
-  #probed = false
 
   /** @param aside called after each answer, when there may be time for something else */
   constructor(context: RunContext, outbox: Outbox, inOrder: boolean, { aside }: { aside(): void }) {
@@ -81,6 +81,7 @@ export class Sender {
   /** Resolves when everything has an outcome, or is parked, or the run was stopped. */
   async run(): Promise<void> {
     for (const request of await resendable(this.#context.store)) this.#retryLater(request, 0)
+    if (!(await this.#learn())) return
     // Two requests under way may be taken in either order.
     const count = this.#inOrder ? 1 : (this.#context.options.inFlight ?? DEFAULT_IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
@@ -106,33 +107,47 @@ export class Sender {
   async #nextJob(): Promise<(() => Promise<void>) | null> {
     const { halt, now } = this.#context
     while (!halt.aborted) {
-      if (this.#retries.length > 0 && !this.#context.isHonored() && !this.#probed) await this.#probe()
-      const honoured = this.#context.isHonored()
-      const retry = honoured ? this.#retries.find(({ notBefore }) => notBefore <= now()) : undefined
+      const retry = this.#retries.find(({ notBefore }) => notBefore <= now())
       if (retry !== undefined) {
         this.#retries.splice(this.#retries.indexOf(retry), 1)
         return () => this.#sendAgain(retry)
       }
       // While nothing gets through, what is under way already is enough to find out when it does.
-      const blocked = honoured && this.#retries.length > 0 && (this.#inOrder || this.#health.isFailing)
+      const blocked = this.#retries.length > 0 && (this.#inOrder || this.#health.isFailing)
       if (this.#pieces.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
         const piece = this.#nextPiece(Number.POSITIVE_INFINITY)
         return () => this.#sendFirst(piece)
       }
-      if (!honoured || this.#retries.length === 0) return null
+      if (this.#retries.length === 0) return null
       const wait = Math.min(...this.#retries.map(({ notBefore }) => notBefore)) - now()
       await this.#context.pause(Math.max(1, wait))
     }
     return null
   }
 
-  /** Learns whether the server honours keys, by the header it says so with. */
-  async #probe(): Promise<void> {
-    this.#probed = true
-    await this.#health.ask()
-    // A refusal tells as much; without any answer the next unknown outcome asks again.
-    this.#probed = this.#context.client.supportsIdempotency() !== null
+  /**
+   * Learns by which means a repetition takes effect once: requests are built and committed with that. False where the
+   * server didn't answer, and the run was stopped.
+   */
+  async #learn(): Promise<boolean> {
+    const { client, halt, now, emit } = this.#context
+    const began = now()
+    for (let attempt = 1; this.#pieces.hasMore && client.supportsIdempotency() === null; attempt++) {
+      try {
+        if ((await client.learnIdempotency({ signal: halt })) !== null) break
+      } catch (error) {
+        if (!(error instanceof GdnError)) throw error
+        this.#context.stop(error)
+      }
+      if (!halt.aborted && now() - began > this.#unreachableMs) {
+        this.#context.stop(new GdnError('unreachable', 'the server does not answer', { hint: AGAIN }))
+      }
+      const ms = backoff(attempt)
+      if (!halt.aborted) emit({ type: 'holding', reason: 'unreachable', ms, message: 'the server does not answer' })
+      if (!(await this.#context.pause(ms))) return false
+    }
+    return !halt.aborted
   }
 
   /** No larger than the server takes, nor than asked for. */
@@ -152,7 +167,8 @@ export class Sender {
 
   async #sendFirst(piece: Piece): Promise<void> {
     const { store, take, newKey } = this.#context
-    const request = { ...(await this.#outbox.build(piece)), key: newKey() }
+    const honorsKey = this.#context.client.supportsIdempotency()
+    const request = { ...(await this.#outbox.build(piece)), key: newKey(), honorsKey }
     const slot = await take.call(this.#context, request.endpoint)
     if (slot === null) return
     // Committed before a byte leaves: should we be killed from here on, the next start knows that it doesn't know.
@@ -160,8 +176,7 @@ export class Sender {
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
     this.requests++
-    const { endpoint, key, body, rows } = request
-    const job = { id, n, endpoint, key, body: Buffer.from(body), rows: rows.length }
+    const job = { ...request, id, n, rows: request.rows.length }
     if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#pieces.putBack(piece)
   }
 
@@ -176,7 +191,7 @@ export class Sender {
     for (let attempt = 1; slot !== null; attempt++) {
       const verdict = await this.#attempts.make(job, slot, attempt)
       await this.#recordAnswer(job, verdict, 'pending')
-      if (verdict.outcome === 'unknown') this.#retryLater(job, 1, verdict.message)
+      if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
       if (verdict.outcome !== 'no_effect') return 'known'
       const mayRepeat = this.#mayRepeat(verdict, context.now() - began)
       if (mayRepeat && (await this.#hold(job.endpoint, verdict, attempt))) slot = await context.take(job.endpoint)
@@ -211,15 +226,16 @@ export class Sender {
     const context = this.#context
     const { store } = context
     const { id, n } = retry
-    const { endpoint, key, body, rows } = await store.read((sql) => ({
+    const job = await store.read((sql) => ({
       ...readRowRequest(sql, id),
-      rows: rowsOfRequest(sql, store.drop, id),
+      rows: rowsOfRequest(sql, store.drop, id).length,
     }))
-    if (!context.isHonored(body)) return
-    const slot = await context.take(endpoint)
-    if (slot === null) return
+    const { endpoint } = job
     const attempts = retry.attempts + 1
-    const job = { id, n, endpoint, key, body: Buffer.from(body), rows: rows.length }
+    const mayRepeat = await isRepeatable(context.client, job, { signal: context.halt, refresh: true })
+    if (mayRepeat === null) return this.#retryAgain({ ...retry, attempts })
+    const slot = mayRepeat ? await context.take(endpoint) : null
+    if (slot === null) return
     const verdict = await this.#attempts.make(job, slot, attempts)
     if (verdict.outcome === 'accepted') return await this.#recordAnswer(job, verdict, 'unknown')
     const passing = verdict.outcome === 'unknown' || verdict.outcome === 'no_effect'
@@ -233,9 +249,13 @@ export class Sender {
     }
     // Busy is an answer: the server is alive and says that the first attempt goes on. So is 429.
     const alive = verdict.outcome === 'unknown' ? verdict.busy : verdict.cause === 'rate_limited'
-    const since = alive ? context.now() : retry.since
-    if (attempts >= MAX_ATTEMPTS || context.now() - since > this.#unreachableMs) return
-    this.#retries.push({ id, n, attempts, since, notBefore: context.now() + backoff(attempts) })
+    this.#retryAgain({ id, n, attempts, since: alive ? context.now() : retry.since })
+  }
+
+  #retryAgain(retry: Omit<Retry, 'notBefore'>): void {
+    const now = this.#context.now()
+    if (retry.attempts >= MAX_ATTEMPTS || now - retry.since > this.#unreachableMs) return
+    this.#retries.push({ ...retry, notBefore: now + backoff(retry.attempts) })
   }
 
   async #recordAnswer(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
@@ -287,7 +307,7 @@ export class Sender {
     if (failingMs <= (cause === 'not_sent' ? this.#unreachableMs : MAX_RATE_LIMITED_MS)) return true
     this.#context.stop(
       new GdnError(cause === 'not_sent' ? 'unreachable' : 'rate_limited', message, {
-        hint: 'run the same command again when the server answers: it goes on where it stopped',
+        hint: AGAIN,
       }),
     )
     return false
@@ -310,15 +330,25 @@ export class Sender {
     return this.#context.pause(ms)
   }
 
-  #retryLater({ id, n }: { id: number; n: number }, attempts: number, message?: string): void {
-    const ms = attempts === 0 ? 0 : backoff(attempts)
+  #retryLater({ id, n }: { id: number; n: number }, attempts: number): void {
     const now = this.#context.now()
-    this.#retries.push({ id, n, attempts, since: now, notBefore: now + ms })
-    if (message !== undefined && this.#context.isHonored()) {
-      this.#context.emit({ type: 'holding', reason: 'unknown', ms, message })
+    this.#retries.push({ id, n, attempts, since: now, notBefore: now + (attempts === 0 ? 0 : backoff(attempts)) })
+  }
+
+  #afterUnknown(job: Job, { message, foreign, status }: Extract<Verdict, { outcome: 'unknown' }>): void {
+    if (hasMeans(job)) {
+      this.#retryLater(job, 1)
+      this.#context.emit({ type: 'holding', reason: 'unknown', ms: backoff(1), message })
+    } else if (foreign === true) {
+      // Whatever answers there would answer each further request the same, and each would be unknown.
+      const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'bad_answer'
+      const hint = 'check the base URL and the API key, then run the same command again: it goes on where it stopped'
+      this.#context.stop(new GdnError(code, `${message}, in a form that is none of the API`, { hint }))
     }
   }
 }
+
+const AGAIN = 'run the same command again when the server answers: it goes on where it stopped'
 
 /** Rows to a request after one of so many was too large. */
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
@@ -337,12 +367,15 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
  * Requests that may go again under their keys: their outcome is wholly unknown, and the backend still has the record of
  * their keys.
  */
-export async function resendable(store: RunStore): Promise<{ id: number; n: number }[]> {
+export async function resendable(store: RunStore): Promise<RowRequest[]> {
   return await store.read((sql) =>
-    requestsWith(sql, store.id, 'unknown').filter(
-      ({ id, n }) =>
-        n > store.drop.restoredAfter &&
-        rowsOfRequest(sql, store.drop, id).every(({ isCurrent, state }) => isCurrent && state === 'unknown'),
-    ),
+    requestsWith(sql, store.id, 'unknown')
+      .filter(
+        ({ id, n }) =>
+          n > store.drop.restoredAfter &&
+          rowsOfRequest(sql, store.drop, id).every(({ isCurrent, state }) => isCurrent && state === 'unknown'),
+      )
+      .map(({ id }) => readRowRequest(sql, id))
+      .filter(hasMeans),
   )
 }

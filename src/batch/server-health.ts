@@ -34,7 +34,7 @@ export class ServerHealth {
 
   /** Where keys are honoured an unknown outcome costs nothing but time. */
   get isSuspicious(): boolean {
-    return this.isFailing && !this.#context.isHonored()
+    return this.isFailing && !this.#context.isHonored
   }
 
   /** Takes an outcome; the run is stopped when too many were unknown. */

@@ -48,7 +48,9 @@ export interface BatchClient {
   /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
   supportsIdempotency(): boolean | null
   /** Whether the server said that it creates each reference ID once; null until it has answered. */
-  supportsReferences?(): boolean | null
+  supportsReferences(): boolean | null
+  /** Asks the server for both where they aren't known yet, or with `refresh`. Null when it gave no answer. */
+  learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
 
 /** Leave to send, in the order asked for. `done` is called when the answer, or the lack of one, is known. */

@@ -1,3 +1,4 @@
+import { errorFormA, errorFormB } from '../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
@@ -47,6 +48,20 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
 export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
 }
+
+/** Request Timeout, Too Early, Too Many Requests. */
+export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Whether JSON is an error of the API. */
+export const isErrorForm = (json: unknown): boolean =>
+  errorFormA.safeParse(json).success || errorFormB.safeParse(json).success
+
+/**
+ * Whether a refusal is none of the API: a proxy may give it in the place of the server's response, also after the server
+ * did what it was asked for.
+ */
+export const isForeignRefusal = (status: number, json: unknown): boolean =>
+  status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
 
 /** 409 and 422 by the draft of the header's standard; some services answer 400. */
 const KEY_ERROR_STATUS = new Set([400, 409, 422])

@@ -3,7 +3,7 @@ import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { describeAnswer, parseJson, statusOf } from './answers.ts'
+import { describeAnswer, isForeignRefusal, parseJson, statusOf } from './answers.ts'
 import type { ApiClient, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import { parseBaseUrl } from './base-url.ts'
@@ -116,19 +116,29 @@ export function createClient(options: ClientOptions): ApiClient {
     }
   }
 
-  /** Sends a harmless request to learn whether the server honors Idempotency-Key. */
-  async function probe(signal: AbortSignal | undefined): Promise<boolean | null> {
+  /**
+   * Sends a harmless request to learn whether the server honors Idempotency-Key. A page as the response stops the command:
+   * in response to a creating request it would leave the outcome unknown.
+   */
+  async function probe(signal: AbortSignal | undefined, refresh: boolean): Promise<boolean | null> {
     const known = dispatch.supportsIdempotency()
-    if (known !== null) return known
+    if (known !== null && !refresh) return known
     const name = 'getisgdnnft'
+    const url = await urlOf(name)
+    let answer: TransportAnswer
     try {
-      const body = new TextEncoder().encode(JSON.stringify(NOBODYS_NFT))
-      await postJson({ name, url: await urlOf(name) }, body, null, { signal })
+      answer = await postJson({ name, url }, new TextEncoder().encode(JSON.stringify(NOBODYS_NFT)), null, { signal })
     } catch (error) {
       const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
       if (!isPassing) throw error
+      return null
     }
-    return dispatch.supportsIdempotency()
+    const json = parseJson(answer.body)
+    // JSON of another form may be about this endpoint alone.
+    const isForeign = isForeignRefusal(answer.status, json) && (json === undefined || answer.status === 401)
+    if (!isForeign) return dispatch.learn(answer)
+    if (!refresh) await jsonOf(name, url, answer)
+    return null
   }
 
   return {
@@ -198,10 +208,7 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
-    learnIdempotency: ({ signal, refresh = false } = {}) => {
-      if (refresh) dispatch.forgetSupport()
-      return probe(signal)
-    },
+    learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),
   }

@@ -1,6 +1,7 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import type { Secret } from '../core/secret.ts'
+import { PASSING } from './answers.ts'
 import type { ClientPacer, Leave } from './pacer.ts'
 import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
 import { retryAfterMs } from './retry.ts'
@@ -41,8 +42,8 @@ export interface Dispatch {
   /** What the server said of itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
-  /** Forgets both: the next answer tells. */
-  forgetSupport(): void
+  /** Believes this answer alone, whatever others said; null where it doesn't tell. */
+  learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
 }
 
@@ -101,9 +102,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
-    forgetSupport() {
-      idempotency = null
-      references = null
+    learn({ status, headers }) {
+      const isHonored = headers[HEADERS.idempotencySupported] === 'yes'
+      if (!isHonored && (status >= 500 || PASSING.has(status))) return null
+      idempotency = isHonored
+      references = headers[HEADERS.referenceIdsSupported] === 'yes'
+      return idempotency
     },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
   }

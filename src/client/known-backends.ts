@@ -1,6 +1,6 @@
 import { HEADERS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
-import { badAnswer, describeAnswer, parseJson } from './answers.ts'
+import { badAnswer, describeAnswer, PASSING, parseJson } from './answers.ts'
 import type { Backend } from './backend.ts'
 import { persist } from './persist.ts'
 import { SYSTEM_CLOCK } from './retry.ts'
@@ -13,9 +13,6 @@ const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
 /** After this time without a response, another backend may have taken the address. */
 const TRUST_MS = 10_000
-
-/** Request Timeout, Too Early, Too Many Requests. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
 const NONE: Identity = { id: null, incarnation: null }
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i

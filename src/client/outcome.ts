@@ -1,6 +1,6 @@
 import { HEADERS, REFERENCE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
-import { isIdempotencyError, isNotNow } from './answers.ts'
+import { isErrorForm, isIdempotencyError, isNotNow } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
 
 /** A request after it was sent once, as far as its outcome depends on it. */
@@ -20,7 +20,7 @@ export type Outcome =
   /** `busy`: the server is still at work on an earlier sending under the same key. */
   | { effect: 'unknown'; status: number | null; busy: boolean; retryAfterMs: number | null }
 
-/** Responses that say that the server looked at the request and did nothing. */
+/** Responses in the form of the API that say that the server looked at the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
 /** A request that is rejected for its reference IDs created nothing. */
@@ -39,10 +39,13 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   const wait = retryAfterMs(sent.headers, wallClock)
   const none = (cause: NoEffect): Outcome => ({ effect: 'none', cause, status, retryAfterMs: wait })
   if (status >= 200 && status < 300) return { effect: 'created', status }
-  if (status === 401) return none('unauthorized')
-  if (status === 403) return none('forbidden')
+  // In any form: a proxy counts requests and looks at their length before it passes them on.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
+  // A proxy may put a page of its own in the place of what the server said after the effect.
+  if (!isErrorForm(json)) return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }
+  if (status === 401) return none('unauthorized')
+  if (status === 403) return none('forbidden')
   if (REFERENCE_CODES.has(sent.headers[HEADERS.errorCode])) return none('refused')
   const isAboutKey = isIdempotencyError(sent, text ?? JSON.stringify(json) ?? '')
   if (!isAboutKey && REFUSED.has(status)) return none('refused')

@@ -30,6 +30,7 @@ import { type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'
 import { isKnown, lookFor } from './reconcile/look-for.ts'
+import { isRepeatable } from './repeatable.ts'
 import { sendOperation } from './send.ts'
 import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
 import { timeOf, unknownOperation } from './unknown-outcome.ts'
@@ -225,16 +226,9 @@ class Operating {
     return await this.#lookFor(asSent(this.#operation))
   }
 
-  /**
-   * Whether the bytes have one effect however often they are sent; null while the server doesn't respond. A key counts only
-   * if the server honored keys at the first sending: otherwise it has no record of this one.
-   */
-  async #isRepeatable({ refresh }: { refresh: boolean }): Promise<boolean | null> {
+  #isRepeatable({ refresh }: { refresh: boolean }): Promise<boolean | null> {
     const { client, signal } = this.#deps
-    const { body, honorsKey } = asSent(this.#operation).request
-    const honorsNow = await client.learnIdempotency({ signal, refresh })
-    const byReference = referencesOf(body).length > 0 ? client.supportsReferences() : false
-    return byReference === true || honorsKey === false ? byReference : honorsNow
+    return isRepeatable(client, asSent(this.#operation).request, { signal, refresh })
   }
 
   /** Looks on the server for an operation whose outcome is unknown. Sends nothing. */

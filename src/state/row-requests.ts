@@ -20,6 +20,8 @@ export interface RowRequest {
   endpoint: RowEndpoint
   key: string
   body: string
+  /** Whether the server honored Idempotency-Key before the first sending; null where that was unknown. */
+  honorsKey: boolean | null
 }
 
 /** A row as it was sent: the operation of one row by one request. */
@@ -49,6 +51,7 @@ interface RequestRow {
   idempotency_key: string
   body: string
   sha256: string
+  honors_key: number | null
   kind: RowEndpoint | null
 }
 
@@ -72,7 +75,7 @@ export function lastRequest(sql: Sql, runId: string): number {
   return sql.get<{ n: number | null }>('SELECT max(n) AS n FROM requests WHERE run_id = ?', runId)?.n ?? 0
 }
 
-const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_key, q.body, q.sha256,
+const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_key, q.body, q.sha256, q.honors_key,
   (SELECT kind FROM operations o WHERE o.request_id = q.id LIMIT 1) AS kind FROM requests q`
 
 function requestOf(row: RequestRow): RowRequest {
@@ -81,8 +84,9 @@ function requestOf(row: RequestRow): RowRequest {
       hint: 'Nothing was sent. Restore the state directory from a backup.',
     })
   }
-  const { id, n, outcome, unknown_after, idempotency_key, body, kind } = row
-  return { id, n, outcome, unknownAfter: unknown_after, endpoint: kind ?? 'createnft', key: idempotency_key, body }
+  const { id, n, outcome, unknown_after: unknownAfter, idempotency_key: key, body, kind, honors_key } = row
+  const honorsKey = honors_key === null ? null : honors_key === 1
+  return { id, n, outcome, unknownAfter, endpoint: kind ?? 'createnft', key, body, honorsKey }
 }
 
 /** @throws GdnError `data_dir` where it is not as it was written */

@@ -12,6 +12,8 @@ export interface NewRequest {
   endpoint: RowEndpoint
   key: string
   body: string
+  /** Whether the server honors Idempotency-Key; null where it has not said. */
+  honorsKey: boolean | null
   rows: readonly { key: string; line: number; content: string }[]
 }
 
@@ -30,11 +32,12 @@ export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number)
   return entered
 }
 
-function enterRequest(sql: Sql, drop: Drop, { key, body }: Pick<NewRequest, 'key' | 'body'>) {
+function enterRequest(sql: Sql, drop: Drop, { key, body, honorsKey }: Pick<NewRequest, 'key' | 'body' | 'honorsKey'>) {
   const n = lastRequest(sql, drop.id) + 1
   sql.run(
-    `INSERT INTO requests (run_id, n, idempotency_key, body, sha256, backend_url, backend_id, incarnation, listed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO requests (run_id, n, idempotency_key, body, sha256, backend_url, backend_id, incarnation, honors_key,
+        listed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     drop.id,
     n,
     key,
@@ -43,6 +46,7 @@ function enterRequest(sql: Sql, drop: Drop, { key, body }: Pick<NewRequest, 'key
     drop.backend.url,
     drop.backend.id,
     drop.backend.incarnation,
+    honorsKey === null ? null : Number(honorsKey),
     drop.listedAt,
   )
   return { id: insertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key)), n }
@@ -169,7 +173,7 @@ export function enterFound(
   now: number,
 ): void {
   const body = JSON.stringify({ receiver_wallet_address: found.receiver })
-  const { id } = enterRequest(sql, drop, { key: `found:${randomUUID()}`, body })
+  const { id } = enterRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
   sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
   for (const [position, row] of found.rows.entries()) {
     const operation = enterRow(sql, drop, 'createnft', row, { request: id, position, now })

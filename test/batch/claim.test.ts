@@ -163,6 +163,8 @@ describe('two runs with the same rows in one collection', () => {
         send: (...request) => server.send(...request),
         upload: (file) => server.upload(file),
         supportsIdempotency: () => server.supportsIdempotency(),
+        supportsReferences: () => server.supportsReferences(),
+        learnIdempotency: () => server.learnIdempotency(),
         async call(endpoint, request) {
           first ??= machine.run(server, rowsUpTo(3), A)
           await first

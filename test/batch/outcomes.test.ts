@@ -63,7 +63,6 @@ describe('an error about the Idempotency-Key', () => {
 
   test.each([
     [422, {}, { error: { title: 'x', message: 'metadata is required' } }],
-    [422, {}, 'metadata is required'],
     [400, { 'error-code': 'idempotency_key_invalid' }, { error: { title: 'x', message: 'Idempotency-Key is empty' } }],
   ])('is distinguished from an error that proves that the request had no effect: %i %j %j', (status, headers, json) => {
     expect(refusal(status, headers, json).outcome).toBe('refused')
@@ -288,6 +287,50 @@ describe('a request that is too large for the server', () => {
     expect(summary).toMatchObject({ counts: { unknown: 3, failed: 0 }, absentRows: [{}, {}, {}] })
     expect(sizes(server)).toEqual([])
   })
+})
+
+describe('a refusal that is none of the API', () => {
+  test.each([400, 401, 403, 404, 415, 422])('proves nothing, as a proxy may give it after the effect: %i', (status) => {
+    expect(refusal(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, foreign: true })
+    expect(refusal(status, {}, { message: 'Forbidden' })).toMatchObject({ outcome: 'unknown', foreign: true })
+    expect(refusal(status, {}, { error: { title: 'x', message: 'y' } }).outcome).not.toBe('unknown')
+  })
+
+  test.each([413, 429])(
+    'proves that the request was not passed on, where its size or number was refused: %i',
+    (status) => {
+      expect(refusal(status, {}, '<html>')).toMatchObject({ outcome: 'no_effect' })
+    },
+  )
+
+  test('ends the run at once, and its rows are found when it goes on', async () => {
+    const options = { idempotency: false, status: 403 as number | null }
+    const server = new FakeHostedApi(options)
+    const { send } = server
+    const behindProxy = Object.assign(server, {
+      async send(...request: Parameters<typeof send>) {
+        const answer = await send.apply(server, request)
+        if (options.status === null) return answer
+        return { kind: 'answered' as const, status: options.status, headers: {}, json: undefined, text: '<html>' }
+      },
+    })
+    const first = await machine.run(behindProxy, ROWS, { inFlight: 1 })
+    expect(first).toMatchObject({ stopped: { code: 'forbidden' }, counts: { unknown: 2, pending: 4 } })
+    expect(server.attempts).toBe(1)
+    options.status = null
+    expect((await machine.run(behindProxy, ROWS)).counts).toMatchObject({ deployed: 6 })
+    expect(once(server)).toBe(true)
+  })
+})
+
+test('a request is never sent again under a key that the server did not honor when it was sent first', async () => {
+  const options = { idempotency: false, faultOf: onSecond('cut_after') }
+  const server = new FakeHostedApi(options)
+  expect(await machine.run(server, ROWS, { noWait: true })).toMatchObject({ counts: { unknown: 2 } })
+  const { attempts } = server
+  options.idempotency = true
+  expect(await machine.run(server, ROWS)).toMatchObject({ counts: { deployed: 6 }, reconciled: { adopted: 2 } })
+  expect(server.attempts).toBe(attempts)
 })
 
 describe('an id that was given before', () => {

@@ -285,6 +285,27 @@ describe('what the server tells of itself', () => {
     expect(it.supportsIdempotency()).toBe(true)
   })
 
+  test.each([
+    ['a page', { status: 404, text: '<html>Not here</html>' }, 'bad_answer'],
+    ['a key that a proxy rejects', { status: 401, json: { message: 'Unauthorized' } }, 'unauthorized'],
+  ])('%s stops what is about to be sent', async (_what, answer, code) => {
+    const server = await serve([answer])
+    expect(await rejection(client(server.url).learnIdempotency())).toMatchObject({ code })
+  })
+
+  test('is asked anew before a repetition: the last answer counts, and no answer is none', async () => {
+    const server = await serve([
+      { ...NFTS, headers: YES },
+      { status: 404, text: '<html>' },
+      { status: 502, text: '<html>' },
+      NFTS,
+    ])
+    const it = client(server.url)
+    const learned: (boolean | null)[] = []
+    for (const refresh of [false, true, true, true]) learned.push(await it.learnIdempotency({ refresh }))
+    expect(learned).toEqual([true, null, null, false])
+  })
+
   test('a server that says nothing honours none', async () => {
     const server = await serve([NFTS])
     const it = client(server.url)

@@ -86,6 +86,15 @@ export class FakeHostedApi implements BatchClient {
     return this.#idempotency
   }
 
+  supportsReferences(): boolean {
+    return false
+  }
+
+  async learnIdempotency(): Promise<boolean> {
+    this.#idempotency = this.#options.idempotency
+    return this.#idempotency
+  }
+
   /** A client that has just been started: it knows nothing of the server yet. */
   restart(): void {
     this.#idempotency = null

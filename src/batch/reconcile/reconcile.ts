@@ -1,6 +1,7 @@
 import { isBackendChange } from '../../client/backend.ts'
 import { GdnError } from '../../core/errors.ts'
 import { LISTING_LAG_MS, LOOK_GAP_MS } from '../../operations/reconcile/listing.ts'
+import { isRepeatable } from '../../operations/repeatable.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { giveNft, markAbsent, markLate, markUndecided } from '../../state/row-outcomes.ts'
 import { ABSENCE, LATE, UNDECIDED } from '../results.ts'
@@ -64,11 +65,15 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
   return reconciled
 }
 
-/** Where keys are honored, what is unknown is settled by sending its bytes again, at the next start if not now. */
+/** Where a repetition takes effect once, what is unknown is settled by sending its bytes again, at the next start if not now. */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
-  if (!context.isHonored() || context.options.reconcileOnly === true) return new Set()
-  const requests = await resendable(context.store)
-  return new Set(requests.map(({ id }) => id).filter((id) => !context.notResolved.has(id)))
+  if (context.options.reconcileOnly === true) return new Set()
+  const left = new Set<number>()
+  for (const request of await resendable(context.store)) {
+    if (context.notResolved.has(request.id)) continue
+    if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false })) left.add(request.id)
+  }
+  return left
 }
 
 const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
