@@ -27,7 +27,7 @@ export interface Before {
 /**
  * Finds out before a run sends anything whether that may mint a row a second time: whether the collection holds rows of a
  * new run (its state was lost), rows that are to be sent again because they were absent, or rows that a resumed run would
- * send (its state is an older copy). A server that knows reference IDs is asked for those of the rows instead.
+ * send (its state is an older copy). Rows that a server knows by their reference IDs are adopted.
  *
  * @throws GdnError `already_accepted`, `seems_minted`
  */
@@ -45,41 +45,51 @@ export async function lookBefore(
   const looks = options.again !== true && options.skipLookup !== true
   const goesOn = !isNew && looks && options.reconcileOnly !== true && plan.rows > 0
   if (!(isNew || repeats || goesOn) || deps.client === null) return before
-  if (!isNew && !repeats && drop.listedAt === null) return before
 
   const asker: Asker = { client: deps.client, signal: options.signal }
-  const known = looks && isNew ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
-  if (known !== null && known.length > 0) return { ...before, adopted: known }
   before.listed = await listed(asker, options, looks, before.notes)
-  if (before.listed === null || (isNew && !looks)) return before
   // A state that lost what was sent has not lost what was there before; a new run has nothing of its own yet.
-  const strangers = (ids: Iterable<string>) =>
+  const strangersIn = (ids: Iterable<string>) =>
     store.read((sql) => strangersOf(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
+  // After the listing: what another machine has minted of these rows since then is no stranger.
+  const mayBeKnown = looks && (before.listed === null || (await strangersIn(before.listed)).length > 0)
+  const known = mayBeKnown ? ((await knownReferences(store, options, deps.client, { gathered, plan })) ?? []) : []
+  before.adopted = known
+  const adopted = new Set(known.map(({ nftGdnId }) => nftGdnId))
+  const others = (ids: Iterable<string>) => new Set([...ids].filter((id) => !adopted.has(id)))
+  if (before.listed !== null) before.listed = others(before.listed)
+  if (before.listed === null || (isNew && !looks)) return before
+  const strangers = (ids: Iterable<string>) => strangersIn(others(ids))
   const pending = new Set(positionsOf(plan))
+  for (const { row } of known) pending.delete(row.position)
   const rows = (wanted: (row: KeptRow) => boolean) => () => only(store.rows(gathered.rows), wanted)
   const marker = drop.marker ?? undefined
   if (repeats) {
     const absent = new RowLookup(
-      rows(({ position }) => repeated.has(position)),
+      rows(({ position }) => repeated.has(position) && pending.has(position)),
       marker,
     )
     await lookUp(absent, asker, await strangers(before.listed), deps.onEvent)
     if (absent.hasMatches) throw await seemsMinted(absent.found(), drop.name, 'absent')
-    if (drop.listedAt === null) return before
+    if (!looks) return before
   }
   const open = isNew ? null : await openPositions(store, gathered, pending)
-  const lookup = new RowLookup(isNew ? rows(() => true) : () => sentFirst(store, gathered, open ?? new Map()), marker)
+  const lookup = new RowLookup(
+    open === null ? rows(({ position }) => pending.has(position)) : () => sentFirst(store, gathered, open),
+    marker,
+  )
   const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await strangers(ids), deps.onEvent)
   await look(before.listed)
-  const settled = options.adopt === true ? await settleListing(options, deps, asker, look) : null
+  const settled = options.adopt === true ? others(await settleListing(options, deps, asker, look)) : null
   if (!lookup.hasMatches) return { ...before, listed: settled ?? before.listed }
   // A run that started meanwhile may have minted them. Then it is named, and nothing of it is adopted.
   await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending }))
   const matches = () => unsent(store, lookup.found(), open)
   if (settled !== null) {
     // What is adopted is the run's own; all else was there before it.
-    before.adopted = await adopt(matches())
-    for (const { nftGdnId } of before.adopted) settled.delete(nftGdnId)
+    const found = await adopt(matches())
+    for (const { nftGdnId } of found) settled.delete(nftGdnId)
+    before.adopted = [...known, ...found]
     before.listed = settled
     return before
   }
@@ -219,7 +229,11 @@ async function adopt(matches: AsyncIterable<FoundRow>): Promise<Adopted[]> {
   )
 }
 
-const named = ({ row, match }: FoundRow) => ({ key: shownKey(row.key), line: row.row.line, nft_gdn_id: match.id })
+const named = ({ row, match }: FoundRow) => ({
+  key: shownKey(row.key),
+  line: row.row.line,
+  nft_gdn_id: match.id,
+})
 
 async function seemsMinted(
   matches: AsyncIterable<FoundRow>,

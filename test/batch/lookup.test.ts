@@ -87,6 +87,27 @@ describe('a run whose state is an older copy', () => {
     },
   )
 
+  test('is compared also where the collection could not be listed before its first request', async () => {
+    let isListed = false
+    const server = serverOf({
+      onRead(endpoint) {
+        if (endpoint === 'getnftgdnids' && !isListed) throw new GdnError('refused', 'not yet')
+      },
+    })
+    const states = await statesOf(server, rowsUpTo(4))
+    isListed = true
+    const outcomes: unknown[] = []
+    for (const files of states) {
+      if ((files[0]?.length ?? 0) === 0) continue
+      await restore(files)
+      const isPlanned = await machine.state((sql) => sql.get('SELECT 1 FROM drops WHERE set_id IS NOT NULL'))
+      if (isPlanned === undefined) continue
+      outcomes.push(await run(server, rowsUpTo(4)).catch((error: GdnError) => error.code))
+      expect(server.minted.size).toBe(4)
+    }
+    expect(outcomes).toContain('seems_minted')
+  })
+
   test('takes the rows that it forgot with --adopt, sends the others, and says so otherwise', async () => {
     const server = serverOf()
     const states = await statesOf(server, rowsUpTo(4))

@@ -170,6 +170,9 @@ describe('a manifest takes names for receivers and senders', () => {
     const minted = service()
     let isDown = true
     const api = await fakeApi({
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] },
+      }),
       createnft: (body: never) =>
         isDown && (body as { receiver_wallet_address: string }).receiver_wallet_address === BOB
           ? { status: 400, body: { error: { title: 'Bad Request', message: 'not yet' } } }

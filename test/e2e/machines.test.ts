@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freshDataDir, WALLETS } from '../helpers/backend.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
+import { seededRandom } from '../helpers/seed.ts'
+import { type ServedBackend, serve } from '../helpers/served-backend.ts'
+
+interface Nft {
+  nft_gdn_id: string
+  request_metadata: { title: string }
+}
+
+const MACHINES = 4
+const ROWS = 120
+
+const csv = (titles: readonly string[]) =>
+  ['id,title,description,receiver', ...titles.map((title, row) => `r${row},${title},one of many,${WALLETS[1]}`)].join(
+    '\n',
+  )
+
+const numbered = (title: string, count: number) => Array.from({ length: count }, (_, row) => `${title} ${row}`)
+
+describe('a manifest on several machines', () => {
+  let folder: Awaited<ReturnType<typeof freshDataDir>>
+  let backend: ServedBackend
+  let contract: string
+  const homes: string[] = []
+
+  beforeAll(async () => {
+    folder = await freshDataDir()
+    backend = await serve(folder.path, ['--rate-limits', 'off']).ready
+    const { gdn } = await machine()
+    const created = await gdn.json<{ contract_address: string }>(
+      ...['collection', 'create', '--name', 'Shared', '-b', 'polygon', '--wallet', WALLETS[0]],
+    )
+    contract = created.contract_address
+  }, 60_000)
+  afterAll(async () => {
+    await backend.end('SIGTERM')
+    await folder.remove()
+    for (const home of homes) await rm(home, { recursive: true, force: true })
+  })
+
+  /** A machine with a state directory of its own. */
+  async function machine() {
+    const home = await mkdtemp(join(tmpdir(), 'gdn-machine-'))
+    homes.push(home)
+    return { home, gdn: gdnAt(backend, home) }
+  }
+
+  async function titlesOf(prefix: string): Promise<string[]> {
+    const { gdn } = await machine()
+    const nfts = await gdn.json<Nft[]>('nft', 'list', '-c', contract)
+    return nfts.map((nft) => nft.request_metadata.title).filter((title) => title.startsWith(prefix))
+  }
+
+  test('is minted once, whatever the chunk sizes, and however they are killed', { timeout: 180_000 }, async () => {
+    const { random } = seededRandom('machines')
+    const titles = numbered('Once', ROWS)
+    await Promise.all(
+      Array.from({ length: MACHINES }, async (_, number) => {
+        const { gdn } = await machine()
+        const manifest = await gdn.file('once.csv', csv(titles))
+        const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', String(1 + number * 17)]
+        for (let life = 0; life < number; life++) await gdn.runAndKill(argv, 500 + random() * 2_000)
+        const { exitCode, stderr } = await gdn.run(...argv)
+        expect(exitCode, stderr).toBe(0)
+      }),
+    )
+    expect((await titlesOf('Once')).sort()).toEqual(titles.sort())
+  })
+
+  test('of one name with other rows under the same IDs is refused, and both are named', async () => {
+    const [first, second] = [await machine(), await machine()]
+    const mine = await first.gdn.file('drop.csv', csv(numbered('First', 3)))
+    await first.gdn.json('batch', 'mint', mine, '-c', contract)
+    const theirs = await second.gdn.file('drop.csv', csv(['First 0', 'Second 1', 'Second 2', 'Second 3']))
+    const { exitCode, stderr } = await second.gdn.run('batch', 'mint', theirs, '-c', contract)
+    expect(exitCode, stderr).toBe(9)
+    expect(stderr).toContain('2 rows have IDs under which this collection has NFTs of other content\n  lines 3-4')
+    expect(stderr).toContain('--run')
+    expect(await titlesOf('Second')).toEqual([])
+    expect(await second.gdn.json('batch', 'list')).toEqual([])
+    const named = await second.gdn.run('batch', 'mint', theirs, '-c', contract, '--run', 'second', '--no-lookup')
+    expect(named.exitCode, named.stderr).toBe(0)
+    expect(await titlesOf('Second')).toHaveLength(3)
+  })
+
+  test('is refused on one machine where another manifest has its IDs', async () => {
+    const { gdn } = await machine()
+    const one = await gdn.file('one.csv', csv(numbered('One', 3)))
+    const other = await gdn.file('other.csv', csv(numbered('Other', 4)))
+    await gdn.json('batch', 'mint', one, '-c', contract)
+    const { exitCode, stderr } = await gdn.run('batch', 'mint', other, '-c', contract)
+    expect(exitCode, stderr).toBe(2)
+    expect(stderr).toMatch(/3 rows of the manifest belong to another run of this collection: one-\w+/)
+    expect(await titlesOf('Other')).toEqual([])
+  })
+})
