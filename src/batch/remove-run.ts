@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../core/errors.ts'
 import { isAtWork, LOCK_TIMING, lookAt } from '../core/lock-holder.ts'
 import { dropsOf, forgetDrop } from '../state/drops.ts'
-import { openState } from '../state/open-state.ts'
+import { type OpenState, openState } from '../state/open-state.ts'
 import { laterDrop, type Run } from './runs.ts'
 
 /**
@@ -10,9 +11,9 @@ import { laterDrop, type Run } from './runs.ts'
  *
  * @throws GdnError `run_busy` while a process works on it, or while there is a later drop
  */
-export async function removeRun(run: Run): Promise<void> {
+export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const { stateDir, id, family, name } = run
-  const state = await openState(stateDir)
+  const state = await openState(stateDir, open)
   try {
     const drops = await state.read((sql) => dropsOf(sql, family))
     for (const { holder } of drops) {
@@ -24,7 +25,14 @@ export async function removeRun(run: Run): Promise<void> {
         hint: `remove that one first: gdn batch rm ${later.name}`,
       })
     }
-    await state.write((sql) => forgetDrop(sql, id))
+    await state.write((sql) => {
+      for (const { id: dropId, holder } of dropsOf(sql, family)) {
+        // Another process may have begun meanwhile to go on with it.
+        const before = drops.find((drop) => drop.id === dropId)
+        if (holder !== null && !isDeepStrictEqual(holder, before?.holder)) throw isAtWork(holder)
+      }
+      forgetDrop(sql, id)
+    })
   } finally {
     state.close()
   }

@@ -1,7 +1,8 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { listRuns, runStatus } from '../../src/batch/runs.ts'
+import { removeRun } from '../../src/batch/remove-run.ts'
+import { listRuns, openRun, runStatus } from '../../src/batch/runs.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -93,6 +94,20 @@ test('shows a run while another process works on it', async () => {
   await looked
   expect(seen).toEqual([9, 9, 9])
   expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
+})
+
+test('a run that another process begins to work on meanwhile is not removed', async () => {
+  const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
+  const mine = await thisProcess('batch of drop.csv')
+  const taking = (_statement: number, sql: string) => {
+    if (sql !== 'BEGIN EXCLUSIVE') return
+    const other = openSqlite(join(machine.stateDir, 'state.db'))
+    other.prepare('UPDATE runs SET holder = ?').run([JSON.stringify(mine)])
+    other.close()
+  }
+  const opened = await openRun(machine.stateDir, run.id)
+  await expect(removeRun(opened, { open: before(taking) })).rejects.toMatchObject({ code: 'run_busy' })
+  expect(await listRuns(machine.stateDir)).toHaveLength(1)
 })
 
 describe('the takeover of a run', () => {
