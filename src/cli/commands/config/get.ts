@@ -5,7 +5,8 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { SETTINGS_SHOWN, settingNamed, settingsInEffect } from './settings-in-effect.ts'
+import { nearestSetting } from './nearest-setting.ts'
+import { SETTINGS_SHOWN, settingsInEffect } from './settings-in-effect.ts'
 
 export type GetFlags = OutputFlags & ServerFlags
 
@@ -32,7 +33,7 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
       hint: 'gdn auth status tells which there are, and where each is kept',
     })
   }
-  const wanted = settingNamed(name)
+  const wanted = nearestSetting(name, SETTINGS_SHOWN)
   const found = settingsInEffect(await deps.settings(flags)).find((setting) => setting.name === wanted)
   if (found === undefined || found.value === null) {
     throw new GdnError('not_found_locally', `${wanted} is not set`, { hint: `gdn config set ${wanted} <value>` })

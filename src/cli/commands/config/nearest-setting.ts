@@ -1,10 +1,17 @@
-import { type ProfileSettings, SETTING_NAMES } from '../../../config/schema.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 
-/** The setting of a profile that a word names; the nearest one is suggested, never taken. */
-export function nearestSetting(word: string, names: readonly string[]): keyof ProfileSettings {
-  const name = SETTING_NAMES.find((known) => known === word)
+/**
+ * The setting that a word names; the nearest one is suggested, never taken.
+ *
+ * @param names what may be suggested, where that is more
+ */
+export function nearestSetting<Name extends string>(
+  word: string,
+  settings: readonly Name[],
+  names: readonly string[] = settings,
+): Name {
+  const name = settings.find((known) => known === word)
   if (name !== undefined) return name
   const near = nearest(word, names)
   throw new GdnError('usage', `there is no setting "${word}"`, {

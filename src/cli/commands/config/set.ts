@@ -58,7 +58,7 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
     io.note(`The profile in use is ${safe(value)}.`)
     return await print(output, flags, { name, value, profile: value })
   }
-  const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
+  const setting = nearestSetting(name, SETTING_NAMES, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = checkProfileName(flags.profile ?? (env.GDN_PROFILE || config.profile || 'default'))
   if (profile === 'local' && setting === 'base_url') {
     throw new GdnError('usage', 'the profile local is the local backend, wherever it listens', {

@@ -1,6 +1,4 @@
 import type { Settings } from '../../../config/settings.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { nearest } from '../../../core/nearest.ts'
 
 const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage_public_url', 'ipfs_api'] as const
 const WALLET_NAMES = ['email', 'wallet_url'] as const
@@ -14,7 +12,7 @@ export const SETTINGS_SHOWN = [
   ...STORAGE_NAMES,
   ...WALLET_NAMES,
 ] as const
-export type SettingName = (typeof SETTINGS_SHOWN)[number]
+type SettingName = (typeof SETTINGS_SHOWN)[number]
 
 export interface SettingInEffect {
   name: SettingName
@@ -47,14 +45,4 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
     ...(settings.email === null ? [] : [row('email', settings.email)]),
     ...(settings.walletUrl === null ? [] : [row('wallet_url', settings.walletUrl)]),
   ]
-}
-
-/** The setting that a word names; the nearest one is suggested, never taken. */
-export function settingNamed(word: string, names: readonly string[] = SETTINGS_SHOWN): SettingName {
-  const name = SETTINGS_SHOWN.find((known) => known === word && names.includes(known))
-  if (name !== undefined) return name
-  const near = nearest(word, names)
-  throw new GdnError('usage', `there is no setting "${word}"`, {
-    hint: near === undefined ? `settings are ${names.join(', ')}` : `did you mean ${near}?`,
-  })
 }

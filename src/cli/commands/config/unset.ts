@@ -47,7 +47,7 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
     io.note('No profile is in use now.')
     return await print(output, flags, { name, profile: null })
   }
-  const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
+  const setting = nearestSetting(name, SETTING_NAMES, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = flags.profile ?? (env.GDN_PROFILE || config.profile || 'default')
   if (flags.profile !== undefined) refuseUnknownProfile(config, profile, '--profile')
   const { [setting]: removed, ...rest } = config.profiles?.[profile] ?? {}
