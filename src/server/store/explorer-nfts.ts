@@ -176,7 +176,7 @@ export async function nftsOfTokens(db: Db, collectionId: string, tokenIds: reado
   return rows
 }
 
-/** NFTs that a transaction on its way is to mint. */
+/** NFTs that a pending transaction mints. */
 export async function nftsOnChain(db: Db, transactionId: string, limit: number): Promise<SummaryRow[]> {
   const { rows } = await select(sql`
     where nfts.transaction_id = ${transactionId} and nfts.step = 'chain' order by nfts.seq limit ${limit}`).execute(db)

@@ -22,7 +22,7 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
 /** Requests that a line of the log names at most: as many as a batch holds, so that each is found there. */
 export const MAX_LOGGED_REQUESTS = 200
 
-/** Requests whose rows a transaction on its way carries. Ask before it is settled. */
+/** Requests whose rows a pending transaction carries. Ask before it is settled. */
 export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,

@@ -21,7 +21,7 @@ export interface Signer {
 export interface Signers {
   /** Deploys the factory and no more; null where its key is not this process's. */
   readonly admin: Signer | null
-  /** Make collections, mint and transfer: each has nonces of its own, and so a lane. None while their funds are bound by what waits. */
+  /** Make collections, mint and transfer: each has nonces of its own. None while their funds are bound by what waits. */
   readonly operators: readonly Signer[]
 }
 
