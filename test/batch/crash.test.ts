@@ -71,7 +71,9 @@ async function everyKill(idempotency: boolean, check: (end: End, at: number) => 
 }
 
 describe('a batch killed at any statement of its lookup, sending and reconciling, and resumed', () => {
-  test('a server that honours Idempotency-Key has minted every row once, and none is unknown', async () => {
+  test('a server that honours Idempotency-Key has minted every row once, and none is unknown', {
+    timeout: 240_000,
+  }, async () => {
     await everyKill(true, ({ summary, server }, at) => {
       expect([...server.countsByTitle()].sort(), `step ${at}`).toEqual(TITLES.map((title) => [title, 1]).sort())
       expect(summary.counts, `step ${at}`).toMatchObject({ total: 9, deployed: 9, unknown: 0 })
@@ -79,7 +81,9 @@ describe('a batch killed at any statement of its lookup, sending and reconciling
     })
   })
 
-  test('any other server has minted no row twice; what it took is deployed, and what it did not take is absent', async () => {
+  test('any other server has minted no row twice; what it took is deployed, and what it did not take is absent', {
+    timeout: 240_000,
+  }, async () => {
     await everyKill(false, async ({ machine, summary, server }, at) => {
       const counts = server.countsByTitle()
       expect(Math.max(...counts.values()), `step ${at}`).toBe(1)
@@ -96,7 +100,9 @@ describe('a batch killed at any statement of its lookup, sending and reconciling
   })
 })
 
-test('killed at every step of sending absent rows again, a batch mints none of them twice', async () => {
+test('killed at every step of sending absent rows again, a batch mints none of them twice', {
+  timeout: 240_000,
+}, async () => {
   for (let at = 1; ; at++) {
     await machine?.stop()
     machine = await Machine.start()

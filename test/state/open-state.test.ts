@@ -240,7 +240,7 @@ describe('operations', () => {
   async function withRun(): Promise<State> {
     const state = await open()
     await state.write((sql) => {
-      sql.script(`INSERT INTO servers VALUES (1, 'a');
+      sql.script(`INSERT INTO servers (id, origin) VALUES (1, 'a');
         INSERT INTO runs (id, kind, name, note, started_at, fence, beat_at) VALUES ('run', 'command', 'run', '', 0, 1, 0);
         INSERT INTO requests (id, idempotency_key, body, sha256, backend_url) VALUES (1, 'k', '', '', '')`)
     })
