@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { Agent, FormData, request } from 'undici'
+import { Agent, FormData, fetch, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Answer,
