@@ -89,7 +89,7 @@ set Save a setting in a profile
 unset Remove a setting from a profile
 list List the configuration in effect and its sources
 path Print the paths of configuration and state' ;;
-    'help') REPLY='environment Variables that are read, and what goes before what
+    'help') REPLY='environment Environment variables, and which setting takes precedence
 exit-codes What each exit code means, and what to do
 manifest Columns of a drop, its formats and limits
 output JSON, CSV, ids, tables; fields; colors; what scripts may rely on
@@ -166,12 +166,12 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-4b9b53 sending-and-waiting-c92a38 server-367f30 output-54fd8b' ;;
+    'collection create') REPLY='flags-4b9b53 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b' ;;
     'collection show') REPLY='flags-883978 server-367f30 output-54fd8b' ;;
     'collection list') REPLY='server-367f30 output-54fd8b' ;;
-    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-c92a38 of-manifests-eabf75 server-367f30 output-54fd8b' ;;
-    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-c92a38 server-367f30 output-54fd8b' ;;
-    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-8c7316 server-367f30 output-54fd8b' ;;
+    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-7c5bb9 of-manifests-eabf75 server-367f30 output-54fd8b' ;;
+    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b' ;;
+    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-dbf9a6 server-367f30 output-54fd8b' ;;
     'nft list') REPLY='flags-0543c8 server-367f30 output-54fd8b' ;;
     'nft show') REPLY='flags-11e5bb server-367f30 output-54fd8b' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-367f30 output-54fd8b' ;;
@@ -179,11 +179,11 @@ __gdn_bundles() {
     'batch template') REPLY='flags-d37262 output-faa6fe' ;;
     'batch validate') REPLY='flags-984c93 server-367f30 output-54fd8b' ;;
     'batch preview') REPLY='flags-b0f6cf server-367f30 output-54fd8b' ;;
-    'batch mint') REPLY='flags-9135eb the-run-bccddd sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch mint') REPLY='flags-9135eb the-run-bccddd sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b' ;;
     'batch list') REPLY='flags-1d15ba server-367f30 output-54fd8b' ;;
     'batch status') REPLY='server-367f30 output-54fd8b' ;;
-    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
-    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b' ;;
+    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b' ;;
     'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-367f30 output-54fd8b' ;;
     'batch results') REPLY='flags-e5460a verifying-9423cd server-367f30 output-54fd8b' ;;
     'batch report') REPLY='flags-fb8276 server-367f30 output-54fd8b' ;;
@@ -238,7 +238,7 @@ __gdn_bundles() {
     'config path') REPLY='server-b25872 output-54fd8b' ;;
     'doctor') REPLY='server-367f30 flags-2cc465 output-54fd8b' ;;
     'completion') REPLY='output-faa6fe' ;;
-    'api') REPLY='flags-fc4896 output-1748b8 server-367f30' ;;
+    'api') REPLY='flags-e5169d output-1748b8 server-367f30' ;;
     *) REPLY='' ;;
   esac
 }
@@ -258,11 +258,11 @@ __gdn_flags() {
 --locked - - Its NFTs can never be transferred
 --is-locked ~ - Its NFTs can never be transferred
 --file -f file JSON request; - is standard input. Flags win over it' ;;
-    'sending-and-waiting-c92a38') REPLY='--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-7c5bb9') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
---yes -y - Don'\''t ask before spending on a real network
+--yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, whatever the outcome of an earlier one' ;;
     'server-367f30') REPLY='--local - - The backend that gdn local start runs
 --base-url - text Address of the server
@@ -316,11 +316,11 @@ __gdn_flags() {
 --contract-addresses ~ @collections Its collection
 --blockchain -b =blockchain Its blockchain
 --file -f file JSON request; - is standard input. Flags win over it' ;;
-    'sending-and-waiting-8c7316') REPLY='--wait - - Wait until its owner changed (the default)
+    'sending-and-waiting-dbf9a6') REPLY='--wait - - Wait until its owner changed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
---yes -y - Don'\''t ask before spending on a real network
+--yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, whatever the outcome of an earlier one' ;;
     'flags-0543c8') REPLY='--contract -c @collections The collection
 --contract-address ~ @collections The collection
@@ -393,11 +393,11 @@ __gdn_flags() {
 --upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)
 --in-order - - Keep the manifest'\''s order of rows' ;;
-    'sending-and-waiting-7d5c84') REPLY='--wait - - Wait until all are deployed (the default)
+    'sending-and-waiting-30710e') REPLY='--wait - - Wait until all are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
---yes -y - Don'\''t ask before spending on a real network' ;;
+--yes -y - Don'\''t prompt before spending on a public network' ;;
     'verifying-9423cd') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
 --gateway - text IPFS gateway; without it, the server'\''s own' ;;
@@ -592,12 +592,12 @@ __gdn_flags() {
     'flags-2cc465') REPLY='--config - file Settings of a backend to look at
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-fc4896') REPLY='--file -f file JSON of the request; - is standard input
+    'flags-e5169d') REPLY='--file -f file JSON of the request; - is standard input
 --input ~ file JSON of the request; - is standard input
 --field - text+ A member of the request; key[]= adds to a list, key:= takes JSON
 --idempotency-key - text Key of a request that creates (a new one)
 --dry-run - - Print the request, send nothing
---yes -y - Don'\''t ask before spending on a real network' ;;
+--yes -y - Don'\''t prompt before spending on a public network' ;;
     'output-1748b8') REPLY='--json - - Print it on one line, on a terminal too
 --quiet -q - Say nothing but data and errors
 --no-color - - No colors

@@ -103,7 +103,7 @@ function __gdn_words
         'list List the configuration in effect and its sources' \
         'path Print the paths of configuration and state'
     case 'help'
-      printf '%s\n' 'environment Variables that are read, and what goes before what' \
+      printf '%s\n' 'environment Environment variables, and which setting takes precedence' \
         'exit-codes What each exit code means, and what to do' \
         'manifest Columns of a drop, its formats and limits' \
         'output JSON, CSV, ids, tables; fields; colors; what scripts may rely on' \
@@ -219,17 +219,17 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-4b9b53 sending-and-waiting-c92a38 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-4b9b53 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-367f30 output-54fd8b'
     case 'collection list'
       printf '%s\n' 'server-367f30 output-54fd8b'
     case 'nft mint'
-      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-c92a38 of-manifests-eabf75 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-7c5bb9 of-manifests-eabf75 server-367f30 output-54fd8b'
     case 'nft grant'
-      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-c92a38 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b'
     case 'nft transfer'
-      printf '%s\n' 'flags-5107d6 sending-and-waiting-8c7316 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-5107d6 sending-and-waiting-dbf9a6 server-367f30 output-54fd8b'
     case 'nft list'
       printf '%s\n' 'flags-0543c8 server-367f30 output-54fd8b'
     case 'nft show'
@@ -245,15 +245,15 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-b0f6cf server-367f30 output-54fd8b'
     case 'batch mint'
-      printf '%s\n' 'flags-9135eb the-run-bccddd sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-9135eb the-run-bccddd sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-367f30 output-54fd8b'
     case 'batch status'
       printf '%s\n' 'server-367f30 output-54fd8b'
     case 'batch resume'
-      printf '%s\n' 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b'
     case 'batch retry'
-      printf '%s\n' 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-54933a the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b'
     case 'batch reconcile'
       printf '%s\n' 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-367f30 output-54fd8b'
     case 'batch results'
@@ -363,7 +363,7 @@ function __gdn_bundles
     case 'completion'
       printf '%s\n' 'output-faa6fe'
     case 'api'
-      printf '%s\n' 'flags-fc4896 output-1748b8 server-367f30'
+      printf '%s\n' 'flags-e5169d output-1748b8 server-367f30'
   end
 end
 
@@ -383,12 +383,12 @@ function __gdn_flags
         '--locked - - Its NFTs can never be transferred' \
         '--is-locked ~ - Its NFTs can never be transferred' \
         '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'sending-and-waiting-c92a38'
+    case 'sending-and-waiting-7c5bb9'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request, send nothing' \
-        '--yes -y - Don\'t ask before spending on a real network' \
+        '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, whatever the outcome of an earlier one'
     case 'server-367f30'
       printf '%s\n' '--local - - The backend that gdn local start runs' \
@@ -450,12 +450,12 @@ function __gdn_flags
         '--contract-addresses ~ @collections Its collection' \
         '--blockchain -b =blockchain Its blockchain' \
         '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'sending-and-waiting-8c7316'
+    case 'sending-and-waiting-dbf9a6'
       printf '%s\n' '--wait - - Wait until its owner changed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request, send nothing' \
-        '--yes -y - Don\'t ask before spending on a real network' \
+        '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, whatever the outcome of an earlier one'
     case 'flags-0543c8'
       printf '%s\n' '--contract -c @collections The collection' \
@@ -539,12 +539,12 @@ function __gdn_flags
         '--upload-concurrency - text Local files uploaded at a time (8)' \
         '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)' \
         '--in-order - - Keep the manifest\'s order of rows'
-    case 'sending-and-waiting-7d5c84'
+    case 'sending-and-waiting-30710e'
       printf '%s\n' '--wait - - Wait until all are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request, send nothing' \
-        '--yes -y - Don\'t ask before spending on a real network'
+        '--yes -y - Don\'t prompt before spending on a public network'
     case 'verifying-9423cd'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs' \
         '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
@@ -785,13 +785,13 @@ function __gdn_flags
       printf '%s\n' '--config - file Settings of a backend to look at' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-fc4896'
+    case 'flags-e5169d'
       printf '%s\n' '--file -f file JSON of the request; - is standard input' \
         '--input ~ file JSON of the request; - is standard input' \
         '--field - text+ A member of the request; key[]= adds to a list, key:= takes JSON' \
         '--idempotency-key - text Key of a request that creates (a new one)' \
         '--dry-run - - Print the request, send nothing' \
-        '--yes -y - Don\'t ask before spending on a real network'
+        '--yes -y - Don\'t prompt before spending on a public network'
     case 'output-1748b8'
       printf '%s\n' '--json - - Print it on one line, on a terminal too' \
         '--quiet -q - Say nothing but data and errors' \

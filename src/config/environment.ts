@@ -62,7 +62,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
     what: 'Proxy of requests that leave this machine, HTTP_PROXY for http: addresses; NO_PROXY lists hosts without one',
   },
   { name: 'XDG_CONFIG_HOME', what: 'Configuration and keys: gdn below it (~/.config)' },
-  { name: 'XDG_STATE_HOME', what: 'The state database and known collections: gdn below it (~/.local/state)' },
+  { name: 'XDG_STATE_HOME', what: 'The state database: gdn below it (~/.local/state)' },
   { name: 'XDG_DATA_HOME', what: 'The local backend and wallets: gdn/local and gdn/wallets below it (~/.local/share)' },
   {
     name: 'XDG_CACHE_HOME',

@@ -24,7 +24,7 @@ export function credentialsFile(env: Env): string {
   return join(userConfigFile(env), '..', 'credentials.json')
 }
 
-/** Directory of the state database and the known collections. */
+/** Directory of the state database. */
 export function stateDirectory(env: Env, flag?: string): string {
   const named = flag ?? env.GDN_STATE_DIR
   return named !== undefined && named !== ''

@@ -38,6 +38,6 @@ export function fileError(error: unknown): GdnError | null {
   })
 }
 
-/** Node's recursive `mkdir` reports ENOENT for a file system that is read-only. */
+/** File systems that take no new directories report ENOENT, such as /proc, and so does Node's recursive `mkdir`. */
 const isFailedMkdir = (error: unknown): boolean =>
   systemCode(error) === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto'
 // As `promises`, Node loads it when it is used: most commands only read.
-import { closeSync, constants, fchmodSync, promises as fs, fstatSync, openSync, readFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  promises as fs,
+  fstatSync,
+  openSync,
+  readFileSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { syncFolder } from './durable-file.ts'
@@ -24,7 +33,15 @@ const HAS_MODES = platform !== 'win32'
 
 /** Makes a folder of ours, and those above it that are missing, for its owner alone. */
 export async function makePrivateFolder(path: string): Promise<void> {
-  await fs.mkdir(path, { recursive: true, mode: FOLDER_MODE })
+  // Node's recursive mkdir never ends where the file system answers ENOENT below a folder that exists, such as /proc.
+  const parent = dirname(path)
+  if (parent !== path && !existsSync(parent)) await makePrivateFolder(parent)
+  try {
+    await fs.mkdir(path, { mode: FOLDER_MODE })
+  } catch (error) {
+    const isThere = systemCode(error) === 'EEXIST' && (await fs.stat(path)).isDirectory()
+    if (!isThere) throw error
+  }
 }
 
 export interface Refusing {

@@ -37,6 +37,12 @@ test('a folder that can not be made is reported with its path, and not as an une
   expect(await reported(missing)).toMatch(/^error: \/read-only\/gdn: the directory can not be created/)
 })
 
+// Node 20's recursive mkdir tries it again and again, in a thread that no signal ends.
+test.runIf(process.platform === 'linux')('a folder in /proc is refused, and not tried for ever', async () => {
+  const error: unknown = await makePrivateFolder('/proc/gdn/state').catch((reason: unknown) => reason)
+  expect(await reported(error)).toMatch(/^error: \/proc\/gdn: the directory can not be created/)
+})
+
 /** What gdn prints about an error to a file, with its exit code 2. */
 async function reported(error: unknown): Promise<string> {
   const written: string[] = []

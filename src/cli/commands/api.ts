@@ -43,7 +43,7 @@ export function command(deps: Deps, run = api): GdnCommand {
   })
   valueFlag(apiCommand, '--idempotency-key <key>', 'Key of a request that creates (a new one)', { parse: headerValue })
   switchFlag(apiCommand, '--dry-run', 'Print the request, send nothing')
-  switchFlag(apiCommand, '-y, --yes', "Don't ask before spending on a real network")
+  switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending on a public network")
   switchFlag(apiCommand, '--json', 'Print it on one line, on a terminal too', 'Output')
   addServerFlags(apiCommand)
   addCommonFlags(apiCommand)
@@ -99,7 +99,7 @@ async function printRequest(deps: Deps, flags: ApiFlags, endpoint: RawEndpoint, 
   deps.io.note('Nothing was sent (--dry-run).')
 }
 
-/** As every command that spends; what can't be seen to be for a testnet is taken for a real network. */
+/** As every command that spends; what can't be seen to be for a testnet counts as a public network. */
 async function confirm(
   { io }: Deps,
   flags: ApiFlags,
@@ -110,7 +110,7 @@ async function confirm(
   const isTestnet = typeof blockchain === 'string' && isBlockchain(blockchain) && BLOCKCHAINS[blockchain].testnet
   if (flags.yes || server.loopback || isTestnet) return
   const what = 'name' in endpoint ? endpoint.name : endpoint.path
-  const where = typeof blockchain === 'string' ? ` on ${blockchain}, a real network,` : ''
+  const where = typeof blockchain === 'string' ? ` on ${blockchain}, a public network,` : ''
   if (await io.confirm(`Send ${safe(what)}${safe(where)} through ${server.origin}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

@@ -8,7 +8,7 @@ export function costsMoney(blockchain: Blockchain, server: Server): boolean {
   return !BLOCKCHAINS[blockchain].testnet && !server.loopback
 }
 
-/** Asks before anything is spent on a real network; off a terminal only --yes says so. */
+/** Prompts before anything is spent on a public network; off a terminal only --yes confirms it. */
 export async function confirmSpending(
   io: Io,
   yes: boolean | undefined,
@@ -17,6 +17,6 @@ export async function confirmSpending(
   what: string,
 ): Promise<void> {
   if (yes || !costsMoney(blockchain, server)) return
-  if (await io.confirm(`${safe(what)} on ${blockchain}, a real network, through ${server.origin}?`, '--yes')) return
+  if (await io.confirm(`${safe(what)} on ${blockchain}, a public network, through ${server.origin}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

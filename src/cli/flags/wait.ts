@@ -23,5 +23,5 @@ export function addWaitFlags(command: GdnCommand, until = 'it is deployed'): Gdn
   eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)
   addTimeoutFlag(command, 'How long to wait after acceptance')
   switchFlag(command, '--dry-run', 'Print the request, send nothing', WAITING)
-  return switchFlag(command, '-y, --yes', "Don't ask before spending on a real network", WAITING)
+  return switchFlag(command, '-y, --yes', "Don't prompt before spending on a public network", WAITING)
 }

@@ -44,7 +44,7 @@ export function blockchainChoices(): Choice<Blockchain>[] {
   return BLOCKCHAIN_NAMES.map((name) => ({
     name,
     value: name,
-    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a real network, unless the backend is your own',
+    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a public network, or an embedded chain of a local backend',
   }))
 }
 

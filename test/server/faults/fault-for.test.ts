@@ -118,7 +118,7 @@ describe('fates', () => {
   })
 })
 
-it('faults are refused where a chain is a real network', () => {
-  expect(() => refuseOnPublicNetworks({ embedded: false })).toThrow(/real network/)
+it('faults are refused where a chain is a public network', () => {
+  expect(() => refuseOnPublicNetworks({ embedded: false })).toThrow(/public network/)
   expect(() => refuseOnPublicNetworks({ embedded: true })).not.toThrow()
 })
