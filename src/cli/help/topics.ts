@@ -10,7 +10,7 @@ export interface TopicEntry {
 export const TOPICS: readonly TopicEntry[] = [
   {
     name: 'environment',
-    summary: 'Variables that are read, and what goes before what',
+    summary: 'Environment variables, and which setting takes precedence',
     load: async () => (await import('./topics/environment.ts')).environment,
   },
   {

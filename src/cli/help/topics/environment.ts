@@ -8,7 +8,7 @@ const row = ({ name, what, flag }: Variable): [string, string] => [
 
 export const environment: Topic = {
   about:
-    'Flags go before the environment, the environment before the project file, that before your own configuration. A variable that is empty counts as not set. In brackets: the flag that goes before the variable.',
+    'Flags take precedence over the environment, the environment over the project file, and that over your own configuration. An empty variable counts as not set. The flag that overrides a variable is in parentheses.',
   examples: [
     [
       'A server and its key for a whole session',
@@ -18,10 +18,10 @@ export const environment: Topic = {
       'One command in another collection',
       'GDN_CONTRACT=0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 GDN_BLOCKCHAIN=polygon gdn nft list',
     ],
-    ['What is in force, and where it comes from', 'gdn config list'],
+    ['Show the configuration in effect, and where each setting comes from', 'gdn config list'],
   ],
   sections: [
-    { title: 'Of gdn', rows: OWN_VARIABLES.map(row) },
-    { title: 'Of others, heeded', rows: OTHER_VARIABLES.map(row) },
+    { title: 'Variables of gdn', rows: OWN_VARIABLES.map(row) },
+    { title: 'Other variables that gdn honors', rows: OTHER_VARIABLES.map(row) },
   ],
 }

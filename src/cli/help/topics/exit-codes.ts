@@ -10,16 +10,16 @@ const wordsOf = (code: number) => Object.entries(EXIT_BY_CODE).flatMap(([word, e
 
 export const exitCodes: Topic = {
   about:
-    'A script reads the exit code; with --json, the one line on stderr says the rest: error.code, message, hint and details. Codes are never renumbered.',
+    'Scripts read the exit code. With --json, one line on stderr has the details: error.code, message, hint and details. Exit codes never change their meaning.',
   examples: [
-    ['Go on where a drop stopped', 'gdn batch mint drop.csv || { [ $? = 8 ] && gdn batch mint drop.csv; }'],
-    ['What went wrong, for a machine', 'gdn nft show x --local --json 2>&1 | jq -r .error.code'],
+    ['Resume a drop that is still pending', 'gdn batch mint drop.csv || { [ $? = 8 ] && gdn batch mint drop.csv; }'],
+    ['Read the error code in a script', 'gdn nft show x --local --json 2>&1 | jq -r .error.code'],
   ],
   sections: [
     { title: 'Exit codes', rows: NAMES.map((name) => [String(EXIT[name]), EXIT_MEANINGS[name].long]) },
     {
-      title: 'Words of error.code',
-      text: 'By the exit code that goes with them.',
+      title: 'Values of error.code',
+      text: 'Grouped by exit code.',
       rows: NAMES.map((name): [string, string] => [String(EXIT[name]), wordsOf(EXIT[name]).join(', ')]).filter(
         ([, words]) => words !== '',
       ),
