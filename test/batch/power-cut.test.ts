@@ -19,7 +19,7 @@ const ROWS = 6
 const CALLS = 'openat,open,pwrite64,write,writev,ftruncate,fsync,fdatasync,unlink,unlinkat'
 const SOAK = process.env.GDN_SOAK === '1'
 /** One in so many of the cuts that come before each other system call than one that sends. */
-const STRIDE = SOAK ? 1 : 8
+const STRIDE = SOAK ? 1 : 16
 const RANDOM_CUTS = SOAK ? 6 : 1
 
 let folder: string
@@ -122,4 +122,5 @@ test.each([
     expect(left.size).toBe(sent.size)
     report(`  ${tried} power cuts at ${calls} system calls`)
   },
+  SOAK ? 3_600_000 : 120_000,
 )
