@@ -25,8 +25,9 @@ export async function enterRows(
   if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
   const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
+  const entered = [...positionsOf(plan), ...before.adopted.map(({ row }) => row.position)]
   await store.write((sql) => {
-    if (plan.rows > 0) refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(plan) })
+    if (entered.length > 0) refuseTaken(sql, store, options, { ...gathered, pending: entered })
     const now = Date.now()
     if (isNew && before.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
@@ -48,7 +49,7 @@ export async function enterRows(
     // Refused rows that left the manifest are no part of the run.
     if (gathered.isRead) dropRefused(sql, store.drop, set, now)
     markRetried(sql, store.drop, set, retried)
-    if (plan.rows > 0 || before.adopted.length > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
+    if (entered.length > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
   })
   await store.reload()
   if (edits.renamed.length > 0) await store.recount()

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -99,7 +99,7 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     expect(await again.ids()).toEqual(await onceEach())
   }
 
-  test('after the state directory was lost, and the collection is not read', async () => {
+  test('after the state directory was lost', async () => {
     const first = await machine()
     expect(await first.mint()).toMatchObject({ exitCode: 0 })
     const ids = await first.ids()
@@ -107,7 +107,6 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     await adopts(first)
     expect(await first.ids()).toEqual(ids)
     expect(asked).not.toContain('createnft')
-    expect(asked).not.toContain('getnftgdnids')
   })
 
   test('and the plan counts them', async () => {
@@ -140,6 +139,24 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     const before = (await minted()).size
     expect(before).toBeGreaterThan(0)
     await adopts(await machine(), '--chunk-size', '3')
+  })
+
+  test('where the state directory is one from before the last requests', async () => {
+    const first = await machine()
+    const backup = `${first.state}-backup`
+    fault = (endpoint) => (endpoint === 'createnft' ? 'reset-after' : null)
+    await first.kill(
+      async (ended) => void (await until(async () => asked.includes('createnft') || ended.aborted, Boolean)),
+      ...['--chunk-size', '2'],
+    )
+    await cp(first.state, backup, { recursive: true })
+    fault = () => null
+    expect(await first.mint()).toMatchObject({ exitCode: 0 })
+    const ids = await first.ids()
+    await rm(first.state, { recursive: true })
+    await cp(backup, first.state, { recursive: true })
+    await adopts(first)
+    expect(await first.ids()).toEqual(ids)
   })
 })
 

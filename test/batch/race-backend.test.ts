@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../helpers/backend.ts'
+import { bundleProcess } from '../helpers/bundle-process.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
+import { inMemory } from '../operations/world.ts'
+import type { DropEnd, DropJob } from './drop-process.ts'
+
+const ROUNDS = process.env.GDN_SOAK === '1' ? 500 : 6
+const MOST_PROCESSES = 8
+const MOST_ROWS = 12
+/** How a process may end whose state directory another one uses, which has the rows. */
+const SHARED_ENDS = ['already_accepted', 'run_busy']
+
+/** A namespace of its own for process IDs, as a container has it. */
+const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
+
+/** A process that stays from round to round, unless it is killed. */
+class Runner {
+  readonly #argv: readonly string[]
+  #child: ChildProcess | null = null
+
+  constructor(argv: readonly string[]) {
+    this.#argv = argv
+  }
+
+  run(job: DropJob, killAfterMs: number | null): Promise<DropEnd | 'killed'> {
+    const [command = '', ...argv] = this.#argv
+    this.#child ??= spawn(command, argv, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const child = this.#child
+    return new Promise((resolve) => {
+      const ended = (end: DropEnd | 'killed') => {
+        clearTimeout(timer)
+        child.removeAllListeners()
+        resolve(end)
+      }
+      child.once('exit', () => {
+        this.#child = null
+        ended('killed')
+      })
+      child.once('message', (end: DropEnd) => ended(end))
+      const kill = () => {
+        child.removeAllListeners('message')
+        child.kill('SIGKILL')
+      }
+      const timer = killAfterMs === null ? undefined : setTimeout(kill, killAfterMs)
+      child.send(job)
+    })
+  }
+
+  end(): void {
+    this.#child?.kill('SIGKILL')
+  }
+}
+
+let folder: string
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let runners: Runner[]
+let script: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-race-backend-'))
+  script = join(folder, 'drop.mjs')
+  await bundleProcess(new URL('./drop-process.ts', import.meta.url), script, import.meta.url)
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  runners = Array.from({ length: MOST_PROCESSES }, () => new Runner([process.execPath, script]))
+})
+afterAll(async () => {
+  for (const runner of runners) runner.end()
+  await backend.close()
+  await dataDir.remove()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Rows with IDs or without, and equal ones among those without. */
+function manifestOf(rows: number, withIds: boolean): string {
+  const lines = Array.from({ length: rows }, (_, n) => {
+    const id = withIds ? `row-${n},` : ''
+    return `${id}Piece ${withIds ? n : Math.floor(n / 2)},One,${WALLETS[Math.floor(n / 2) % 2]}`
+  })
+  return `${withIds ? 'id,' : ''}title,description,receiver\n${lines.join('\n')}\n`
+}
+
+interface Race {
+  rows: number
+  withIds: boolean
+  /** State directories that the processes share. */
+  states: number
+  /** After how many milliseconds each process is killed. */
+  kills: readonly (number | null)[]
+  random: () => number
+}
+
+/** Starts one manifest at once in all processes, and those that did not come to its end once more. */
+async function race(processes: readonly Runner[], { rows, withIds, states, kills, random }: Race) {
+  const below = (count: number) => Math.floor(random() * count)
+  const place = await mkdtemp(join(inMemory, 'gdn-race-'))
+  const { address } = await createTestCollection(backend)
+  const jobs: DropJob[] = []
+  for (const n of processes.keys()) {
+    const manifestPath = join(place, `folder-${n}`, 'drop.csv')
+    await mkdir(join(place, `folder-${n}`))
+    await writeFile(manifestPath, manifestOf(rows, withIds))
+    jobs.push({
+      url: backend.url,
+      apiKey: backend.apiKey.reveal(),
+      options: {
+        ...{ manifestPath, stateDir: join(place, `state-${n % states}`), origin: backend.url },
+        ...{ contractAddress: address, chunkSize: 1 + below(rows), inFlight: 1 + below(3), inOrder: random() < 0.2 },
+      },
+    })
+  }
+  const figures = { killed: 0, refused: 0 }
+  const known = new Map<number, Record<number, string>>()
+  const run = async (n: number, killAfterMs: number | null) => {
+    const [job, runner] = [jobs[n], processes[n]]
+    if (job === undefined || runner === undefined) throw new Error('there is no such process')
+    const end = await runner.run(job, killAfterMs)
+    if (end === 'killed') figures.killed++
+    else if ('ids' in end) known.set(n % states, end.ids)
+    else {
+      expect(states < processes.length ? SHARED_ENDS : [], `process ${n}`).toContain(end.error)
+      figures.refused++
+    }
+  }
+  await Promise.all(jobs.map((_, n) => run(n, kills[n] ?? null)))
+  for (const n of jobs.keys()) if (!known.has(n % states)) await run(n, null)
+  // Each state directory comes to the same end.
+  expect(known.size).toBe(states)
+  const wanted = { contract_addresses: address, blockchain: 'polygon' }
+  const { nft_gdn_ids } = await call(backend, 'getnftgdnids', wanted)
+  expect(nft_gdn_ids).toHaveLength(rows)
+  for (const ids of known.values()) expect(ids).toEqual(known.get(0))
+  expect(Object.values(known.get(0) ?? {}).sort()).toEqual([...nft_gdn_ids].sort())
+  await rm(place, { recursive: true, force: true })
+  return figures
+}
+
+test(`one manifest started at once by 2 to ${MOST_PROCESSES} processes, in folders, with chunk sizes and state directories of their own or shared ones, some killed: each row once (rounds: ${ROUNDS})`, async () => {
+  const { random } = seededRandom('race on a backend')
+  const below = (count: number) => Math.floor(random() * count)
+  const figures = { rounds: 0, processes: 0, killed: 0, refused: 0 }
+  while (figures.rounds < ROUNDS) {
+    const processes = runners.slice(0, 2 + below(MOST_PROCESSES - 1))
+    const isKilling = random() < 0.4
+    const { killed, refused } = await race(processes, {
+      ...{ random, rows: 1 + below(MOST_ROWS), withIds: random() < 0.5 },
+      states: random() < 0.5 ? processes.length : 1 + below(processes.length),
+      kills: processes.map(() => (isKilling && random() < 0.6 ? random() * 150 : null)),
+    })
+    figures.rounds++
+    figures.processes += processes.length
+    figures.killed += killed
+    figures.refused += refused
+    if (figures.rounds % 100 === 0) report(figures)
+  }
+  report(figures)
+})
+
+test('one manifest started at once in several containers that share a state directory: each row once', async (context) => {
+  const [inContainer = '', ...argv] = [...CONTAINER, 'true']
+  if (spawnSync(inContainer, argv).status !== 0) return context.skip('namespaces of processes are not allowed here')
+  const { random } = seededRandom('race in containers')
+  const contained = Array.from({ length: 3 }, () => new Runner([...CONTAINER, process.execPath, script]))
+  try {
+    for (let round = 0; round < ROUNDS; round += 3) {
+      const processes = [...contained, ...runners.slice(0, 1)]
+      const rows = 1 + Math.floor(random() * MOST_ROWS)
+      await race(processes, { random, rows, withIds: random() < 0.5, states: 1, kills: [] })
+    }
+  } finally {
+    for (const runner of contained) runner.end()
+  }
+})
