@@ -1,4 +1,5 @@
-import { isGiven } from '../state/known-nfts.ts'
+import { referencesOf } from '../operations/reconcile/by-reference.ts'
+import { notNew } from '../state/known-nfts.ts'
 import { classify, type Verdict } from './classify.ts'
 import type { RunContext } from './run-context.ts'
 import type { MintEndpoint } from './types.ts'
@@ -44,7 +45,7 @@ export class Attempts {
         run,
         signal: cut.signal,
       })
-      const verdict = await this.#distrust(classify(result, job.rows, Date.now()))
+      const verdict = await this.#distrust(job, classify(result, job.rows, Date.now()))
       const { now } = this.#context
       if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
       if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
@@ -56,17 +57,20 @@ export class Attempts {
     }
   }
 
-  /** An id belongs to one NFT: where it was given before, nobody knows what the answer means. */
-  async #distrust(verdict: Verdict): Promise<Verdict> {
+  /** Leaves the outcome unknown where a response gives the ID of an NFT that was there before. */
+  async #distrust({ body }: Job, verdict: Verdict): Promise<Verdict> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context
     const inFlight = verdict.ids.find((id) => this.#given.has(id))
-    const again = inFlight ?? (await store.read((sql) => isGiven(sql, store.drop.collectionId, verdict.ids)))
+    const { collectionId, listedAt } = store.drop
+    // By its reference ID a row may be one that another machine had created before.
+    const before = referencesOf(body).length > 0 ? null : listedAt
+    const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.ids, before)))
     if (again === null) {
       for (const id of verdict.ids) this.#given.add(id)
       return verdict
     }
-    const message = `the server gave the id ${again}, which another row has already`
+    const message = `the server gave the id ${again}, of an NFT that was there before`
     return { outcome: 'unknown', status: verdict.status, message, busy: false }
   }
 

@@ -52,14 +52,21 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
   )
 }
 
-/** Returns an ID that was given to any row or command before, or was set aside; else null. */
-export function isGiven(sql: Sql, collection: number, ids: readonly string[]): string | null {
+/**
+ * Returns one of the IDs that can't be those of a new NFT; null where there is none. It was given to a row or a command
+ * before, belongs to no row, or was in the collection at a counter.
+ *
+ * @param listedAt null where only the first two are meant
+ */
+export function notNew(sql: Sql, collection: number, ids: readonly string[], listedAt: number | null): string | null {
   const row = sql.get<{ id: string }>(
     `SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)
-      OR EXISTS (SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.content = '')
+      OR EXISTS (SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value
+        AND (k.content = '' OR k.counter <= ?))
       LIMIT 1`,
     JSON.stringify(ids),
     collection,
+    listedAt ?? -1,
   )
   return row?.id ?? null
 }

@@ -359,6 +359,19 @@ describe('an id that was given before', () => {
     expect(summary.counts).toMatchObject({ accepted: 4, unknown: 2 })
   })
 
+  test('is none of the run either where the collection had it before, though it says the same', async () => {
+    const early: string[] = []
+    const server = new FakeHostedApi({
+      idempotency: false,
+      answerIds: (ids) => (early.length === 0 ? ids : ids.map((_, at) => early[at] ?? '')),
+    })
+    for (const { receiver, metadata } of ROWS.slice(0, 1)) early.push(server.mintByOther(receiver, metadata))
+    const summary = await machine.run(server, ROWS.slice(0, 1), { skipLookup: true })
+    expect(summary.counts).toMatchObject({ deployed: 1 })
+    const [result] = await results(summary)
+    expect(early).not.toContain(result?.nft_gdn_id)
+  })
+
   test('to another run counts as well', async () => {
     await machine.run(new FakeHostedApi({ idempotency: false }), ROWS.slice(0, 2))
     const server = new FakeHostedApi({ idempotency: false })
