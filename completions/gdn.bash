@@ -166,12 +166,12 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-4b9b53 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b' ;;
+    'collection create') REPLY='flags-4b9b53 sending-and-waiting-606508 server-367f30 output-54fd8b' ;;
     'collection show') REPLY='flags-883978 server-367f30 output-54fd8b' ;;
     'collection list') REPLY='server-367f30 output-54fd8b' ;;
-    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-7c5bb9 of-manifests-eabf75 server-367f30 output-54fd8b' ;;
-    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b' ;;
-    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-dbf9a6 server-367f30 output-54fd8b' ;;
+    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-606508 of-manifests-eabf75 server-367f30 output-54fd8b' ;;
+    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-606508 server-367f30 output-54fd8b' ;;
+    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-996db4 server-367f30 output-54fd8b' ;;
     'nft list') REPLY='flags-0543c8 server-367f30 output-54fd8b' ;;
     'nft show') REPLY='flags-11e5bb server-367f30 output-54fd8b' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-367f30 output-54fd8b' ;;
@@ -258,12 +258,13 @@ __gdn_flags() {
 --locked - - Its NFTs can never be transferred
 --is-locked ~ - Its NFTs can never be transferred
 --file -f file JSON request; - is standard input. Flags win over it' ;;
-    'sending-and-waiting-7c5bb9') REPLY='--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-606508') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
 --yes -y - Don'\''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one' ;;
+--again - - Send another request, whatever the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'server-367f30') REPLY='--local - - The backend that gdn local start runs
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
@@ -316,12 +317,13 @@ __gdn_flags() {
 --contract-addresses ~ @collections Its collection
 --blockchain -b =blockchain Its blockchain
 --file -f file JSON request; - is standard input. Flags win over it' ;;
-    'sending-and-waiting-dbf9a6') REPLY='--wait - - Wait until its owner changed (the default)
+    'sending-and-waiting-996db4') REPLY='--wait - - Wait until its owner changed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
 --yes -y - Don'\''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one' ;;
+--again - - Send another request, whatever the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'flags-0543c8') REPLY='--contract -c @collections The collection
 --contract-address ~ @collections The collection
 --contract-addresses ~ @collections The collection

@@ -219,17 +219,17 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-4b9b53 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-4b9b53 sending-and-waiting-606508 server-367f30 output-54fd8b'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-367f30 output-54fd8b'
     case 'collection list'
       printf '%s\n' 'server-367f30 output-54fd8b'
     case 'nft mint'
-      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-7c5bb9 of-manifests-eabf75 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-606508 of-manifests-eabf75 server-367f30 output-54fd8b'
     case 'nft grant'
-      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-606508 server-367f30 output-54fd8b'
     case 'nft transfer'
-      printf '%s\n' 'flags-5107d6 sending-and-waiting-dbf9a6 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-5107d6 sending-and-waiting-996db4 server-367f30 output-54fd8b'
     case 'nft list'
       printf '%s\n' 'flags-0543c8 server-367f30 output-54fd8b'
     case 'nft show'
@@ -383,13 +383,14 @@ function __gdn_flags
         '--locked - - Its NFTs can never be transferred' \
         '--is-locked ~ - Its NFTs can never be transferred' \
         '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'sending-and-waiting-7c5bb9'
+    case 'sending-and-waiting-606508'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request, send nothing' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, whatever the outcome of an earlier one'
+        '--again - - Send another request, whatever the outcome of an earlier one' \
+        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'server-367f30'
       printf '%s\n' '--local - - The backend that gdn local start runs' \
         '--base-url - text Address of the server' \
@@ -450,13 +451,14 @@ function __gdn_flags
         '--contract-addresses ~ @collections Its collection' \
         '--blockchain -b =blockchain Its blockchain' \
         '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'sending-and-waiting-dbf9a6'
+    case 'sending-and-waiting-996db4'
       printf '%s\n' '--wait - - Wait until its owner changed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request, send nothing' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, whatever the outcome of an earlier one'
+        '--again - - Send another request, whatever the outcome of an earlier one' \
+        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'flags-0543c8'
       printf '%s\n' '--contract -c @collections The collection' \
         '--contract-address ~ @collections The collection' \

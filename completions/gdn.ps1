@@ -162,12 +162,12 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-4b9b53 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b'
+    'collection create' = 'flags-4b9b53 sending-and-waiting-606508 server-367f30 output-54fd8b'
     'collection show' = 'flags-883978 server-367f30 output-54fd8b'
     'collection list' = 'server-367f30 output-54fd8b'
-    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-7c5bb9 of-manifests-eabf75 server-367f30 output-54fd8b'
-    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-7c5bb9 server-367f30 output-54fd8b'
-    'nft transfer' = 'flags-5107d6 sending-and-waiting-dbf9a6 server-367f30 output-54fd8b'
+    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-606508 of-manifests-eabf75 server-367f30 output-54fd8b'
+    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-606508 server-367f30 output-54fd8b'
+    'nft transfer' = 'flags-5107d6 sending-and-waiting-996db4 server-367f30 output-54fd8b'
     'nft list' = 'flags-0543c8 server-367f30 output-54fd8b'
     'nft show' = 'flags-11e5bb server-367f30 output-54fd8b'
     'nft wait' = 'sending-and-waiting-9d182f server-367f30 output-54fd8b'
@@ -251,12 +251,13 @@ api Call an API endpoint and print the raw response'
 --locked - - Its NFTs can never be transferred
 --is-locked ~ - Its NFTs can never be transferred
 --file -f file JSON request; - is standard input. Flags win over it'
-    'sending-and-waiting-7c5bb9' = '--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-606508' = '--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one'
+--again - - Send another request, whatever the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID'
     'server-367f30' = '--local - - The backend that gdn local start runs
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
@@ -309,12 +310,13 @@ api Call an API endpoint and print the raw response'
 --contract-addresses ~ @collections Its collection
 --blockchain -b =blockchain Its blockchain
 --file -f file JSON request; - is standard input. Flags win over it'
-    'sending-and-waiting-dbf9a6' = '--wait - - Wait until its owner changed (the default)
+    'sending-and-waiting-996db4' = '--wait - - Wait until its owner changed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one'
+--again - - Send another request, whatever the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID'
     'flags-0543c8' = '--contract -c @collections The collection
 --contract-address ~ @collections The collection
 --contract-addresses ~ @collections The collection

@@ -12,7 +12,7 @@ import {
 import { sleep } from '../core/time.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { State } from '../state/open-state.ts'
-import { findLive, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
+import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
 import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
 
 /** A run that this process has to itself, in the database. */
@@ -63,57 +63,70 @@ export interface Claimed {
   isNew: boolean
 }
 
+interface Claim {
+  /** The ID of the operation; null for any. */
+  id?: string | null
+  /** Says what this process does, for messages of other processes that wait for it. */
+  note: string
+  signal: AbortSignal
+  timing?: LockTiming
+}
+
 type Look =
   | { kind: 'taken'; hold: RunHold; operation: Operation; isNew: boolean }
   | { kind: 'held'; by: HeldBy & { holder: LockHolder }; runId: string }
 
 /**
- * Takes the live operation of a name for this process, or enters it. Of several processes that ask at the same time, one
- * gets it.
+ * Takes an operation for this process: the one with an ID, else the live one of a name. It is entered if there is none. Of
+ * several processes that ask at the same time, one gets it.
  *
- * @param note what this process does, for another one that finds it at work
- * @throws GdnError `run_busy` while another process has it
+ * @throws GdnError `run_busy` while another process has it; `usage` where the operation with the ID is another request
  */
 export async function claimOperation(
   state: State,
   name: OperationName,
-  { note, signal, timing = LOCK_TIMING }: { note: string; signal: AbortSignal; timing?: LockTiming },
+  { id = null, note, signal, timing = LOCK_TIMING }: Claim,
 ): Promise<Claimed> {
   const mine = await thisProcess(note)
+  const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
   for (;;) {
-    const look = await state.write((sql): Look => lookOrTake(sql, name, mine, note), signal)
+    const look = await state.write((sql): Look => {
+      const found = find(sql)
+      return found === null ? enter(sql, name, { id, note }, mine) : take(sql, found, mine)
+    }, signal)
     if (look.kind === 'taken') {
       return { operation: look.operation, run: new HeldRun(state, look.hold, timing.beatMs), isNew: look.isNew }
     }
     await waitForEnd(state, look, timing, signal)
     const hold = await state.write((sql) => takeRun(sql, look.runId, look.by, mine, Date.now()), signal)
-    const operation = hold === null ? null : await state.read((sql) => findLive(sql, name), signal)
+    const operation = hold === null ? null : await state.read(find, signal)
     if (hold !== null && operation !== null) {
       return { operation, run: new HeldRun(state, hold, timing.beatMs), isNew: false }
     }
   }
 }
 
-function lookOrTake(sql: Sql, name: OperationName, mine: LockHolder, note: string): Look {
-  const now = Date.now()
-  const live = findLive(sql, name)
-  if (live === null) {
-    const run = newRun(note)
-    const hold = insertRun(sql, { ...run, holder: mine, now })
-    return { kind: 'taken', hold, operation: insertOperation(sql, randomUUID(), run.id, name), isNew: true }
-  }
-  const by = heldBy(sql, live.runId)
-  if (by.holder !== null) return { kind: 'held', by: { ...by, holder: by.holder }, runId: live.runId }
-  const hold = takeRun(sql, live.runId, by, mine, now)
+function enter(sql: Sql, name: OperationName, { id, note }: Pick<Claim, 'id' | 'note'>, holder: LockHolder): Look {
+  const run = newRun(note, id ?? undefined)
+  const hold = insertRun(sql, { ...run, holder, now: Date.now() })
+  return { kind: 'taken', hold, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
+}
+
+function take(sql: Sql, operation: Operation, mine: LockHolder): Look {
+  const by = heldBy(sql, operation.runId)
+  if (by.holder !== null) return { kind: 'held', by: { ...by, holder: by.holder }, runId: operation.runId }
+  const hold = takeRun(sql, operation.runId, by, mine, Date.now())
   if (hold === null) throw new Error('a run changed within a transaction')
-  return { kind: 'taken', hold, operation: live, isNew: false }
+  return { kind: 'taken', hold, operation, isNew: false }
 }
 
 const SHORT_DIGITS = 4
 
-/** The run of a single command: `nft-mint-3f9a`. */
-export function newRun(note: string): { id: string; kind: 'command'; name: string; note: string } {
-  const id = randomUUID()
+/** The run of a single command, such as `nft-mint-3f9a`. Its ID is that of its operation as well. */
+export function newRun(
+  note: string,
+  id: string = randomUUID(),
+): { id: string; kind: 'command'; name: string; note: string } {
   return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
 }
 

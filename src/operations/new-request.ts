@@ -34,7 +34,7 @@ export async function newRequest(
   const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
   const listedAt =
     honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wanted, collectionId) : null
-  return { key: randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
+  return { key: wanted.operationId ?? randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
 }
 
 /**

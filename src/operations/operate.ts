@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Creation } from '../api/creation.ts'
 import { loadEndpoint } from '../api/endpoints.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
@@ -54,7 +53,12 @@ export async function operate(
 ): Promise<void> {
   const { creates } = await loadEndpoint(wanted.endpoint)
   const name: OperationName = { ...wanted, kind: wanted.endpoint, identity: commandIdentity(wanted.content) }
-  const claimed = await claimOperation(deps.state, name, { note: wanted.note, signal: deps.signal })
+  const claimed = await claimOperation(deps.state, name, {
+    id: wanted.operationId,
+    note: wanted.note,
+    signal: deps.signal,
+  })
+  deps.onStart?.(claimed.operation.id)
   const operating = new Operating(deps, wanted, creates, name, claimed)
   try {
     if (claimed.isNew) await refuseTwin(deps, wanted, name)
@@ -95,6 +99,11 @@ function asAccepted(operation: Operation): AcceptedOperation {
   return operation
 }
 
+const wasRefused = ({ id, reason }: Operation): GdnError =>
+  new GdnError('refused', `the operation ${id} was refused: ${reason}`, {
+    hint: 'Nothing was sent. Run the command without --operation to send another request.',
+  })
+
 class Operating {
   readonly #deps: OperateDeps
   readonly #wanted: Wanted
@@ -130,6 +139,7 @@ class Operating {
     const { backend, again } = this.#wanted
     refuseSilentBackend(backend)
     if (again) return await this.#sendAnother(asSent(earlier))
+    if (earlier.state === 'failed' && earlier.accepted === null) throw wasRefused(earlier)
     const { request } = asSent(earlier)
     refuseOtherBackend(`what was sent at ${timeOf(request.sentAt ?? 0)}`, request.backend, backend)
     const restored = isRestored(request.backend, backend)
@@ -142,7 +152,10 @@ class Operating {
     if (await this.#isForgotten(earlier)) {
       await onEvent({ type: 'forgotten', operation: earlier })
       const request = await this.#newRequest()
-      await this.#change((sql) => moveOperation(sql, earlier.id, 'planned'))
+      await this.#change((sql) => {
+        if (earlier.state !== 'accepted') moveOperation(sql, earlier.id, 'accepted')
+        moveOperation(sql, earlier.id, 'planned')
+      })
       // With the same key, so that nothing is created twice if the server knows the operation after all.
       return await this.#sendNew({ ...request, key: earlier.request.key })
     }
@@ -201,7 +214,7 @@ class Operating {
       endRun(sql, earlier.runId, now())
       const run = newRun(this.#wanted.note)
       const held = insertRun(sql, { ...run, holder, now: now() })
-      const { id } = insertOperation(sql, randomUUID(), run.id, this.#name)
+      const { id } = insertOperation(sql, run.id, run.id, this.#name)
       return { hold: held, operation: intend(sql, id, requestBytes(this.#deps, id, request)) }
     })
     await this.#run.release()

@@ -22,6 +22,8 @@ export interface Wanted {
   note: string
   /** Sends another operation, whatever the outcome of an earlier one. */
   again: boolean
+  /** The ID of the operation to repeat, or to create; null for the live operation of this content or a random ID. */
+  operationId: string | null
   /** The backend that answers now. */
   backend: SeenBackend
   /** Whether the server may have been emptied or replaced: it runs on this machine and has no ID. */
@@ -63,6 +65,8 @@ export interface OperateDeps {
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
+  /** Called with the ID of the operation before anything is sent. */
+  onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void
   contested: LookDeps['contested']
 }

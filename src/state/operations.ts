@@ -101,6 +101,34 @@ export function findLive(sql: Sql, name: OperationName): Operation | null {
   return row === undefined ? null : operationOf(sql, row)
 }
 
+/**
+ * The operation with an ID, live or ended; null if there is none.
+ *
+ * @throws GdnError `usage` if it is another request, or if another operation of this name is live
+ */
+export function findOperation(sql: Sql, name: OperationName, id: string): Operation | null {
+  const row = sql.get<OperationRow & { server_id: number; identity: string }>(
+    'SELECT * FROM operations WHERE id = ?',
+    id,
+  )
+  const place = { flag: '--operation' }
+  if (row === undefined) {
+    const live = findLive(sql, name)
+    if (live === null) return null
+    throw new GdnError('usage', `this request has the operation ${live.id}, which has not ended`, {
+      place,
+      hint: `Nothing was sent. Use --operation ${live.id}.`,
+    })
+  }
+  const server = serverId(sql, name.origin)
+  const isSame = row.server_id === server && row.kind === name.kind && row.identity === name.identity
+  if (isSame && row.collection_id === collectionId(sql, server, name)) return operationOf(sql, row)
+  throw new GdnError('usage', `the operation ${id} is another request`, {
+    place,
+    hint: 'Nothing was sent. Run `gdn batch list --all` to show the operations.',
+  })
+}
+
 /** Whether an operation of this name came to its end between a time and now. */
 export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { since: number; now: number }): boolean {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)

@@ -87,6 +87,19 @@ describe('a mint whose end was not reported', () => {
   })
 })
 
+test('the ID of an operation is shown, and --operation repeats it', async () => {
+  const api = await fakeApi({ createnft: minting(), getnfts: knows(nft('id-1')) })
+  const { env } = await machine()
+  const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
+  const [, id = ''] = /^Operation (\S+)$/m.exec((await cli(argv, { env })).stderr) ?? []
+  expect(await cli([...argv, '--operation', id.toUpperCase()], { env })).toMatchObject({ code: 0, stdout: 'id-1\n' })
+  expect(api.bodies('createnft')).toHaveLength(1)
+  expect(JSON.parse((await cli(['batch', 'list', '--all', '--json'], { env })).stdout)).toMatchObject([{ run_id: id }])
+  const both = await cli([...argv, '--again', '--operation', id, '--json'], { env })
+  expect(errorOf(both)).toMatchObject({ code: 'usage', message: expect.stringContaining('contradict') })
+  expect((await cli([...argv, '--operation', 'latest'], { env })).code).toBe(2)
+})
+
 test('each is a run of one, which batch list shows with --all', async () => {
   const api = await fakeApi({
     createnft: ({ metadata, ...requests }: MintBody): Reply =>

@@ -38,6 +38,7 @@ try {
       content: request,
       note: 'nft mint',
       again: false,
+      operationId: null,
       backend: { url, id: null, incarnation: null, silence: null, isLocal: false },
       mayForget: false,
       request: async () => request,

@@ -120,6 +120,72 @@ describe('the same command again', () => {
   })
 })
 
+describe('--operation', () => {
+  const ID = '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d'
+  const named = { operationId: ID }
+
+  test('repeats an operation that has ended, and sends nothing', async () => {
+    const service = new Service(true)
+    const first = await machine.command(service, 'createnft', named)
+    const second = await machine.command(service, 'createnft', named)
+    expect([printedIds(first), printedIds(second)]).toEqual([['nft-1'], ['nft-1']])
+    expect(service.arrived).toMatchObject([{ key: ID }])
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
+  })
+
+  test('repeats it from another state directory on a server that creates each reference ID once', async () => {
+    const service = new Service(false)
+    service.references = true
+    const elsewhere = await Machine.start()
+    try {
+      const first = await machine.command(service, 'createnft', named)
+      expect(printedIds(await elsewhere.command(service, 'createnft', named))).toEqual(printedIds(first))
+      expect(service.made).toBe(1)
+    } finally {
+      await elsewhere.stop()
+    }
+  })
+
+  test('resolves an operation that was set aside with an unknown outcome', async () => {
+    const service = new Service(true)
+    service.faults = Array.from({ length: 6 }, () => 'cut_after' as const)
+    expect((await machine.command(service, 'createnft', named)).error).toEqual(unknown)
+    expect(printedIds(await machine.command(service, 'createnft', { again: true }))).toEqual(['nft-2'])
+    expect(printedIds(await machine.command(service, 'createnft', named))).toEqual(['nft-1'])
+    expect(service.made).toBe(2)
+  })
+
+  test('of another request is rejected, and nothing is sent', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', named)
+    for (const { error } of [
+      await machine.command(service, 'createnft', { ...named, content: TO_OTHER }),
+      await machine.command(service, 'createcollection', named),
+    ]) {
+      expect(error).toMatchObject({ code: 'usage', message: `the operation ${ID} is another request` })
+    }
+    expect(service.arrived).toHaveLength(1)
+  })
+
+  test('with a new ID is rejected while the request has an operation that has not ended', async () => {
+    const service = new Service(true)
+    const operationId = ID.replace('3', '4')
+    await machine.command(service, 'createnft', { operationId, ending: { ended: false, state: null, problem: null } })
+    const { error } = await machine.command(service, 'createnft', named)
+    expect(error).toMatchObject({ code: 'usage', hint: expect.stringContaining(`--operation ${operationId}`) })
+    expect(service.arrived).toHaveLength(1)
+  })
+
+  test('of a refused request says that it was refused', async () => {
+    const service = new Service(true)
+    service.faults = [{ status: 422 }]
+    await machine.command(service, 'createnft', named)
+    const { error } = await machine.command(service, 'createnft', named)
+    expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining(`${ID} was refused`) })
+    expect(service.arrived).toHaveLength(1)
+  })
+})
+
 describe('what became of a request decides what is kept of it', () => {
   test.each<[string, Fault]>([
     ['was never sent', 'not_sent'],

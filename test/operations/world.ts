@@ -252,6 +252,7 @@ export interface TryOptions {
   wrap?: (raw: RawDatabase) => RawDatabase
   killer?: Killer
   again?: boolean
+  operationId?: string
   startedAt?: number
   mayForget?: boolean
   backend?: { id: string; incarnation: string }
@@ -361,6 +362,7 @@ export class Machine {
           content: options.content ?? request,
           note: 'a test',
           again: options.again ?? false,
+          operationId: options.operationId ?? null,
           mayForget: options.mayForget ?? false,
           request: options.request ?? (async () => (await options.asking?.(client)) ?? request),
         },

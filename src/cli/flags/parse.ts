@@ -96,6 +96,12 @@ export const notEmpty: Parse<string> = (raw, flag) => {
   throw bad(flag, 'must not be empty')
 }
 
+/** A UUID, in lower case. */
+export const uuid: Parse<string> = (raw, flag) => {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(raw)) return raw.toLowerCase()
+  throw bad(flag, 'must be a UUID')
+}
+
 /** An address, or the name of one (`@alice`), which is looked up before the command runs. */
 export const address: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
 

@@ -1,36 +1,50 @@
 import type { Settings } from '../../config/settings.ts'
-import { messageOf } from '../../core/errors.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
 import { contestedContents } from '../../operations/reconcile/contested.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
 import { timeOf } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
-import { type GdnCommand, switchFlag } from '../command.ts'
+import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { runOrigin } from '../connect/run-origin.ts'
 import type { Connection, Deps } from '../deps.ts'
+import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 import { count } from '../render/count.ts'
 
-/** Flag of commands that ask for one thing. */
-export interface AgainFlag {
+/** Flags of commands that send one request. */
+export interface OperationFlags {
   again?: boolean
+  operation?: string
 }
 
-export function addAgainFlag(command: GdnCommand, group = 'Sending and waiting'): GdnCommand {
-  return switchFlag(command, '--again', 'Send another request, whatever the outcome of an earlier one', group)
+const GROUP = 'Sending and waiting'
+
+export function addOperationFlags(command: GdnCommand): void {
+  switchFlag(command, '--again', 'Send another request, whatever the outcome of an earlier one', GROUP)
+  valueFlag(command, '--operation <id>', 'Repeat the operation with this UUID, or give a new one this ID', {
+    parse: uuid,
+    group: GROUP,
+  })
 }
 
-type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'mayForget'> & AgainFlag
+type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget'>
 
 /** Asks the server for one thing at most once, and reports what becomes of it. */
 export async function operateOnce(
   deps: Deps,
   { client, server, settings }: Connection & { settings: Settings },
-  { again = false, ...wanted }: WantedByCommand,
+  { again = false, operation }: OperationFlags,
+  wanted: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
+  if (again && operation !== undefined) {
+    throw new GdnError('usage', '--again and --operation contradict each other', {
+      hint: 'Use --again to send another request, or --operation to repeat one.',
+    })
+  }
   const backend = await deps.identify(server)
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
@@ -43,11 +57,19 @@ export async function operateOnce(
       startedAt,
       sleep,
       signal: signals.signal,
+      onStart: (id) => io.note(`Operation ${id}`),
       onEvent: (event) => reporter.report(event),
       contested: async (contract, blockchain) =>
         await state.read((sql) => contestedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
     },
-    { ...wanted, again, origin, backend, mayForget: server.loopback && backend.id === null },
+    {
+      ...wanted,
+      again,
+      operationId: operation ?? null,
+      origin,
+      backend,
+      mayForget: server.loopback && backend.id === null,
+    },
     async (accepted) => {
       reporter.done()
       const ending = await act(accepted)

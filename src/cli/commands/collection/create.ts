@@ -17,11 +17,11 @@ import { COLLECTION_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { nameFields } from '../../request/named-addresses.ts'
-import { type AgainFlag, addAgainFlag, operateOnce } from '../../request/operate.ts'
+import { addOperationFlags, type OperationFlags, operateOnce } from '../../request/operate.ts'
 import { askForMissing } from './ask-for-missing.ts'
 import { waitForCollection } from './wait-for-collection.ts'
 
-export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
+export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   name?: string
   blockchain?: Blockchain
   wallet?: string
@@ -67,7 +67,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     parse: notEmpty,
   })
   addWaitFlags(createCommand)
-  addAgainFlag(createCommand)
+  addOperationFlags(createCommand)
   addServerFlags(createCommand)
   addOutputFlags(createCommand)
   return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
@@ -106,13 +106,13 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   await operateOnce(
     deps,
     connection,
+    flags,
     {
       endpoint: 'createcollection',
       blockchain: request.blockchain,
       contract: null,
       content: request,
       note: 'collection create',
-      ...(flags.again === undefined ? {} : { again: flags.again }),
       async request() {
         const what = `Create the collection "${request.name}"`
         await confirmSpending(io, flags.yes, request.blockchain, connection.server, what)

@@ -52,13 +52,13 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   await operateOnce(
     deps,
     connection,
+    flags,
     {
       endpoint,
       blockchain: request.blockchain,
       contract: request.contract_address,
       content: replaceUrls(request, hashes),
       note: `nft ${verb.toLowerCase()}`,
-      ...(flags.again === undefined ? {} : { again: flags.again }),
       async request() {
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
         await confirmSpending(deps.io, flags.yes, request.blockchain, server, what)

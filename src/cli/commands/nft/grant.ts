@@ -10,7 +10,7 @@ import { askAddress, orAsk } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { addAgainFlag } from '../../request/operate.ts'
+import { addOperationFlags } from '../../request/operate.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
@@ -36,7 +36,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
   })
   addMetadataFlags(grantCommand)
   addWaitFlags(grantCommand)
-  addAgainFlag(grantCommand)
+  addOperationFlags(grantCommand)
   addServerFlags(grantCommand)
   addOutputFlags(grantCommand)
   return grantCommand.action(async (flags: GrantFlags) => await run(deps, flags)) as GdnCommand

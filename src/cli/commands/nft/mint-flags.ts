@@ -4,10 +4,10 @@ import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
-import type { AgainFlag } from '../../request/operate.ts'
+import type { OperationFlags } from '../../request/operate.ts'
 
 /** What the metadata of one NFT is made of, and where it goes: flags that `nft mint` and `nft grant` share, parsed. */
-export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
+export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string

@@ -7,7 +7,7 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { addAgainFlag } from '../../request/operate.ts'
+import { addOperationFlags } from '../../request/operate.ts'
 import { addColumnFlags } from '../batch/flags.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
@@ -44,7 +44,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)
-  addAgainFlag(mintCommand)
+  addOperationFlags(mintCommand)
   const BATCH = 'Of manifests'
   valueFlag(mintCommand, '--run <name>', 'Name of the run', { group: BATCH, parse: notEmpty })
   valueFlag(mintCommand, '--chunk-size <n>', 'NFTs to a request (50)', { group: BATCH, parse: integer(1, 1000) })

@@ -14,12 +14,12 @@ import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askAddress, askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { nameFields } from '../../request/named-addresses.ts'
-import type { AgainFlag } from '../../request/operate.ts'
+import type { OperationFlags } from '../../request/operate.ts'
 import { hasFailed } from '../../request/waiting.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { refuseUnknown } from './show.ts'
 
-export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
+export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   receiver?: string
   sender?: string
   tokenId?: string

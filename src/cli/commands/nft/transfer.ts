@@ -15,7 +15,7 @@ import { createOutput, type Output } from '../../render/output.ts'
 import { TRANSFER_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { addAgainFlag, operateOnce } from '../../request/operate.ts'
+import { addOperationFlags, operateOnce } from '../../request/operate.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import { completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
@@ -56,7 +56,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     parse: notEmpty,
   })
   addWaitFlags(transferCommand, 'its owner changed')
-  addAgainFlag(transferCommand)
+  addOperationFlags(transferCommand)
   addServerFlags(transferCommand)
   addOutputFlags(transferCommand)
   return transferCommand.action(async (id: string | undefined, flags: TransferFlags) => {
@@ -85,6 +85,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   await operateOnce(
     deps,
     connection,
+    flags,
     {
       endpoint: 'transfernft',
       blockchain: null,
@@ -92,7 +93,6 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       // Not by its sender, who is looked up: once it took effect, that is somebody else.
       content: what,
       note: 'nft transfer',
-      ...(flags.again === undefined ? {} : { again: flags.again }),
       async request() {
         const request = await complete()
         const { token_id, contract_address, receiver_wallet_address } = request
