@@ -59,8 +59,8 @@ export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Kn
 }
 
 export const isAtWork = ({ pid, note }: LockHolder): GdnError =>
-  new GdnError('run_busy', `another gdn process is at work here: pid ${pid} (${note})`, {
-    hint: 'wait until it has ended, or stop it with Ctrl-C where it runs',
+  new GdnError('run_busy', `another gdn process is working on this run: pid ${pid} (${note})`, {
+    hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',
     details: { pid, note },
   })
 
@@ -74,11 +74,11 @@ export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnErro
   const { pid, note, host, since } = holder
   const hint =
     leftMs === null
-      ? 'wait until it has ended, or stop it with Ctrl-C where it runs'
-      : `stop it where it runs, or wait. If it has ended already, run the same command again in ${Math.ceil(leftMs / 1000)} s`
+      ? 'Wait until it ends, or stop it with Ctrl-C where it runs.'
+      : `Stop it where it runs, or wait. If it has ended already, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
   return new GdnError(
     'run_busy',
-    `another gdn process is at work here${begun(holder)}: ${elsewhere(holder)} (${note})`,
+    `another gdn process is working on this run${begun(holder)}: ${elsewhere(holder)} (${note})`,
     {
       hint,
       details: { pid, note, host, since },
@@ -87,6 +87,6 @@ export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnErro
 }
 
 export const wasTakenOver = (): GdnError =>
-  new GdnError('run_busy', 'this process was stopped for so long that another one has taken its work over', {
-    hint: 'nothing more was sent from here. Run the same command again once that one has ended: it goes on where it stopped',
+  new GdnError('run_busy', 'this process was suspended for so long that another one has taken the run over', {
+    hint: 'Nothing more was sent from here. Once that process has ended, run the same command again to resume.',
   })

@@ -157,7 +157,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     const ends = await Promise.all([mint(), mint(), mint()])
     expect(ends.map(({ code }) => code).sort()).toEqual([0, 2, 2])
     for (const { code, stderr } of ends)
-      if (code === 2) expect(stderr).toMatch(/another gdn process is at work.*pid \d+/)
+      if (code === 2) expect(stderr).toMatch(/another gdn process is working on this run.*pid \d+/)
     expect(await minted()).toEqual(titles(120))
   })
 

@@ -92,7 +92,7 @@ describe('what it is doing', () => {
     [{ type: 'uploaded', path: 'a', url: 'b', done: 3, files: 24 }, 'Uploading files: 3 of 24'],
     [
       { type: 'looking_up', done: 200, total: 1000 },
-      'Looking whether these rows are in the collection already: 200 of 1,000 NFTs read',
+      'Checking whether these rows are in the collection already: 200 of 1,000 NFTs read',
     ],
     [
       { type: 'holding', reason: 'rate_limited', ms: 30_000, message: 'no funds' },
@@ -100,11 +100,11 @@ describe('what it is doing', () => {
     ],
     [
       { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },
-      'The server is out of reach, tried again every few seconds: connect ECONNREFUSED',
+      "The server can't be reached, retrying every few seconds: connect ECONNREFUSED",
     ],
     [
       { type: 'holding', reason: 'unknown', ms: 8_000, message: 'socket hang up' },
-      'A request without an answer goes out again under its key in 3 s: socket hang up',
+      'Retrying a request without a response under its key in 3 s: socket hang up',
     ],
     [
       { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },
@@ -144,7 +144,7 @@ describe('what it is doing', () => {
     const away = stateAfter(start, [1, { type: 'holding', reason: 'unreachable', ms: 3000, message: 'gone' }])
     away.tell({ type: 'sending', request: 1, rows: 1, attempt: 2 }, 5000)
     away.tell(answered(1, { outcome: 'no_effect', status: null }), 5100)
-    expect(doing(away, 60_000)).toContain('out of reach')
+    expect(doing(away, 60_000)).toContain("can't be reached")
     away.tell(answered(1), 61_000)
     expect(doing(away, 61_000)).toBe('Sending')
   })
@@ -154,7 +154,7 @@ describe('what it is doing', () => {
     state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 1000)
     expect(doing(state, 1000)).toBe('Sending')
     state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 2000)
-    expect(doing(state, 2000)).toContain('out of reach, tried again every few seconds: socket hang up')
+    expect(doing(state, 2000)).toContain('retrying every few seconds: socket hang up')
     state.tell(answered(1, { outcome: 'unknown', status: 503, message: 'starting' }), 3000)
     expect(doing(state, 3000)).toBe('Sending')
   })

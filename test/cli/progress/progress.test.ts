@@ -85,7 +85,7 @@ test('off a terminal a server that is away and back is told once each, not at ev
     wait(1)
     progress.tell({ type: 'sending', request: 1, rows: 1, attempt })
   }
-  expect(stderr.text.match(/out of reach/g)).toHaveLength(1)
+  expect(stderr.text.match(/can't be reached/g)).toHaveLength(1)
 })
 
 test('on a terminal: a block that is drawn at most ten times a second, and gone at the end', async () => {

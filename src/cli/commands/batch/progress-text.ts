@@ -147,7 +147,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'uploading':
       return `Uploading files: ${number(phase.done)} of ${number(phase.total)}`
     case 'looking_up':
-      return `Looking whether these rows are in the collection already: ${number(phase.done)} of ${number(phase.total)} NFTs read`
+      return `Checking whether these rows are in the collection already: ${number(phase.done)} of ${number(phase.total)} NFTs read`
     case 'sending':
       return 'Sending'
     case 'held':
@@ -157,7 +157,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'waiting':
       return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed`
     case 'stopping':
-      return 'Stopping: answers still to come are waited for, 5 s at most. Ctrl-C again stops at once.'
+      return 'Stopping: waiting 5 s at most for responses in flight. Ctrl-C again stops at once.'
   }
 }
 
@@ -167,9 +167,9 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
     case 'rate_limited':
       return `The server asks for a pause, ${left} left: ${safe(message)}`
     case 'unreachable':
-      return `The server is out of reach, tried again every few seconds: ${safe(message)}`
+      return `The server can't be reached, retrying every few seconds: ${safe(message)}`
     case 'unknown':
-      return `A request without an answer goes out again under its key in ${left}: ${safe(message)}`
+      return `Retrying a request without a response under its key in ${left}: ${safe(message)}`
     case 'claim':
       return `Waiting for another run to claim its rows, ${left} at most: ${safe(message)}`
   }

@@ -104,7 +104,7 @@ async function rmFinished(
 function refuseRunning({ name, running }: Run): void {
   if (!running) return
   throw new GdnError('run_busy', `a gdn process is working on the run ${safe(name)}`, {
-    hint: 'wait until it has ended, or stop it with Ctrl-C where it runs',
+    hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',
   })
 }
 
