@@ -3,6 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runBatch } from '../../src/batch/run.ts'
+import { createClient } from '../../src/client/client.ts'
+import { createTransport } from '../../src/client/create-transport.ts'
+import { readManifest } from '../../src/manifest/read.ts'
 import {
   call,
   createTestCollection,
@@ -12,6 +16,7 @@ import {
   WALLETS,
 } from '../helpers/backend.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
+import { gate } from '../helpers/gate.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
 import { inMemory } from '../operations/world.ts'
 import type { DropEnd, DropJob } from './drop-process.ts'
@@ -166,6 +171,38 @@ test(`one manifest started at once by 2 to ${MOST_PROCESSES} processes, in folde
     if (figures.rounds % 100 === 0) report(figures)
   }
   report(figures)
+})
+
+test('rows that two runs of one state directory adopt at the same time belong to the first', async () => {
+  const place = await mkdtemp(join(inMemory, 'gdn-race-'))
+  const { address } = await createTestCollection(backend)
+  const run = async (state: string, confirm = async () => {}) => {
+    const manifestPath = join(await mkdtemp(join(place, 'folder-')), 'drop.csv')
+    await writeFile(manifestPath, manifestOf(4, true))
+    const { apiKey, url: baseUrl } = backend
+    const client = createClient({ baseUrl, apiKey, transport: await createTransport('single'), userAgent: 'gdn/test' })
+    return await runBatch(
+      {
+        ...{ stateDir: join(place, state), origin: baseUrl, blockchain: 'polygon', contractAddress: address },
+        ...{ manifestPath, noWait: true },
+      },
+      {
+        ...{ client, confirm, pacer: { take: async () => ({ done: () => {} }), hold: () => {} } },
+        readManifest: () => readManifest({ path: manifestPath }, { blockchain: 'polygon', localFiles: false }),
+      },
+    ).finally(() => client.close())
+  }
+  try {
+    await run('elsewhere')
+    const prompt = gate()
+    const second = run('here', prompt.pass)
+    await prompt.reached
+    await run('here')
+    prompt.open()
+    await expect(second).rejects.toMatchObject({ code: 'already_accepted', details: { count: 4 } })
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
 })
 
 test('one manifest started at once in several containers that share a state directory: each row once', async (context) => {
