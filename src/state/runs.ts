@@ -100,15 +100,18 @@ const OLD = `kind = 'command' AND ended_at IS NOT NULL AND holder IS NULL
 /** Removes old runs whose outcome is known. Their NFTs stay known as ours. */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
-  for (const { id } of old) {
-    sql.run(
-      `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, '' FROM nfts n JOIN operations o
-        ON o.id = n.operation_id WHERE o.run_id = ? AND o.collection_id IS NOT NULL
-        ON CONFLICT DO UPDATE SET content = ''`,
-      id,
-    )
-    removeRun(sql, id)
-  }
+  for (const { id } of old) forgetCommand(sql, id)
+}
+
+/** Removes the run of a single command. Its NFTs stay known as ours. */
+export function forgetCommand(sql: Sql, id: string): void {
+  sql.run(
+    `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, '' FROM nfts n JOIN operations o
+      ON o.id = n.operation_id WHERE o.run_id = ? AND o.collection_id IS NOT NULL
+      ON CONFLICT DO UPDATE SET content = ''`,
+    id,
+  )
+  removeRun(sql, id)
 }
 
 /** Removes a run with its operations and requests. */

@@ -100,6 +100,32 @@ test('the ID of an operation is shown, and --operation repeats it', async () => 
   expect((await cli([...argv, '--operation', 'latest'], { env })).code).toBe(2)
 })
 
+test('batch rm removes the record of a single command, also of an unknown outcome after a yes', async () => {
+  let broken = true
+  const mint = minting()
+  const api = await fakeApi({
+    createnft: (body: MintBody) => (broken ? { status: 500, body: {} } : mint(body)),
+    getnfts: knows(nft('id-1')),
+  })
+  const { env } = await machine()
+  const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
+  expect((await cli(argv, { env })).code).toBe(9)
+  const all = async () => JSON.parse((await cli(['batch', 'list', '--all', '--json'], { env })).stdout)
+  const [{ run, run_id }] = await all()
+  const refused = await cli(['batch', 'rm', run, '--json'], { env })
+  expect(errorOf(refused)).toMatchObject({ code: 'not_confirmed', message: expect.stringContaining('another request') })
+  expect(await cli(['batch', 'rm', run, '--yes', '-o', 'ids'], { env })).toMatchObject({
+    code: 0,
+    stdout: `${run_id}\n`,
+  })
+  expect(await all()).toEqual([])
+  broken = false
+  expect(await cli(argv, { env })).toMatchObject({ code: 0, stdout: 'id-1\n' })
+  const [ended] = await all()
+  expect((await cli(['batch', 'rm', ended.run_id], { env })).code).toBe(3)
+  expect((await cli(['batch', 'rm', ended.run_id, '--yes'], { env })).code).toBe(0)
+})
+
 test('each is a run of one, which batch list shows with --all', async () => {
   const api = await fakeApi({
     createnft: ({ metadata, ...requests }: MintBody): Reply =>

@@ -2,13 +2,16 @@ import { removeRun } from '../../../batch/remove-run.ts'
 import { listRuns, openRun, type Run, runStatus, runStatuses, type ServerOfRuns } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { removeCommand } from '../../../operations/remove-command.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
 import { count, rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { commandRunRecords } from './command-runs.ts'
 import { whichServer } from './which-server.ts'
 
 export interface RmFlags extends OutputFlags, ServerFlags {
@@ -25,6 +28,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
     examples: [
       ['One run', 'gdn batch rm drop-3f9a'],
       ['All finished runs', 'gdn batch rm --finished'],
+      ['A single command', 'gdn batch rm nft-mint-3f9a'],
       ['In a script', 'gdn batch rm drop-3f9a --yes'],
     ],
   })
@@ -61,6 +65,9 @@ async function rmNamed(
   server: ServerOfRuns | undefined,
   yes: boolean | undefined,
 ): Promise<Pick<Run, 'id' | 'name'>[]> {
+  const commands = await commandRunRecords(stateDir, server)
+  const command = commands.find(({ run, run_id }) => name === run || name === run_id)
+  if (command !== undefined) return [await rmCommand(deps, stateDir, command, yes)]
   const run = await openRun(stateDir, name, server)
   refuseRunning(run)
   const status = await runStatus(run)
@@ -71,6 +78,26 @@ async function rmNamed(
     `Removed ${safe(run.name)}. Only a server with reference IDs keeps its manifest from being minted again.`,
   )
   return [run]
+}
+
+/** Removes the record of a single command. */
+async function rmCommand(
+  deps: Deps,
+  stateDir: string,
+  { run_id, run, state }: DataRecord,
+  yes: boolean | undefined,
+): Promise<Pick<Run, 'id' | 'name'>> {
+  const [id, name] = [String(run_id), String(run)]
+  refuseRunning({ name, running: state === 'running' })
+  if (state === 'unknown' || state === 'unfinished') {
+    const loss = 'without its record, the same command would send another request'
+    await confirmLoss(deps, yes, name, loss)
+  } else if (!yes && !(await deps.io.confirm(`Remove the record of ${safe(name)}?`, '--yes'))) {
+    throw new GdnError('not_confirmed', 'nothing was removed')
+  }
+  await removeCommand(stateDir, id)
+  deps.io.note(`Removed ${safe(name)}.`)
+  return { id, name }
 }
 
 /** Later drops go first: while they are there, the earlier ones stay. */
@@ -101,7 +128,7 @@ async function rmFinished(
   return removed
 }
 
-function refuseRunning({ name, running }: Run): void {
+function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
   if (!running) return
   throw new GdnError('run_busy', `a gdn process is working on the run ${safe(name)}`, {
     hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',
