@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
@@ -55,12 +56,12 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
   }
 }
 
-async function openDrop({ stateDir, id }: Run): Promise<{ state: StateReader; drop: Drop }> {
+async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateReader; drop: Drop }> {
   const state = await openStateIfThere(stateDir)
   const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
   if (state !== null && drop !== null) return { state, drop }
   state?.close()
-  throw new Error(`the run ${id} does not exist any more`)
+  throw new GdnError('not_found_locally', `the run ${name} was removed in the meantime`)
 }
 
 async function metadataOf(

@@ -2,7 +2,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { removeRun } from '../../src/batch/remove-run.ts'
-import { listRuns, openRun, runStatus } from '../../src/batch/runs.ts'
+import { listRuns, openRun, runResults, runStatus } from '../../src/batch/runs.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -108,6 +108,13 @@ test('a run that another process begins to work on meanwhile is not removed', as
   const opened = await openRun(machine.stateDir, run.id)
   await expect(removeRun(opened, { open: before(taking) })).rejects.toMatchObject({ code: 'run_busy' })
   expect(await listRuns(machine.stateDir)).toHaveLength(1)
+})
+
+test('a run that is removed while its results are read is reported as removed', async () => {
+  const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
+  const opened = await openRun(machine.stateDir, run.id)
+  await removeRun(opened)
+  await expect(runResults(opened).next()).rejects.toMatchObject({ code: 'not_found_locally' })
 })
 
 describe('the takeover of a run', () => {
