@@ -154,7 +154,7 @@ test('each is a run of one, which batch list shows with --all', async () => {
     expect(JSON.parse((await cli(['batch', 'status', name, '--json'], { env })).stdout)).toEqual(all[1])
   const card = await cli(['batch', 'status', all[1].run], { env, tty: true })
   expect(card.stdout).not.toContain('batch results')
-  for (const verb of ['results', 'resume', 'rm'])
+  for (const verb of ['results', 'resume'])
     expect(await cli(['batch', verb, all[1].run], { env })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/is a single command, not a run of a manifest\n.*gdn batch status nft-mint-/),
