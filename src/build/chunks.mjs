@@ -14,7 +14,7 @@ const GROUPS = [
   // What a press of Tab and a command have in common.
   {
     name: 'core',
-    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text)|sqlite\/driver|config\/paths|cli\/collections\/read-known-collections)\.ts$/,
+    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text|parse-url)|config\/(?:paths|local-backend-id)|state\/(?:glance|known-collections)|cli\/(?:connect\/run-origin|text\/display-width))\.ts$/,
   },
   // What every command needs, and what those that call the API once need most.
   {

@@ -1,4 +1,3 @@
-import { errorFormA, errorFormB } from '../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
@@ -52,9 +51,15 @@ export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | '
 /** Request Timeout, Too Early, Too Many Requests. */
 export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Whether JSON is an error of the API. */
-export const isErrorForm = (json: unknown): boolean =>
-  errorFormA.safeParse(json).success || errorFormB.safeParse(json).success
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Whether JSON is an error of the API, in form A or B. By hand: a command that reads loads no schema for it. */
+export function isErrorForm(json: unknown): boolean {
+  if (!isObject(json)) return false
+  const { error, errorCode, message, detail } = json
+  if (isObject(error)) return typeof error.title === 'string' && typeof error.message === 'string'
+  return typeof errorCode === 'string' && typeof message === 'string' && Array.isArray(detail)
+}
 
 /**
  * Whether a refusal is none of the API: a proxy may give it in the place of the server's response, also after the server
