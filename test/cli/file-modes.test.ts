@@ -50,7 +50,7 @@ test('commands that keep something were among them', async () => {
     await cli(argv, options)
     all.push(...(await kept(options.env?.HOME ?? '')))
   }
-  for (const name of ['credentials.json', 'config.json', 'collections', 'state.db', 'pace']) {
+  for (const name of ['credentials.json', 'config.json', 'state.db', 'pace']) {
     expect(
       all.some((line) => line.includes(name)),
       `${name} in ${all.join('\n')}`,
