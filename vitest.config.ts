@@ -2,6 +2,9 @@ import { defineConfig } from 'vitest/config'
 import { defineSheetScript } from './src/build/sheet-script.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
 
+/** Long forms take minutes to hours each. */
+const isSoak = process.env.GDN_SOAK === '1'
+
 const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 600_000 }
 
 /** What touches the database in ways of its own; once on SQLite, as everything, and once on PostgreSQL. */
@@ -16,7 +19,7 @@ const onPostgres = [
   'test/server/storage/settings.test.ts',
   'test/server/explorer/*.test.ts',
   // The long form takes in what takes long.
-  ...(process.env.GDN_SOAK === '1'
+  ...(isSoak
     ? ['test/server/pipeline/{reorgs,shared-network}.test.ts', 'test/server/transfers/transfernft.test.ts']
     : []),
 ]
@@ -31,8 +34,7 @@ const postgres = {
 export default defineConfig({
   define: await defineSheetScript(),
   test: {
-    // The long forms take their time.
-    testTimeout: process.env.GDN_SOAK === '1' ? 3_600_000 : 60_000,
+    testTimeout: isSoak ? 3_600_000 : 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
@@ -48,9 +50,12 @@ export default defineConfig({
         },
       },
       { extends: true, test: postgres },
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000 } },
+      {
+        extends: true,
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: isSoak ? 3_600_000 : 180_000 },
+      },
       // Hours, not minutes: only `npm run soak` asks for it.
-      ...(process.env.GDN_SOAK === '1' ? [{ extends: true as const, test: soak }] : []),
+      ...(isSoak ? [{ extends: true as const, test: soak }] : []),
     ],
   },
 })
