@@ -42,7 +42,10 @@ export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<
       const answer =
         endpoint === 'getnfts' || endpoint === 'getnftgdnids'
           ? { status: 200, json: await api.call(endpoint, JSON.parse(body.toString()) as RequestOf<typeof endpoint>) }
-          : await api.send(endpoint, body, { idempotencyKey: key, run: String(request.headers['gdn-run']) })
+          : !endpoint.startsWith('createnft')
+            ? // The probe by which a client learns whether keys are honored.
+              { status: 404, json: { error: { title: 'Not Found', message: 'no such NFT' } } }
+            : await api.send(endpoint, body, { idempotencyKey: key, run: String(request.headers['gdn-run']) })
       await pause(Math.random() * 10)
       if (!('json' in answer)) return response.destroy()
       const headers = { 'content-type': 'application/json', ...(idempotency ? { 'idempotency-supported': 'yes' } : {}) }
