@@ -11,7 +11,7 @@ import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
 import { distDir, root } from './paths.mjs'
 import { publish } from './publish.mjs'
-import { referenceFiles } from './reference.mjs'
+import { manPageFile } from './reference.mjs'
 import { defineSheetScript } from './sheet-script.mjs'
 
 /** What carries native code stays a package of its own; see `optionalDependencies`. */
@@ -82,7 +82,7 @@ async function publishOutput({ output }, outDir, clean) {
   const explorer = await explorerFiles(join(outDir, 'explorer'))
   const licenses = Buffer.from(await thirdPartyLicenses([...sourcesOf(chunks), ...explorer.sources]))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
-  files.push(...explorer.files, ...(await docsFiles(join(outDir, 'docs'))), ...(await referenceFiles(outDir)))
+  files.push(...explorer.files, ...(await docsFiles(join(outDir, 'docs'))), await manPageFile(outDir))
   await publish(files, { outDir, last: join(outDir, 'main.cjs'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
   return { files: files.length, bytes, chunks }

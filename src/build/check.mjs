@@ -5,6 +5,7 @@ import { generateCompletions } from './completions.mjs'
 import { findDrift } from './drift.mjs'
 import { findWrongImports } from './import-directions.mjs'
 import { root } from './paths.mjs'
+import { generateReference } from './reference.mjs'
 import { run } from './run.mjs'
 import { ensureInstalled } from './setup.mjs'
 
@@ -26,6 +27,12 @@ const GENERATORS = [
     paths: ['completions'],
     generate: generateCompletions,
     command: 'node src/build/completions.mjs',
+  },
+  {
+    name: 'reference',
+    paths: ['docs/commands.md', 'docs/configuration.md', 'docs/exit-codes.md'],
+    generate: generateReference,
+    command: 'node src/build/reference.mjs',
   },
 ]
 

@@ -13,7 +13,7 @@ export function manPage({ tree, topics }) {
     section('OPTIONS OF EVERY COMMAND', flags.flatMap(flagTerm)),
     ...commands.map(commandSection),
     ...topics.map(topicSection),
-    section('SEE ALSO', [text('README.md of the package; dist/docs/commands.md has the same as Markdown.')]),
+    section('SEE ALSO', [text('README.md and docs/ of the package')]),
     '',
   ].join('\n')
 }
@@ -35,24 +35,19 @@ function topicSection({ name, about, examples, sections }) {
   return section(name.toUpperCase().replaceAll('-', ' '), [
     text(about),
     ...exampleLines(examples.map(([does, ...lines]) => ({ summary: does, lines }))),
-    ...sections.flatMap(({ title, text: prose, rows }) => [
-      `.SS ${quoted(title)}`,
-      ...(prose ?? '').split('\n').flatMap((part) => (part === '' ? [] : paragraph(part))),
-      ...(rows ?? []).flatMap(([term, what]) => asTerm({ name: term, summary: what })),
-    ]),
+    ...sections.flatMap(({ title, blocks }) => [`.SS ${quoted(title)}`, ...blocks.flatMap(blockLines)]),
   ])
 }
 
+function blockLines({ text: prose, rows, code }) {
+  if (code !== undefined) return codeLines(code)
+  return prose === undefined ? rows.flatMap(([name, summary]) => asTerm({ name, summary })) : paragraph(prose)
+}
+
+const codeLines = (lines) => ['.PP', '.RS 4', '.nf', ...lines.map(text), '.fi', '.RE']
+
 const exampleLines = (examples) =>
-  examples.flatMap(({ summary, lines }) => [
-    ...paragraph(`${summary}:`),
-    '.PP',
-    '.RS 4',
-    '.nf',
-    ...lines.map(text),
-    '.fi',
-    '.RE',
-  ])
+  examples.flatMap(({ summary, lines }) => [...paragraph(`${summary}:`), ...codeLines(lines)])
 
 const paragraph = (prose) => ['.PP', text(prose)]
 

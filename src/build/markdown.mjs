@@ -1,16 +1,35 @@
 /** The reference of the commands as Markdown (GitHub's). */
-export function commandsMarkdown({ tree, topics }) {
-  const { version, summary, groups, commands, flags } = tree
+export function commandsMarkdown({ summary, groups, commands, flags }) {
   return `${[
-    '# Commands of gdn',
-    `${summary} Version ${version}; \`gdn <command> --help\` says the same.`,
+    '# Commands',
+    `${summary} \`gdn <command> --help\` prints the same.`,
     ...groups.map(({ title, entries }) => contents(title, entries, commands)),
-    `**Help topics**: ${topics.map(({ name }) => link(`gdn help ${name}`)).join(', ')}`,
     '## Flags of every command',
     flagTable(flags),
     ...commands.flatMap(commandPart),
-    ...topics.flatMap(topicPart),
   ].join('\n\n')}\n`
+}
+
+/** The tables of the other pages that are made of the command tree, by their names there. */
+export function generatedTables({ exit_codes: codes, environment }) {
+  const variables = (own) =>
+    environment
+      .filter(({ name }) => name.startsWith('GDN_') === own)
+      .map(({ name, summary, flag }) => [code(name), prose(summary), flag === null ? '' : code(flag)])
+  return {
+    'exit-codes': table(
+      ['Code', 'Meaning'],
+      codes.map(({ code: number, meaning }) => [code(number), prose(meaning)]),
+    ),
+    'error-codes': table(
+      ['Exit code', 'Values'],
+      codes.flatMap(({ code: number, errors }) =>
+        errors.length === 0 ? [] : [[code(number), errors.map(code).join(', ')]],
+      ),
+    ),
+    'own-variables': table(['Variable', 'Meaning', 'Flag that overrides it'], variables(true)),
+    'other-variables': table(['Variable', 'Meaning', 'Flag that overrides it'], variables(false)),
+  }
 }
 
 function contents(title, entries, commands) {
@@ -36,19 +55,6 @@ function commandPart({ name, summary, about, usage, examples, flags }) {
   ]
 }
 
-function topicPart({ name, about, examples, sections }) {
-  return [
-    `## gdn help ${name}`,
-    prose(about),
-    shell(examples.map(([does, ...lines]) => [`# ${does}`, ...lines].join('\n')).join('\n\n')),
-    ...sections.flatMap(({ title, text, rows }) => [
-      `**${title}**`,
-      ...(text ?? '').split('\n').filter(Boolean).map(prose),
-      ...(rows === undefined ? [] : [table(rows.map(([term, what]) => [code(term), prose(what)]))]),
-    ]),
-  ]
-}
-
 function flagTable(flags) {
   const rows = flags.map(({ name, short, placeholder, summary, values }) => {
     const form = `${short === null ? '' : `${short}, `}${name}${placeholder === null ? '' : ` <${placeholder}>`}`
@@ -56,10 +62,11 @@ function flagTable(flags) {
       values === null || values.every((value) => summary.includes(value)) ? '' : `: ${values.map(code).join(', ')}`
     return [code(form), prose(summary) + words]
   })
-  return table(rows)
+  return table(['Flag', 'Meaning'], rows)
 }
 
-const table = (rows) => ['| | |', '|---|---|', ...rows.map((cells) => `| ${cells.map(cell).join(' | ')} |`)].join('\n')
+const table = (header, rows) =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')
 
 const cell = (text) => text.replaceAll('|', '\\|')
 const code = (text) => `\`${text}\``

@@ -1,1 +1,2 @@
-export function referenceFiles(folder: string): Promise<{ path: string; contents: Uint8Array }[]>
+export function manPageFile(folder: string): Promise<{ path: string; contents: Uint8Array }>
+export function generateReference(dir: string): Promise<void>

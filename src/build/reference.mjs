@@ -1,14 +1,36 @@
-// The man page and the Markdown reference of the commands, from what `gdn help --json` prints.
+// `node src/build/reference.mjs`: the parts of docs/ that are made of the command tree. The build makes the man page.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readHelp } from './command-tree.mjs'
+import { pathToFileURL } from 'node:url'
+import { readCommandTree, readHelp } from './command-tree.mjs'
 import { manPage } from './man-page.mjs'
-import { commandsMarkdown } from './markdown.mjs'
+import { commandsMarkdown, generatedTables } from './markdown.mjs'
+import { root } from './paths.mjs'
+
+/** Pages that are written by hand, but for their generated tables. */
+const PAGES = ['docs/configuration.md', 'docs/exit-codes.md']
+
+/** A table between its markers. */
+const GENERATED = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs
 
 /** @returns what goes into the folder of the build */
-export async function referenceFiles(folder) {
-  const help = await readHelp()
-  return [
-    { path: join(folder, 'man', 'gdn.1'), contents: Buffer.from(manPage(help)) },
-    { path: join(folder, 'docs', 'commands.md'), contents: Buffer.from(commandsMarkdown(help)) },
-  ]
+export async function manPageFile(folder) {
+  return { path: join(folder, 'man', 'gdn.1'), contents: Buffer.from(manPage(await readHelp())) }
 }
+
+/** Writes the generated pages of docs/, and the tables of the others, into a folder. */
+export async function generateReference(dir) {
+  const tree = await readCommandTree()
+  const tables = generatedTables(tree)
+  await mkdir(join(dir, 'docs'), { recursive: true })
+  await writeFile(join(dir, 'docs/commands.md'), commandsMarkdown(tree))
+  for (const page of PAGES) {
+    const text = await readFile(join(root, page), 'utf8')
+    await writeFile(
+      join(dir, page),
+      text.replaceAll(GENERATED, (_, start, name, end) => `${start}\n${tables[name]}\n\n${end}`),
+    )
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await generateReference(root)

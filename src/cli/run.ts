@@ -72,8 +72,11 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
   }
   switch (found.kind) {
     case 'topic': {
-      const [{ topicText }, { headingStyle }] = await Promise.all([import('./help/topic.ts'), import('./help/help.ts')])
-      const topic = await found.topic.load()
+      const [{ readTopic, topicText }, { headingStyle }] = await Promise.all([
+        import('./help/topic.ts'),
+        import('./help/help.ts'),
+      ])
+      const topic = await readTopic(found.topic.page)
       await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }

@@ -19,7 +19,10 @@ export async function helpInJson(found: HelpRoute, io: Io, make: MakeCommand): P
 }
 
 async function asked(found: HelpRoute, make: MakeCommand): Promise<unknown> {
-  if (found.kind === 'topic') return { name: found.topic.name, ...(await found.topic.load()) }
+  if (found.kind === 'topic') {
+    const { readTopic } = await import('./topic.ts')
+    return { name: found.topic.name, ...(await readTopic(found.topic.page)) }
+  }
   const tree = await commandTree(make)
   if (found.kind === 'root-help') return tree
   if (found.kind === 'noun-help') return tree.commands.filter(({ name }) => name.startsWith(`${found.noun.name} `))

@@ -1,48 +1,19 @@
-import type { Topic } from './topic.ts'
-
-/** The help topics with their summaries; the text of each is loaded when it is asked for. */
+/** A help topic: its page below `docs/` is read when it is asked for. */
 export interface TopicEntry {
   readonly name: string
   readonly summary: string
-  readonly load: () => Promise<Topic>
+  /** File name below `docs/`. */
+  readonly page: string
 }
 
 export const TOPICS: readonly TopicEntry[] = [
-  {
-    name: 'environment',
-    summary: 'Environment variables, and which setting takes precedence',
-    load: async () => (await import('./topics/environment.ts')).environment,
-  },
-  {
-    name: 'exit-codes',
-    summary: 'What each exit code means, and what to do',
-    load: async () => (await import('./topics/exit-codes.ts')).exitCodes,
-  },
-  {
-    name: 'manifest',
-    summary: 'Columns of a drop, its formats and limits',
-    load: async () => (await import('./topics/manifest.ts')).manifest,
-  },
-  {
-    name: 'output',
-    summary: 'JSON, CSV, ids, tables; fields; colors; what scripts may rely on',
-    load: async () => (await import('./topics/output.ts')).output,
-  },
-  {
-    name: 'local',
-    summary: 'The backend of your own: what it is and where it lives',
-    load: async () => (await import('./topics/local.ts')).local,
-  },
-  {
-    name: 'blockchains',
-    summary: 'The blockchains of the API, and what each can do',
-    load: async () => (await import('./topics/blockchains.ts')).blockchains,
-  },
-  {
-    name: 'security',
-    summary: 'Where keys are kept, where they go, what is never shown',
-    load: async () => (await import('./topics/security.ts')).security,
-  },
+  { name: 'environment', summary: 'Configuration files and environment variables', page: 'configuration.md' },
+  { name: 'exit-codes', summary: 'Exit codes and error codes', page: 'exit-codes.md' },
+  { name: 'manifest', summary: 'Columns, formats and limits of a manifest', page: 'manifest.md' },
+  { name: 'output', summary: 'Output formats, fields, colors and images', page: 'output.md' },
+  { name: 'local', summary: 'The local backend and what it serves', page: 'local-backend.md' },
+  { name: 'blockchains', summary: 'Supported blockchains and what each can do', page: 'blockchains.md' },
+  { name: 'security', summary: 'How keys and wallets are protected', page: 'security.md' },
 ]
 
 export function findTopic(name: string): TopicEntry | undefined {

@@ -1,5 +1,6 @@
 import type { Option } from 'commander'
 import { OTHER_VARIABLES, OWN_VARIABLES } from '../../config/environment.ts'
+import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { EXIT_MEANINGS } from '../../core/exit-meanings.ts'
 import { CATALOGUE, isNoun, type Verb } from '../catalogue.ts'
@@ -20,7 +21,7 @@ export interface CommandTree {
   /** Of every command, and of gdn alone. */
   flags: TreeFlag[]
   topics: { name: string; summary: string }[]
-  exit_codes: { code: number; meaning: string }[]
+  exit_codes: TreeExitCode[]
   environment: { name: string; summary: string; flag: string | null }[]
 }
 
@@ -63,6 +64,13 @@ export interface TreeFlag {
   type: ValueType | 'boolean'
   values: string[] | null
   repeatable: boolean
+}
+
+export interface TreeExitCode {
+  code: number
+  meaning: string
+  /** Values of `error.code` that end with this exit code. */
+  errors: string[]
 }
 
 /** Makes the command of a verb; nothing of it runs. */
@@ -155,10 +163,11 @@ function rootFlag(flags: string, summary: string): TreeFlag {
   }
 }
 
-/** In the order of their numbers. */
-export function exitCodes(): { code: number; meaning: string }[] {
+/** In ascending order. */
+export function exitCodes(): TreeExitCode[] {
   return (Object.keys(EXIT) as (keyof typeof EXIT)[]).map((name) => ({
     code: EXIT[name],
     meaning: EXIT_MEANINGS[name].long,
+    errors: Object.entries(EXIT_BY_CODE).flatMap(([error, code]) => (code === EXIT[name] ? [error] : [])),
   }))
 }
