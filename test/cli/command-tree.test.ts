@@ -65,7 +65,7 @@ const tree = z.strictObject({
   commands: z.array(command),
   flags: z.array(flag),
   topics: z.array(z.strictObject({ name: line, summary: line })).min(6),
-  exit_codes: z.array(z.strictObject({ code: z.int(), meaning: line })),
+  exit_codes: z.array(z.strictObject({ code: z.int(), meaning: line, errors: z.array(line) })),
   environment: z.array(z.strictObject({ name: line, summary: line, flag: z.string().nullable() })),
 })
 

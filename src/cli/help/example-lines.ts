@@ -8,18 +8,23 @@ const CONTINUED = '    '
 /** A word as a shell takes it: what is quoted is never broken. */
 const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
-/** What an example does, and what to type: broken where a shell takes it, so that it can be copied as it stands. */
+/** What an example does, and what to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
-  const lines = wrap(does, width - 4).map((line) => `  # ${line}`)
-  let goesOn = false
+  return [...wrap(does, width - 4).map((line) => `  # ${line}`), ...commandLines(typed, width)]
+}
+
+/** Lines to type, broken where a shell allows it, so that they can be copied as they are. */
+export function commandLines(typed: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  let isContinued = false
   for (const line of typed.flatMap((text) => text.split('\n'))) {
-    lines.push(...commandLines(line.trim(), width, goesOn ? CONTINUED : PROMPT))
-    goesOn = line.endsWith('\\')
+    lines.push(...brokenLine(line.trim(), width, isContinued ? CONTINUED : PROMPT))
+    isContinued = line.endsWith('\\')
   }
   return lines
 }
 
-function commandLines(line: string, width: number, prefix: string): string[] {
+function brokenLine(line: string, width: number, prefix: string): string[] {
   if (displayWidth(prefix + line) <= width) return [prefix + line]
   const room = width - CONTINUED.length - 2
   const lines: string[] = []

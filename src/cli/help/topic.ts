@@ -4,7 +4,7 @@ import { lexer, type Token, type Tokens } from 'marked'
 import type { CommandText } from '../command.ts'
 import { packageRoot } from '../package-root.ts'
 import { twoColumns, wrap } from '../text/wrap.ts'
-import { exampleLines } from './example-lines.ts'
+import { commandLines, exampleLines } from './example-lines.ts'
 
 /** How a heading is written. */
 export type Heading = (text: string) => string
@@ -21,7 +21,7 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** A paragraph or list item, a table (first cell, then the second with the third in brackets), or lines of code. */
+/** A paragraph or list item, a table (first cell, then the second with the third in brackets), or lines for a shell. */
 export type Block =
   | { readonly text: string }
   | { readonly rows: readonly (readonly [term: string, text: string])[] }
@@ -53,7 +53,7 @@ export function topicText({ about, examples, sections }: Topic, width: number, h
       if (before !== undefined && !('text' in before && 'text' in block)) lines.push('')
       if ('text' in block) lines.push(...wrap(block.text, width - 2).map((line) => `  ${line}`))
       else if ('rows' in block) lines.push(...twoColumns(block.rows, width))
-      else lines.push(...block.code.map((line) => `    ${line}`.trimEnd()))
+      else lines.push(...commandLines(block.code, width))
     }
   }
   return [...lines, ''].join('\n')
@@ -84,7 +84,7 @@ function example(block: string): CommandText['examples'][number] {
 function blocksOf(token: Token): Block[] {
   if (isParagraph(token)) return [{ text: plainText(token) }]
   if (isTable(token)) return [{ rows: token.rows.map(asRow) }]
-  if (isCode(token)) return [{ code: token.text.split('\n') }]
+  if (isCode(token)) return token.lang === 'sh' ? [{ code: token.text.split('\n') }] : []
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []
 }
 

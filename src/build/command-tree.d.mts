@@ -1,0 +1,3 @@
+import type { CommandTree } from '../cli/help/tree.ts'
+
+export function readCommandTree(): Promise<CommandTree>

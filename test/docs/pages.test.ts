@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { lexer, type Token, type Tokens, walkTokens } from 'marked'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { readCommandTree } from '../../src/build/command-tree.mjs'
+import type { CommandTree } from '../../src/cli/help/tree.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const names = ['README.md', 'CONTRIBUTING.md', ...(await readdir(join(root, 'docs'))).map((name) => `docs/${name}`)]
+const pages = await Promise.all(
+  names.sort().map(async (name) => {
+    const text = await readFile(join(root, name), 'utf8')
+    return { name, text, tokens: allTokens(text) }
+  }),
+)
+/** Written by hand: the commands are generated from help texts, which have tests of their own. */
+const prose = pages.filter(({ name }) => name !== 'docs/commands.md')
+
+function allTokens(text: string): Token[] {
+  const all: Token[] = []
+  walkTokens(lexer(text), (token) => all.push(token))
+  return all
+}
+
+test('the README has at most 200 lines', () => {
+  const readme = pages.find(({ name }) => name === 'README.md')
+  expect(readme?.text.split('\n').length).toBeLessThanOrEqual(200)
+})
+
+describe.each(pages)('$name', ({ name, tokens }) => {
+  test('links to files and headings that are there', async () => {
+    const links = tokens.filter((token): token is Tokens.Link => token.type === 'link').map(({ href }) => href)
+    const broken = []
+    for (const link of links.filter((href) => !/^https?:/.test(href))) {
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? name : join(dirname(name), path)
+      const isThere =
+        existsSync(join(root, target)) &&
+        (anchor === undefined || anchorsOf(await readFile(join(root, target), 'utf8')).includes(anchor))
+      if (!isThere) broken.push(link)
+    }
+    expect(broken).toEqual([])
+  })
+})
+
+/** As GitHub names the headings of a page. */
+function anchorsOf(text: string): string[] {
+  return allTokens(text)
+    .filter((token): token is Tokens.Heading => token.type === 'heading')
+    .map(({ text: heading }) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    )
+}
+
+describe('commands in the docs', () => {
+  let tree: CommandTree
+  beforeAll(async () => {
+    tree = await readCommandTree()
+  })
+
+  /** Command lines of shell blocks, and code in the text that begins with `gdn `. */
+  const commandsOf = ({ tokens }: { tokens: readonly Token[] }) =>
+    tokens.flatMap((token) => {
+      if (token.type === 'codespan') return token.text.startsWith('gdn ') ? [token.text] : []
+      if (token.type !== 'code' || !['sh', 'console', 'yaml'].includes(token.lang ?? '')) return []
+      const lines: string[] = token.text.replaceAll('\\\n', ' ').split('\n')
+      return lines.flatMap((line) => line.replace(/(^|\s)#.*/, '').match(/(?<![\w./@-])gdn [a-z][^;|&)}>]*/g) ?? [])
+    })
+
+  test.each(prose)('$name names commands and flags that exist', (page) => {
+    const wrong = commandsOf(page).filter((line) => {
+      const words = line
+        .replace(/ -- .*/, '')
+        .trim()
+        .split(/\s+/)
+        .slice(1)
+      if (words[0] === 'help' || /^[<-]/.test(words[0] ?? '')) return false
+      const command = tree.commands.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
+      if (command === undefined)
+        return !tree.groups.some(({ entries }) => entries.some(({ name }) => name === words[0]))
+      const known = command.flags.flatMap(({ name, short, aliases }) => [name, short, ...aliases])
+      return words.some((word) => word.startsWith('-') && word !== '-' && !known.includes(word.replace(/=.*/, '')))
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('the text of', () => {
+  /** Paragraphs, list items and cells as sentences, without code and links' targets. */
+  const sentencesOf = (tokens: readonly Token[]) =>
+    tokens
+      .filter(({ type }) => ['paragraph', 'list_item'].includes(type))
+      .flatMap((token) => ('text' in token ? String(token.text) : '').replaceAll(/\s+/g, ' ').split(/(?<=[.!?:])\s+/))
+      .map((sentence) => sentence.split(' ').length)
+      .sort((a, b) => a - b)
+
+  test.each(prose)('$name has sentences of at most 25 words, in 9 of 10 cases', ({ tokens }) => {
+    const lengths = sentencesOf(tokens)
+    expect(lengths[Math.floor(lengths.length * 0.9)] ?? 0).toBeLessThanOrEqual(25)
+  })
+
+  test.each(prose)('$name has no phrase that the style rules out', ({ text }) => {
+    const found = text.match(
+      /became of|under way|on (its|their) way|[Nn]obody knows|[Ww]hoever|\bfor ever\b|\bblot|mend(s|ed)?\b|set-up|heeded|\bfates?\b|\blanes?\b|\bstorms?\b|weather|\bwish(es)?\b|\bgoes before\b|anew\b/g,
+    )
+    expect(found ?? []).toEqual([])
+  })
+
+  test('no sentence is in two pages', () => {
+    const seen = new Map<string, string>()
+    const twice: string[] = []
+    for (const { name, text } of prose) {
+      const sentences = text
+        .replaceAll(/```.*?```|^\|.*$|^<.*$|^#.*$/gms, '')
+        .replaceAll(/\s+/g, ' ')
+        .split(/(?<=[.!?])\s+/)
+      for (const sentence of new Set(sentences.filter((one) => one.split(' ').length > 6))) {
+        const other = seen.get(sentence)
+        if (other === undefined) seen.set(sentence, name)
+        else twice.push(`${other}, ${name}: ${sentence}`)
+      }
+    }
+    expect(twice).toEqual([])
+  })
+})
