@@ -1,0 +1,170 @@
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const WALLET = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
+
+let home: GdnHome
+let server: string
+let apiKey: string
+
+/** A local backend, and programs of the docs on the PATH. */
+beforeAll(async () => {
+  home = await makeHome()
+  const { url } = await home.json<{ url: string }>(['local', 'start', '--rate-limits', 'off'])
+  server = url
+  apiKey = (await readFile(join(home.dir, 'data/gdn/local/api-key'), 'utf8')).trim()
+  await mkdir(join(home.dir, 'bin'))
+  await program('gdn', STARTING_GDN)
+  await program('npm', 'exit 0')
+  await program('npx', 'exit 0')
+  await program('pass', `printf %s '${apiKey}'`)
+})
+afterAll(async () => {
+  await home.run(['local', 'stop'])
+  await home.remove()
+})
+
+const program = (name: string, script: string) =>
+  writeFile(join(home.dir, 'bin', name), `#!/usr/bin/env bash\n${script}\n`, { mode: 0o755 })
+
+/** gdn; of commands that never end by themselves, the start: until they say where they listen. */
+const STARTING_GDN = `set -euo pipefail
+node=${process.env.GDN_TEST_NODE || process.execPath}
+case "$1 \${2:-}" in
+  serve*|worker*|"local listen")
+    [ "$1" = serve ] && set -- "$@" --port 0 --data-dir "$(mktemp -d -p "$HOME")"
+    coproc { exec "$node" "${ROOT}bin/gdn.js" "$@" 2>&1; }
+    pid=$COPROC_PID
+    while read -r line <&"\${COPROC[0]}"; do
+      case "$line" in *http://*) kill -INT "$pid"; wait "$pid" || true; exit 0;; esac
+    done
+    exit 1;;
+  *) exec "$node" "${ROOT}bin/gdn.js" "$@";;
+esac`
+
+/** The shell commands of a page. Files that it shows are written to the folder first. */
+async function scriptOf(page: string, folder: string, values: Record<string, string>): Promise<string> {
+  const text = await readFile(join(ROOT, page), 'utf8')
+  for (const [, file = '', content = ''] of text.matchAll(/^```yaml\n# (\S+)\n(.*?)^```$/gms))
+    await writeFile(join(folder, file), content)
+  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+  expect(blocks.length).toBeGreaterThan(0)
+  return Object.entries(values).reduce((script, [from, to]) => script.replaceAll(from, to), blocks.join('\n'))
+}
+
+/**
+ * Runs the commands of a page in a folder like a clone of the repository, with a state directory of its own.
+ *
+ * @param before what is there before: variables, files
+ * @param values what stands for the examples of the page
+ */
+async function run(page: string, { before = '', values = {} }: { before?: string; values?: Record<string, string> }) {
+  const folder = await mkdtemp(join(home.dir, 'clone-'))
+  await cp(join(ROOT, 'examples'), join(folder, 'examples'), { recursive: true })
+  const script = `set -euo pipefail\n${before}\n${await scriptOf(page, folder, values)}`
+  const { exitCode, all } = await execa('bash', ['-c', script], {
+    cwd: folder,
+    env: {
+      ...home.env,
+      GDN_STATE_DIR: join(folder, 'state'),
+      PATH: `${home.dir}/bin:${process.env.PATH}`,
+      BROWSER: 'none',
+    },
+    extendEnv: false,
+    reject: false,
+    all: true,
+    stdin: 'ignore',
+  })
+  expect({ exitCode, all: exitCode === 0 ? '' : all }).toEqual({ exitCode: 0, all: '' })
+}
+
+/** Makes a collection whose address the commands of a page use. */
+async function newCollection(): Promise<string> {
+  const argv = ['collection', 'create', '--local', '-b', 'polygon', '--name', 'Docs', '--wallet', WALLET]
+  return (await home.json<{ contract_address: string }>(argv)).contract_address
+}
+
+describe('every command of the docs works, in the order of its page', () => {
+  const EXAMPLE = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
+
+  test('README.md', async () => {
+    const contract = await newCollection()
+    await run('README.md', {
+      before: `export GDN_PROFILE=local GDN_BLOCKCHAIN=polygon GDN_CONTRACT=${await newCollection()}`,
+      values: {
+        [EXAMPLE]: contract,
+        'gdn batch mint drop.csv': 'cp -r examples/drop.csv examples/media .; gdn batch mint drop.csv',
+      },
+    })
+  })
+
+  test('docs/first-drop.md', async () => {
+    await run('docs/first-drop.md', { values: { 'gdn local stop': '' } })
+  })
+
+  test('docs/drops.md', async () => {
+    await run('docs/drops.md', {
+      values: {
+        'https://api.example.com': server,
+        'gdn init\n': '',
+        'gdn batch template > drop.csv': `cp -r examples/drop.csv examples/media .; export GDN_CONTRACT=${await newCollection()}`,
+        'gdn batch reconcile drop.csv --row hour-04=absent': '',
+      },
+    })
+  })
+
+  test('docs/ci.md', async () => {
+    await run('docs/ci.md', {
+      before: `export WALLET=${WALLET}; cp -r examples/drop.csv examples/media .; echo 'faults: []' > faults.yaml`,
+    })
+  })
+
+  test('docs/wallets.md', async () => {
+    await run('docs/wallets.md', {
+      before: `umask 077; echo a-long-password > password; gdn wallet generate --local --name alice --password-file password; export CONTRACT=${await newCollection()}`,
+      values: { '--to key.txt': '--to key.txt --password-file password' },
+    })
+  })
+
+  test('docs/webhooks.md', async () => {
+    await run('docs/webhooks.md', { values: { '<id>': '"$(gdn webhook list -o ids | head -n 1)"' } })
+  })
+
+  test('docs/fault-injection.md', async () => {
+    await run('docs/fault-injection.md', {})
+  })
+
+  test('docs/storage.md', async () => {
+    await run('docs/storage.md', {})
+  })
+
+  test.each([
+    'docs/local-backend.md',
+    'docs/configuration.md',
+    'docs/output.md',
+    'docs/manifest.md',
+    'docs/blockchains.md',
+    'docs/security.md',
+    'docs/exit-codes.md',
+    'docs/api.md',
+  ])('%s', async (page) => {
+    const contract = await newCollection()
+    await run(page, {
+      before: `cp -r examples/drop.csv examples/media .; printf %s ${apiKey} > key; export KEY=${apiKey} GDN_PROFILE=local GDN_BASE_URL=${server} GDN_CONTRACT=${contract} GDN_BLOCKCHAIN=polygon; gdn wallet add owner ${WALLET} 2>/dev/null || true; gdn nft mint --receiver ${WALLET} --title One >/dev/null; gdn batch mint drop.csv >/dev/null`,
+      values: {
+        'https://api.example.com': server,
+        [EXAMPLE]: contract,
+        '@alice': '@owner',
+        'gdn batch template > drop.csv': 'gdn batch template > template.csv',
+        'gdn auth login': 'pass gdn | gdn auth login',
+        '| jq -r .error.code': '| jq -r .error.code || test $? = 5',
+        'gdn local stop': '',
+      },
+    })
+  })
+})
