@@ -2,8 +2,12 @@ import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { findPostgres, startPostgres } from '../helpers/postgres-server.ts'
+import { startPublicNetwork } from '../helpers/public-network.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const WALLET = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
@@ -37,7 +41,8 @@ const STARTING_GDN = `set -euo pipefail
 node=${process.env.GDN_TEST_NODE || process.execPath}
 case "$1 \${2:-}" in
   serve*|worker*|"local listen")
-    [ "$1" = serve ] && set -- "$@" --port 0 --data-dir "$(mktemp -d -p "$HOME")"
+    [ "$1" = serve ] && set -- "$@" --port 0
+    [[ "$*" = *--data-dir* || "$1" != serve ]] || set -- "$@" --data-dir "$(mktemp -d -p "$HOME")"
     coproc { exec "$node" "${ROOT}bin/gdn.js" "$@" 2>&1; }
     pid=$COPROC_PID
     while read -r line <&"\${COPROC[0]}"; do
@@ -166,5 +171,57 @@ describe('every command of the docs works, in the order of its page', () => {
         'gdn local stop': '',
       },
     })
+  })
+
+  test('docs/public-networks.md', async () => {
+    const network = await startPublicNetwork([], { blockSeconds: 1 })
+    const [admin, ...operators] = [generatePrivateKey(), generatePrivateKey(), generatePrivateKey()]
+    const dataDir = join(home.dir, 'public')
+    try {
+      await mkdir(join(dataDir, 'credentials'), { recursive: true, mode: 0o700 })
+      for (const key of [admin, ...operators])
+        await network.call('anvil_setBalance', [privateKeyToAccount(key).address, '0xffffffffffffffffff'])
+      await writeKeystore(join(dataDir, 'admin.json'), admin)
+      for (const [i, key] of operators.entries()) await writeKeystore(join(dataDir, `operator-${i + 1}.json`), key)
+      await writePassword(join(dataDir, 'operator-1.password'))
+      await writePassword(join(dataDir, 'credentials', 'operator-2'))
+      const page = await readFile(join(ROOT, 'docs/public-networks.md'), 'utf8')
+      const settings = (/^```yaml\n(.*?)^```$/ms.exec(page)?.[1] ?? '')
+        .replace(/rpc_urls: .*/, `rpc_urls: ['${network.url}']`)
+        .replace(/finality: \d+/, 'finality: 2')
+        .replace(/confirmations: \d+/, 'confirmations: 1')
+      await writeFile(join(dataDir, 'backend.yaml'), settings, { mode: 0o600 })
+      await run('docs/public-networks.md', {
+        before: `export CREDENTIALS_DIRECTORY=${dataDir}/credentials`,
+        values: {
+          '--admin-keystore admin.json': `--admin-keystore ${dataDir}/admin.json --password-file ${dataDir}/operator-1.password --yes --data-dir ${dataDir}`,
+          'gdn chain status polygon': `gdn chain status polygon --data-dir ${dataDir}`,
+          'gdn tx unknown': `gdn tx unknown --data-dir ${dataDir}`,
+          'gdn tx release <collection>': `gdn tx release 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --data-dir ${dataDir} || test $? = 2`,
+        },
+      })
+    } finally {
+      await network.close()
+    }
+  })
+
+  test.skipIf(findPostgres() === null)('docs/postgresql.md', async () => {
+    const postgres = await startPostgres()
+    const dataDir = join(home.dir, 'moved')
+    try {
+      await postgres.execute('CREATE DATABASE gdn')
+      await run('docs/postgresql.md', {
+        before: `gdn serve --data-dir ${dataDir}`,
+        values: {
+          'gdn local stop': '',
+          'gdn db export all.jsonl': `gdn db export all.jsonl --data-dir ${dataDir}`,
+          'postgres://gdn@db.example/gdn?sslmode=verify-full': `'${postgres.url('gdn')}'`,
+          'gdn serve': `gdn serve --data-dir ${dataDir}`,
+          'gdn worker': `gdn worker --data-dir ${dataDir} --health-port 0`,
+        },
+      })
+    } finally {
+      await postgres.close()
+    }
   })
 })
