@@ -2,12 +2,12 @@ import type { CommandModule, GdnCommand } from './command.ts'
 import type { Deps } from './deps.ts'
 
 /**
- * A command as this table declares it. Routing, suggestions and most help need no more, so the file of a command is
+ * A command as declared in this table. Routing, suggestions and most help need only this, so the file of a command is
  * loaded only when it runs.
  */
 export interface Verb {
   readonly name: string
-  /** The name as it is typed, with the noun: `nft mint`. */
+  /** The full name with the noun: `nft mint`. */
   readonly command: string
   readonly summary: string
   readonly load: () => Promise<CommandModule>
@@ -172,7 +172,7 @@ export function isNoun(entry: Noun | Verb): entry is Noun {
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Verb[] = ENTRIES.flatMap((entry) => (isNoun(entry) ? entry.verbs : [entry]))
 
-/** Builds a command under its name and summary of this table; nothing of it runs. */
+/** Builds a command with its name and summary from this table, without running it. */
 export async function makeCommand({ command: name, summary, load }: Verb, deps: Deps): Promise<GdnCommand> {
   const { command } = await load()
   return command(deps).name(name).summary(summary)

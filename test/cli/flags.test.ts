@@ -54,13 +54,13 @@ test('--json and another --output contradict each other', async () => {
 })
 
 test.each([
-  [['nft', 'mnt'], 'did you mean gdn nft mint?'],
-  [['colection', 'list'], 'did you mean gdn collection list?'],
-  [['nft', 'list', '--limt'], 'did you mean --limit?'],
-  [['nft', 'list', '-b', 'polygn'], 'did you mean polygon?'],
-  [['nft', 'list', '-o', 'tabel'], 'did you mean table?'],
-  [['nft', 'list', '--fields', 'token'], 'did you mean token_id?'],
-  [['config', 'get', 'contrct'], 'did you mean contract?'],
+  [['nft', 'mnt'], 'Did you mean gdn nft mint?'],
+  [['colection', 'list'], 'Did you mean gdn collection list?'],
+  [['nft', 'list', '--limt'], 'Did you mean --limit?'],
+  [['nft', 'list', '-b', 'polygn'], 'Did you mean polygon?'],
+  [['nft', 'list', '-o', 'tabel'], 'Did you mean table?'],
+  [['nft', 'list', '--fields', 'token'], 'Did you mean token_id?'],
+  [['config', 'get', 'contrct'], 'Did you mean contract?'],
 ])('a misspelt word is never run as another: %j', async (argv, hint) => {
   const { code, stderr } = await cli(argv)
   expect(stderr.toLowerCase()).toContain(hint)

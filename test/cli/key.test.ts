@@ -157,11 +157,11 @@ describe('gdn key create', () => {
   })
 
   test.each([
-    [['--permission', 'nft:raed'], '--permission', /must be one of .*, not "nft:raed"/, 'did you mean nft:read?'],
+    [['--permission', 'nft:raed'], '--permission', /must be one of .*, not "nft:raed"/, 'Did you mean nft:read?'],
     [['--permission', 'mint'], '--permission', /must be one of collection:create, .*, all, not "mint"/, null],
-    [['--permission', 'NFT:READ'], '--permission', /must be one of/, 'did you mean nft:read?'],
-    [['--permission', ''], '--permission', /names with commas between/, null],
-    [['--permission', 'nft:read,'], '--permission', /names with commas between/, null],
+    [['--permission', 'NFT:READ'], '--permission', /must be one of/, 'Did you mean nft:read?'],
+    [['--permission', ''], '--permission', /comma-separated list of names/, null],
+    [['--permission', 'nft:read,'], '--permission', /comma-separated list of names/, null],
     [[], '--permission', /is needed/, 'or all; there are collection:create, '],
     [['--permission', 'all', '--expires', '30'], '--expires', /such as 30d, 12h or 2027-01-31, not "30"/, null],
     [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is over already/, null],

@@ -44,7 +44,7 @@ describe('did you mean', () => {
     ['a shell', ['completion', 'pwsh'], 'powershell?'],
     ['a setting', ['config', 'get', 'contrct'], 'contract?'],
   ])('%s', async (_what, argv, meant) => {
-    expect(await hintFor(argv)).toContain(`did you mean ${meant}`)
+    expect(await hintFor(argv)).toContain(`Did you mean ${meant}`)
   })
 
   test.each([
@@ -58,14 +58,14 @@ describe('did you mean', () => {
     const hint = await hintFor(argv)
     expect(hint).toContain(`unknown command "gdn ${argv[0]} ${argv[1]}"`)
     expect(hint.replaceAll(/\s+/g, ' ')).toContain(instead)
-    expect(hint).not.toContain('did you mean')
+    expect(hint).not.toContain('Did you mean')
   })
 
   test('a blockchain of the environment', async () => {
     const { stderr } = await cli(['nft', 'list', '-c', 'x', '--base-url', 'http://127.0.0.1:9'], {
       env: { GDN_BLOCKCHAIN: 'avalnche' },
     })
-    expect(stderr).toContain('did you mean avalanche?')
+    expect(stderr).toContain('Did you mean avalanche?')
   })
 
   test('what resembles nothing gets the list of what there is', async () => {
@@ -77,7 +77,7 @@ describe('did you mean', () => {
 
   test('is a hint of the error in JSON as well', async () => {
     const { hint, code } = errorOf(await cli(['nft', 'mnt', '--json']))
-    expect({ hint, code }).toEqual({ hint: 'did you mean gdn nft mint?', code: 'usage' })
+    expect({ hint, code }).toEqual({ hint: 'Did you mean gdn nft mint?', code: 'usage' })
   })
 })
 

@@ -56,7 +56,7 @@ describe('gdn webhook add', () => {
 
   test.each([
     [[URL, ...OWNER], '--event: is needed', 'nft.deployed,nft.failed'],
-    [[URL, '--event', 'nft.deploy', ...OWNER], ', not "nft.deploy"', 'did you mean nft.deployed?'],
+    [[URL, '--event', 'nft.deploy', ...OWNER], ', not "nft.deploy"', 'Did you mean nft.deployed?'],
     [[URL, '--event', 'webhook.test', ...OWNER], ', not "webhook.test"', 'must be one of nft.deployed, nft.failed, '],
     [['http://example.com/', '--event', '*', ...OWNER], 'is not encrypted', 'give an https URL'],
     [['nowhere', '--event', '*', ...OWNER], 'is not an https URL', 'https://example.com'],

@@ -2,7 +2,7 @@ import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
 import { notEmpty, oneOf, wordList } from './parse.ts'
 
-/** Flags that every command takes. */
+/** Flags that every command accepts. */
 export interface CommonFlags {
   json?: boolean
   quiet?: boolean
@@ -18,7 +18,7 @@ export interface OutputFlags extends CommonFlags {
   fields?: string[]
 }
 
-/** Flags that say which server, and where state is kept. */
+/** Flags that select the server and the state directory. */
 export interface ServerFlags {
   baseUrl?: string
   local?: boolean
@@ -30,41 +30,41 @@ const OUTPUT = 'Output'
 const SERVER = 'Server'
 
 export function addCommonFlags(command: GdnCommand): GdnCommand {
-  switchFlag(command, '-q, --quiet', 'Say nothing but data and errors', OUTPUT)
-  switchFlag(command, '--no-color', 'No colors', OUTPUT)
-  switchFlag(command, '--no-input', 'Ask nothing', OUTPUT)
-  return switchFlag(command, '--debug', 'More on stderr: requests, timings, stack traces', OUTPUT)
+  switchFlag(command, '-q, --quiet', 'Print only data and errors', OUTPUT)
+  switchFlag(command, '--no-color', 'Disable colors', OUTPUT)
+  switchFlag(command, '--no-input', 'Disable prompts', OUTPUT)
+  return switchFlag(command, '--debug', 'Print requests, timings and stack traces to stderr', OUTPUT)
 }
 
-/** For commands whose output is one record or nothing: `--json` and the common ones. */
+/** Adds `--json` and the common flags, for commands that print one record or nothing. */
 export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): GdnCommand {
   switchFlag(command, '--json', description, OUTPUT)
   return addCommonFlags(command)
 }
 
 export function addOutputFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '-o, --output <mode>', 'table, json, ndjson, csv or ids', {
+  valueFlag(command, '-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids', {
     group: OUTPUT,
     parse: oneOf(OUTPUT_MODES),
   })
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)
-  valueFlag(command, '--fields <a,b>', 'Print these fields only', { group: OUTPUT, parse: wordList })
+  valueFlag(command, '--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
   return addCommonFlags(command)
 }
 
 export function addServerFlags(command: GdnCommand): GdnCommand {
-  switchFlag(command, '--local', 'The backend that gdn local start runs', SERVER)
-  valueFlag(command, '--base-url <url>', 'Address of the server', { group: SERVER, parse: notEmpty })
+  switchFlag(command, '--local', 'Use the local backend (gdn local start)', SERVER)
+  valueFlag(command, '--base-url <url>', 'URL of the server', { group: SERVER, parse: notEmpty })
   return addProfileFlags(command)
 }
 
 export function addProfileFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--profile <name>', 'Profile of your configuration', { group: SERVER, parse: notEmpty })
+  valueFlag(command, '--profile <name>', 'Configuration profile to use', { group: SERVER, parse: notEmpty })
   return addStateDirFlag(command)
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--state-dir <dir>', 'Where runs and commands are recorded', {
+  return valueFlag(command, '--state-dir <dir>', 'Directory where runs and commands are recorded', {
     group: SERVER,
     parse: notEmpty,
   })

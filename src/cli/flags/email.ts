@@ -3,7 +3,7 @@ import { validate } from '../../api/validate.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Parse } from '../command.ts'
 
-/** The e-mail address of an account. */
+/** Parses the email address of an account. */
 export const email: Parse<string> = (raw, flag) => {
   const checked = validate(getpresignedurl.request.shape.email, raw)
   if (checked.ok) return raw

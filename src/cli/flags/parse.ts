@@ -10,10 +10,10 @@ const bad = (flag: string, message: string, hint?: string) =>
 
 const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 
-/** A parser with what it takes, for help in JSON and for completions. */
+/** Attaches its value type to a parser, for help in JSON and for completions. */
 const taking = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
 
-/** Whole numbers in plain ASCII digits: no sign, exponent, hex or leading zero. */
+/** Parses a whole number in ASCII digits, without sign, exponent, hex or leading zero. */
 export function integer(min: number, max: number): Parse<number> {
   return taking({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
@@ -22,16 +22,16 @@ export function integer(min: number, max: number): Parse<number> {
   })
 }
 
-/** An address of the web. A provider's may hold a key, which is never printed. */
+/** Parses an HTTP URL. The URL of a provider may contain a key, which is never printed. */
 export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
   if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
     knowKeysIn(raw)
     return raw
   }
-  throw bad(flag, 'is no URL that begins with https:// or http://')
+  throw bad(flag, 'must be a URL that begins with https:// or http://')
 })
 
-/** The address of an API: paths are appended to it. */
+/** Parses the base URL of an API. Paths are appended to it. */
 export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
   const problem = apiAddressProblem(raw)
   if (problem !== null) throw bad(flag, problem)
@@ -39,7 +39,7 @@ export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => 
   return raw.replace(/\/+$/, '')
 })
 
-/** A positive decimal number: `2`, `0.5`. */
+/** Parses a positive decimal number: `2`, `0.5`. */
 export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {
   const value = Number(raw)
   if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
@@ -48,7 +48,7 @@ export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, fl
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** `90s`, `5m`, `1h`, in milliseconds. A bare number is refused: its unit would be a guess. */
+/** Parses `90s`, `5m` or `1h` to milliseconds. Rejects a bare number, because its unit would be a guess. */
 export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) => {
   const match = /^([1-9][0-9]{0,8}|0)(ms|s|m|h)$/.exec(raw)
   const unit = UNITS[match?.[2] ?? '']
@@ -63,28 +63,28 @@ export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: 
   throw bad(
     flag,
     `unknown blockchain ${shown(raw)}`,
-    near === undefined ? `one of ${BLOCKCHAIN_NAMES.join(', ')}` : `did you mean ${near}?`,
+    near === undefined ? `Use one of ${BLOCKCHAIN_NAMES.join(', ')}.` : `Did you mean ${near}?`,
   )
 })
 
-/** One of a few words. */
+/** Parses one of the given words. */
 export function oneOf<Word extends string>(words: readonly Word[]): Parse<Word> {
   return taking({ type: 'word', values: words }, (raw, flag) => {
     const word = words.find((known) => known === raw)
     if (word !== undefined) return word
     const near = nearest(raw, words)
-    throw bad(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, near && `did you mean ${near}?`)
+    throw bad(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, near && `Did you mean ${near}?`)
   })
 }
 
-/** `a,b,c`. */
+/** Parses a list such as `a,b,c`. */
 export const wordList: Parse<string[]> = taking({ type: 'list' }, (raw, flag) => {
   const words = raw.split(',').map((word) => word.trim())
   if (words.every((word) => word !== '')) return words
-  throw bad(flag, `must be names with commas between, not ${shown(raw)}`)
+  throw bad(flag, `must be a comma-separated list of names, not ${shown(raw)}`)
 })
 
-/** `failed,unknown`: some of a few words. */
+/** Parses a list of the given words, such as `failed,unknown`. */
 export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
   const one = oneOf(words)
   const some: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => one(word, flag))
@@ -96,13 +96,13 @@ export const notEmpty: Parse<string> = (raw, flag) => {
   throw bad(flag, 'must not be empty')
 }
 
-/** A UUID, in lower case. */
+/** Parses a UUID to lower case. */
 export const uuid: Parse<string> = (raw, flag) => {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(raw)) return raw.toLowerCase()
   throw bad(flag, 'must be a UUID')
 }
 
-/** An address, or the name of one (`@alice`), which is looked up before the command runs. */
+/** Parses an address, or its name (`@alice`), which is resolved before the command runs. */
 export const address: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
 
 export interface KeyValue {
@@ -110,7 +110,7 @@ export interface KeyValue {
   value: string
 }
 
-/** `key=value`; the value may hold more `=`. */
+/** Parses `key=value`. The value may contain `=`. */
 export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) => {
   const at = raw.indexOf('=')
   if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }

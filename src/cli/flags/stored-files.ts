@@ -8,17 +8,17 @@ export interface StoredFilesFlags {
   requireStoredFiles?: boolean
 }
 
-/** Which files of NFTs a backend takes, and where it gets them. */
+/** Adds flags for the files that a backend accepts, and where it fetches them. */
 export function addStoredFilesFlags(command: GdnCommand): void {
-  switchFlag(command, '--allow-private-files', 'Fetch files from private addresses too; for development')
-  switchFlag(command, '--allow-html-files', 'Store HTML files too, from uploads and file URLs')
-  valueFlag(command, '--ipfs-gateway <url>', 'Fetch ipfs:// URLs from this trustless gateway, check and store them', {
+  switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)')
+  switchFlag(command, '--allow-html-files', 'Also store HTML files, from uploads and file URLs')
+  valueFlag(command, '--ipfs-gateway <url>', 'Fetch ipfs:// files from this trustless gateway, verify and store them', {
     parse: apiAddress,
   })
-  switchFlag(command, '--require-stored-files', 'Mint no NFT with an ipfs:// or ar:// file that is not stored here')
+  switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files can't be stored by the backend")
 }
 
-/** The flags, else the environment, as the options of a backend. What neither says, its settings file may. */
+/** Returns backend options from the flags, or else from the environment. The settings file may set the rest. */
 export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: named }: NodeJS.ProcessEnv) {
   const inEnvironment = named === undefined || named === '' ? undefined : apiAddress(named, 'GDN_IPFS_GATEWAY')
   const ipfsGateway = flags.ipfsGateway ?? inEnvironment
@@ -30,7 +30,7 @@ export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: 
   }
 }
 
-/** The flags as arguments of `gdn serve`. */
+/** Returns the flags as arguments of `gdn serve`. */
 export const storedFilesArgs = (flags: StoredFilesFlags): string[] => [
   ...(flags.allowPrivateFiles ? ['--allow-private-files'] : []),
   ...(flags.allowHtmlFiles ? ['--allow-html-files'] : []),

@@ -18,10 +18,10 @@ export function addTimeoutFlag(command: GdnCommand, what = 'How long to wait'): 
   })
 }
 
-/** @param until what is waited for, as the end of a sentence */
+/** @param until the condition that the command waits for, as the end of "Wait until …" */
 export function addWaitFlags(command: GdnCommand, until = 'it is deployed'): GdnCommand {
   eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)
   addTimeoutFlag(command, 'How long to wait after acceptance')
-  switchFlag(command, '--dry-run', 'Print the request, send nothing', WAITING)
+  switchFlag(command, '--dry-run', 'Print the request without sending it', WAITING)
   return switchFlag(command, '-y, --yes', "Don't prompt before spending on a public network", WAITING)
 }

@@ -7,7 +7,7 @@ import { exampleLines } from './example-lines.ts'
 import { headingStyle } from './help.ts'
 import { usageOf } from './usage.ts'
 
-/** `gdn nft mint --help`: examples first, then usage, flags by group, and what the exit code tells. */
+/** Returns the text of `gdn nft mint --help`: examples first, then usage, flags by group, and exit codes. */
 export async function commandHelp(
   command: GdnCommand,
   columns: number | undefined,
@@ -25,11 +25,11 @@ export async function commandHelp(
     ...wrap(usageOf(command), width - 2).map((line, i) => `${i === 0 ? '  ' : '    '}${line}`),
   )
   for (const [title, rows] of optionGroups(command)) lines.push('', heading(title), ...twoColumns(rows, width))
-  lines.push('', ...wrap(exitNote(), width), ...wrap('More: gdn help exit-codes, gdn help output.', width), '')
+  lines.push('', ...wrap(exitNote(), width), ...wrap('See gdn help exit-codes and gdn help output.', width), '')
   return lines.join('\n')
 }
 
-/** The codes that a person looks up; what a signal ends with isn't one. */
+/** Lists the exit codes that users look up. Those of signals are left out. */
 function exitNote(): string {
   const names = (Object.keys(EXIT) as (keyof typeof EXIT)[]).filter((name) => EXIT[name] < 128)
   return `Exit codes: ${names.map((name) => `${EXIT[name]} ${EXIT_MEANINGS[name].short}`).join(', ')}.`

@@ -5,15 +5,15 @@ type Example = readonly [does: string, ...typed: string[]]
 
 const PROMPT = '  $ '
 const CONTINUED = '    '
-/** A word as a shell takes it: what is quoted is never broken. */
+/** A shell word. Quoted text is never broken. */
 const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
-/** What an example does, and what to type. */
+/** Formats an example: a comment that says what it does, and the lines to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
   return [...wrap(does, width - 4).map((line) => `  # ${line}`), ...commandLines(typed, width)]
 }
 
-/** Lines to type, broken where a shell allows it, so that they can be copied as they are. */
+/** Formats lines to type. Long lines are broken where a shell permits it, so that they can be copied unchanged. */
 export function commandLines(typed: readonly string[], width: number): string[] {
   const lines: string[] = []
   let isContinued = false
@@ -39,7 +39,7 @@ function brokenLine(line: string, width: number, prefix: string): string[] {
   return [...lines, current].map((text, i) => `${i === 0 ? prefix : CONTINUED}${text}`)
 }
 
-/** A flag stays with its value where both fit into a line. */
+/** Joins a flag and its value if both fit into a line. */
 function unitsOf(words: readonly string[], room: number): string[] {
   const units: string[] = []
   for (const word of words) {

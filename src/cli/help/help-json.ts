@@ -3,7 +3,7 @@ import type { Io } from '../io/io.ts'
 import type { TopicEntry } from './topics.ts'
 import { commandTree, type MakeCommand } from './tree.ts'
 
-/** What `gdn help` explains. */
+/** The subject of a help request. */
 export type HelpRoute =
   | { kind: 'root-help' }
   | { kind: 'topic'; topic: TopicEntry }
@@ -11,8 +11,8 @@ export type HelpRoute =
   | { kind: 'verb-help'; verb: Verb }
 
 /**
- * `gdn help --json`: the command tree. Of one command or noun, its part of it; of a topic, its text as it stands for
- * people.
+ * Returns the output of `gdn help --json`: the command tree. For a command or noun, it is that part of the tree. For a
+ * topic, it is the topic's text.
  */
 export async function helpInJson(found: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
   return `${JSON.stringify(await asked(found, make), null, io.stdoutTty ? 2 : undefined)}\n`

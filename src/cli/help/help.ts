@@ -7,18 +7,17 @@ import { exampleLines } from './example-lines.ts'
 import type { Heading } from './topic.ts'
 import { TOPICS } from './topics.ts'
 
-export const SUMMARY =
-  'Create NFT collections, mint and look after NFTs: against the service, or against a backend of your own.'
+export const SUMMARY = 'Create NFT collections, and mint and manage NFTs, with a hosted service or your own backend.'
 
 const ROOT_EXAMPLES = [
-  ['A backend of your own, a wallet, and its collection', 'gdn local start'],
+  ['Start a local backend, and create a wallet and a collection', 'gdn local start'],
   ['', 'gdn wallet generate --local --name alice'],
   ['', 'gdn collection create --local --name "First light" -b polygon --wallet @alice'],
-  ['An NFT, and a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
+  ['Mint an NFT, and mint a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 
-/** Headings stand out by their capitals; color only adds to it. */
+/** Returns the style of headings. They are upper case, so that they stand out without color. */
 export async function headingStyle(level: ColorLevel): Promise<Heading> {
   if (level === 0) return (text) => text.toUpperCase()
   const { Chalk } = await import('chalk')
@@ -26,7 +25,7 @@ export async function headingStyle(level: ColorLevel): Promise<Heading> {
   return (text) => chalk.bold(text.toUpperCase())
 }
 
-/** `gdn --help`, from the catalogue alone. */
+/** Returns the text of `gdn --help`, from the catalogue alone. */
 export async function rootHelp(columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
@@ -50,36 +49,40 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
   lines.push('', heading('Help topics'), ...inColumns(TOPICS))
   lines.push('', heading('Flags of every command'), ...twoColumns(ROOT_FLAGS, width))
   lines.push('', heading('Flags of most commands'), ...twoColumns(MOST_FLAGS, width))
-  lines.push('', ...wrap('gdn <command> --help tells the rest, examples first; gdn help <topic> more.', width))
+  lines.push(
+    '',
+    ...wrap('gdn <command> --help shows examples and all flags. gdn help <topic> shows a reference page.', width),
+  )
   return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
 }
 
-/** The README comes with every installation: a link that needs no network, and is of this version. */
+/** The path of the README. Every installation contains it, so it needs no network and matches this version. */
 export const docsLink = () => join(packageRoot(), 'README.md')
 
 export const ROOT_FLAGS = [
   ['-h, --help', 'Help for the command'],
-  ['-q, --quiet', 'Say nothing but data and errors'],
-  ['    --no-input', 'Ask nothing'],
-  ['    --no-color', 'No colors'],
-  ['    --debug', 'More on stderr: requests, timings, stack traces'],
+  ['-q, --quiet', 'Print only data and errors'],
+  ['    --no-input', 'Disable prompts'],
+  ['    --no-color', 'Disable colors'],
+  ['    --debug', 'Print requests, timings and stack traces to stderr'],
   ['-V, --version', 'Print the version'],
 ] as const
 
 const MOST_FLAGS = [
-  ['    --local', 'The backend that gdn local start runs'],
-  ['    --base-url <url>', 'Another server'],
+  ['    --local', 'Use the local backend (gdn local start)'],
+  ['    --base-url <url>', 'URL of the server'],
   ['    --json', 'Print JSON, with the field names of the API'],
-  ['-o, --output <mode>', 'table, json, ndjson, csv or ids'],
+  ['-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids'],
 ] as const
 
-/** `gdn nft --help`. */
+/** Returns the text of `gdn nft --help`. */
 export async function nounHelp(noun: Noun, columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
   const rows = noun.verbs.map(({ name, summary }) => [name, summary] as const)
   const topic = TOPICS.find(({ name }) => name === noun.name)
-  const more = `gdn ${noun.name} <command> --help tells the rest, examples first${topic === undefined ? '.' : `; gdn help ${topic.name} more.`}`
+  const topicHelp = topic === undefined ? '' : ` gdn help ${topic.name} shows a reference page.`
+  const more = `gdn ${noun.name} <command> --help shows examples and all flags.${topicHelp}`
   return [
     ...wrap(`${noun.summary}.`, width),
     '',

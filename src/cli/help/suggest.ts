@@ -2,7 +2,7 @@ import { nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { TOPICS } from './topics.ts'
 
-/** What other tools call our commands. Suggested, never run. */
+/** Words that other tools use for our commands. They are suggested, never run. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'mint'],
   create: ['create', 'mint'],
@@ -58,28 +58,29 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
   ],
 }
 
-/** What to do instead of a command that users expect and gdn does not have; undefined for any other words. */
+/** Returns what to do instead of a command that users expect and gdn does not have; undefined for any other words. */
 export function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
   const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
 }
 
 export interface Suggestion {
-  /** The words that were understood, and the one that wasn't. */
+  /** The words that were recognized. */
   before: string
+  /** The word that was not. */
   word: string
-  /** Commands that were probably meant, as they are typed; at most three. */
+  /** Commands that were probably meant, ready to type; at most three. */
   near: string[]
-  /** Every word that may stand there. */
+  /** Every word that is valid at this position. */
   known: string[]
 }
 
 const NOUNS = ENTRIES.filter(isNoun)
 const FIRST_WORDS = ENTRIES.map(({ name }) => name)
-/** Words that are no command of the catalogue, and are understood all the same. */
+/** Words that are valid, but not commands of the catalogue. */
 const OTHER_FIRST_WORDS = ['help', 'version']
 
-/** What was probably meant by words that name no command. */
+/** Suggests commands for words that don't name one. */
 export function suggestCommands(words: readonly string[]): Suggestion {
   const [first = '', second] = words
   const noun = NOUNS.find(({ name }) => name === first)
@@ -111,7 +112,7 @@ function nearFirst(word: string, next: string | undefined): string[] {
   return topic === undefined ? [] : [`gdn help ${topic}`]
 }
 
-/** With the second word too, where that makes a command. */
+/** Adds the second word if both words make a command. */
 function withVerb(first: string, next: string | undefined): string {
   const noun = NOUNS.find(({ name }) => name === first)
   const verb = noun === undefined || next === undefined ? undefined : verbNear(next, noun)

@@ -6,7 +6,7 @@ import { packageRoot } from '../package-root.ts'
 import { twoColumns, wrap } from '../text/wrap.ts'
 import { commandLines, exampleLines } from './example-lines.ts'
 
-/** How a heading is written. */
+/** Styles a heading. */
 export type Heading = (text: string) => string
 
 /** A page of `docs/` as `gdn help <topic>` shows it. */
@@ -42,7 +42,7 @@ export async function readTopic(page: string): Promise<Topic> {
   }
 }
 
-/** A topic for a terminal of so many columns, examples first. */
+/** Formats a topic for a terminal of `width` columns, examples first. */
 export function topicText({ about, examples, sections }: Topic, width: number, heading: Heading): string {
   const lines = [...wrap(about, width), '', heading('Examples')]
   for (const [i, one] of examples.entries()) lines.push(...(i === 0 ? [] : ['']), ...exampleLines(one, width))
@@ -63,7 +63,7 @@ const isParagraph = (token: Token): token is Tokens.Paragraph => token.type === 
 const isCode = (token: Token): token is Tokens.Code => token.type === 'code'
 const isTable = (token: Token): token is Tokens.Table => token.type === 'table'
 
-/** The tokens before the first `##`, then those of each section with its heading. */
+/** Returns the tokens before the first `##`, then those of each section with its heading. */
 function splitAtHeadings(tokens: readonly Token[]): Token[][] {
   const parts: Token[][] = [[]]
   for (const token of tokens) {
@@ -75,7 +75,7 @@ function splitAtHeadings(tokens: readonly Token[]): Token[][] {
 
 const titleOf = ([heading]: readonly Token[]) => (heading?.type === 'heading' ? plainText(heading) : '')
 
-/** `# what it does`, then the lines to type. */
+/** Parses an example: a comment that says what it does, then the lines to type. */
 function example(block: string): CommandText['examples'][number] {
   const [does = '', line = '', ...more] = block.split('\n')
   return [does.replace(/^# /, ''), line, ...more]
@@ -93,7 +93,7 @@ function asRow(cells: readonly Tokens.TableCell[]): [term: string, text: string]
   return [term, note === '' ? text : `${text} (${note})`]
 }
 
-/** Text without markup, in one line. */
+/** Returns text without markup, in one line. */
 function plainText(token: Token | Tokens.TableCell): string {
   const inner = 'tokens' in token ? token.tokens : undefined
   const text = inner?.map(plainText).join('') ?? ('text' in token ? String(token.text) : '')

@@ -1,4 +1,4 @@
-/** A help topic: its page below `docs/` is read when it is asked for. */
+/** A help topic. Its page below `docs/` is read on demand. */
 export interface TopicEntry {
   readonly name: string
   readonly summary: string

@@ -11,28 +11,28 @@ import { TOPICS } from './topics.ts'
 import { usageOf } from './usage.ts'
 import { takesOfArgument, takesOfFlag } from './value-type.ts'
 
-/** The whole command line as data: what `gdn help --json` prints, and what man page and completions are made of. */
+/** The command line as data: the output of `gdn help --json`, and the source of man page and completions. */
 export interface CommandTree {
   name: 'gdn'
   version: string
   summary: string
   groups: TreeGroup[]
   commands: TreeCommand[]
-  /** Of every command, and of gdn alone. */
+  /** The flags of every command, and those of `gdn` itself. */
   flags: TreeFlag[]
   topics: { name: string; summary: string }[]
   exit_codes: TreeExitCode[]
   environment: { name: string; summary: string; flag: string | null }[]
 }
 
-/** Commands as `gdn --help` groups them: words that are commands, or that have commands of their own. */
+/** A group of `gdn --help`. Its entries are commands, or nouns with commands. */
 export interface TreeGroup {
   title: string
   entries: { name: string; summary: string; is_command: boolean }[]
 }
 
 export interface TreeCommand {
-  /** As it is typed, without gdn: `nft mint`. */
+  /** The name without `gdn`: `nft mint`. */
   name: string
   group: string
   summary: string
@@ -52,14 +52,14 @@ export interface TreeArgument {
 }
 
 export interface TreeFlag {
-  /** The long one, with its dashes. */
+  /** The long flag with its dashes. */
   name: string
   short: string | null
-  /** Other long flags that mean the same. */
+  /** Other long flags with the same meaning. */
   aliases: string[]
   summary: string
   group: string
-  /** What stands for the value in the help; null for a flag without one. */
+  /** The placeholder of the value in the help; null for a flag without a value. */
   placeholder: string | null
   type: ValueType | 'boolean'
   values: string[] | null
@@ -69,11 +69,11 @@ export interface TreeFlag {
 export interface TreeExitCode {
   code: number
   meaning: string
-  /** Values of `error.code` that end with this exit code. */
+  /** Values of `error.code` with this exit code. */
   errors: string[]
 }
 
-/** Makes the command of a verb; nothing of it runs. */
+/** Builds the command of a verb without running it. */
 export type MakeCommand = (verb: Verb) => Promise<GdnCommand>
 
 export async function commandTree(make: MakeCommand): Promise<CommandTree> {
@@ -163,7 +163,7 @@ function rootFlag(flags: string, summary: string): TreeFlag {
   }
 }
 
-/** In ascending order. */
+/** Returns the exit codes in ascending order. */
 export function exitCodes(): TreeExitCode[] {
   return (Object.keys(EXIT) as (keyof typeof EXIT)[]).map((name) => ({
     code: EXIT[name],

@@ -14,7 +14,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
   url: 'url',
 }
 
-/** What a flag takes: as its parser says, else by its name and its placeholder. */
+/** Returns the value type of a flag: that of its parser, or else by name and placeholder. */
 export function takesOfFlag(long: string, placeholder: string, parsed: Takes | undefined): Takes {
   const named = BY_FLAG[long] ?? BY_PLACEHOLDER[placeholder]
   return parsed ?? { type: named ?? 'string' }
@@ -30,7 +30,7 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   wallet: 'address',
 }
 
-/** What an argument takes: one of its words, else by its name. */
+/** Returns the value type of an argument: one of its words, or else by name. */
 export function takesOfArgument(name: string, words: readonly string[] | undefined): Takes {
   return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
 }
