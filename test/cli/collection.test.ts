@@ -93,7 +93,7 @@ describe('collection create', () => {
     const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(8)
     expect(JSON.parse(result.stdout)).toMatchObject({ transaction_gdn_id: ID, contract_address: null })
-    expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('web site') })
+    expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('website') })
   })
 
   test('records without a status are done when they have an address', async () => {

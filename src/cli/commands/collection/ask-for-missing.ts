@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
 import { askAddress, askBlockchain, askLine, mayAsk } from '../../prompt/ask-missing.ts'
 
-/** Members of the request that a person is asked for. */
+/** Request fields that gdn prompts for. */
 interface Asked {
   name: unknown
   blockchain: unknown
@@ -14,7 +14,7 @@ interface Asked {
   is_locked: unknown
 }
 
-/** Prompts for what a collection request lacks, on a terminal. */
+/** Prompts for missing fields of a collection request, on a terminal. */
 export async function askForMissing(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   { yes = false }: { yes?: boolean },
@@ -26,14 +26,19 @@ export async function askForMissing(
   const known = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
   const wallet_address =
     given.wallet_address ??
-    (await askAddress(io, { message: 'Wallet that owns it', flag: '--wallet', blockchain: known, addresses }))
-  // api-v1.1.md, createcollection: only Solana wants these.
+    (await askAddress(io, {
+      message: 'Wallet that owns the collection',
+      flag: '--wallet',
+      blockchain: known,
+      addresses,
+    }))
+  // api-v1.1.md, createcollection: only Solana requires these.
   const wantsMore = known !== undefined && BLOCKCHAINS[known].kind === 'solana'
   const ask = async (value: unknown, message: string, flag: string) =>
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
-  const image = await ask(given.image, 'URL of its image', '--image')
-  // A script that captures the output has decided, and so has --yes: the default of the API holds.
+  const image = await ask(given.image, 'URL of the image', '--image')
+  // No prompt if the output is captured or --yes is given: the API's default applies.
   const mayTransfer =
     !yes && io.stdoutTty && given.is_locked !== true && known !== undefined && BLOCKCHAINS[known].transfer
   const enable_transfer =

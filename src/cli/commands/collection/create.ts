@@ -38,32 +38,37 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
     about:
-      'A collection is a contract on a blockchain, owned by a wallet. Its address is printed; gdn remembers it for later commands.',
+      'A collection is a contract on a blockchain, owned by a wallet. The command prints its address, and gdn remembers it for later commands.',
     examples: [
       [
-        'On the local backend, with a wallet of your own',
+        'Create a wallet and a collection on the local backend',
         'gdn wallet generate --local --name alice',
         'gdn collection create --local --name "First light" -b polygon --wallet @alice',
       ],
-      ['Just the address, for a script', 'gdn collection create -f collection.json -o ids'],
-      ['See the request, send nothing', 'gdn collection create --name Dawn -b polygon --wallet @alice --dry-run'],
+      ['Print only the address, for a script', 'gdn collection create -f collection.json -o ids'],
+      [
+        'Print the request without sending it',
+        'gdn collection create --name Dawn -b polygon --wallet @alice --dry-run',
+      ],
     ],
     aliases: { '--wallet-address': '--wallet', '--is-locked': '--locked' },
   })
   valueFlag(createCommand, '--name <name>', 'Name of the collection')
-  valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain it is made on', { parse: blockchainName })
-  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it: an address, or @name', { parse: address })
-  valueFlag(createCommand, '--description <text>', 'Description (needed on Solana)')
-  valueFlag(createCommand, '--image <url>', 'Image (needed on Solana)')
+  valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address or @name', {
+    parse: address,
+  })
+  valueFlag(createCommand, '--description <text>', 'Description (required on Solana)')
+  valueFlag(createCommand, '--image <url>', 'Image URL (required on Solana)')
   eitherFlag(
     createCommand,
     'enable-transfer',
     'Let the API transfer its NFTs',
-    "Don't let the API transfer its NFTs (the default; a terminal asks)",
+    "Don't let the API transfer its NFTs (the default; a terminal prompts)",
   )
-  eitherFlag(createCommand, 'enable-api', 'Let the API mint in it (the default)', "Don't let the API mint in it")
-  switchFlag(createCommand, '--locked', 'Its NFTs can never be transferred')
-  valueFlag(createCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
+  eitherFlag(createCommand, 'enable-api', 'Let the API mint NFTs (the default)', "Don't let the API mint NFTs")
+  switchFlag(createCommand, '--locked', 'Prevent transfers of its NFTs permanently')
+  valueFlag(createCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
     parse: notEmpty,
   })
   addWaitFlags(createCommand)
@@ -129,7 +134,7 @@ interface Requested {
   output: Output
 }
 
-/** From acceptance to the end of the command. */
+/** Completes the command after the request was accepted. */
 async function finish(
   deps: Deps,
   connection: Connection,
@@ -139,8 +144,8 @@ async function finish(
   const { io } = deps
   const { server } = connection
   const { transaction_gdn_id, accepted_date, at } = taken.accepted
-  // Only an answer accepts a collection: there is no list to find one in.
-  if (transaction_gdn_id === null) throw new Error('a collection was accepted without an id')
+  // Only a response accepts a collection: the API has no list to find one in.
+  if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
   const known = {
     transaction_gdn_id,
     contract_address: null,
@@ -153,7 +158,7 @@ async function finish(
   const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
   if (flags.wait === false) {
     await output.one(accepted)
-    io.note(`Accepted. Its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
+    io.note(`Accepted. To show its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
     return { ended: true, state: null, problem: null }
   }
   const { record, problem } = await waitForCollection(deps, connection, transaction_gdn_id, flags.timeout)

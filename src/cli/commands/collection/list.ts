@@ -15,10 +15,11 @@ export type ListFlags = OutputFlags & ServerFlags
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: 'The API has no list of collections: gdn remembers those that it created, and asks the server about them.',
+    about:
+      'The API cannot list collections. gdn lists those that it created on this machine, with their details from the server.',
     examples: [
-      ['On the local backend', 'gdn collection list --local'],
-      ['Their addresses', 'gdn collection list -o ids'],
+      ['List the collections on the local backend', 'gdn collection list --local'],
+      ['Print their addresses', 'gdn collection list -o ids'],
     ],
   })
   addServerFlags(listCommand)
@@ -33,7 +34,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const known = await knownCollections(deps, { server, settings })
   if (known.length === 0) {
     await output.many([])
-    deps.io.note('No collection was made from this machine yet; gdn collection create makes one.')
+    deps.io.note('No collection was created on this machine yet. Run `gdn collection create` to create one.')
     return
   }
   const { client } = await deps.connect(settings)
@@ -50,7 +51,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   )
 }
 
-/** What the server tells of them; nothing where it has no such endpoint. */
+/** Reads the records of collections from the server. The map is empty if the server has no such endpoint. */
 async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promise<Map<string, CollectionRecord>> {
   const records = new Map<string, CollectionRecord>()
   try {
@@ -65,7 +66,7 @@ async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promi
     }
   } catch (error) {
     if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error
-    deps.io.note('This server tells nothing about collections; shown is what is known here.')
+    deps.io.note('This server returns no details of collections. The list shows what this machine has recorded.')
   }
   return records
 }

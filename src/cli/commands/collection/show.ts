@@ -6,7 +6,6 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import { COLLECTION_VIEW, collectionData } from '../../render/views.ts'
 
@@ -18,10 +17,10 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'The API finds collections by the id that their creation was accepted with. An address is enough for those that were made from this machine.',
+      'The API finds collections by the ID of their creation. For collections created on this machine, the contract address works too.',
     examples: [
-      ['By address', 'gdn collection show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local'],
-      ['By id, as JSON', 'gdn collection show 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5 --json'],
+      ['Show a collection by its address', 'gdn collection show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local'],
+      ['Show a collection by its ID, as JSON', 'gdn collection show 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5 --json'],
     ],
   })
   showCommand.argument('[id-or-address...]')
@@ -41,7 +40,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 export async function show(deps: Deps, names: readonly string[], flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, COLLECTION_VIEW)
   if (names.length === 0) {
-    throw new GdnError('usage', 'no collection is named', { hint: 'gdn collection show <id or address>' })
+    throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
   const settings = await deps.settings(flags)
   const connection = await deps.connect(settings)
@@ -65,7 +64,7 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
   for (const { transaction_gdn_ids, contract_address } of found) {
     const old = known.find(({ transaction_gdn_id }) => transaction_gdn_id === transaction_gdn_ids)
     if (old !== undefined && contract_address && old.contract_address !== contract_address) {
-      // The state directory may be read-only. The address is shown all the same.
+      // The state directory may be read-only. The address is shown anyway.
       await rememberCollection(deps, connection, { ...old, contract_address }).catch(() => undefined)
     }
   }
@@ -76,9 +75,9 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
   if (missing.length > 0) {
     throw new GdnError(
       'not_found',
-      `the server knows no ${missing.length === 1 ? 'collection' : 'collections'} ${missing.join(', ')}`,
+      `the server has no ${missing.length === 1 ? 'collection' : 'collections'} ${missing.join(', ')}`,
       {
-        hint: `${count(missing.length, 'id')} of ${names.length}; check the id, the server and the account of the key`,
+        hint: 'Check the ID, the server and the account of the API key.',
         details: { transaction_gdn_ids: missing },
       },
     )

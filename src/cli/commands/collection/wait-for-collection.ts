@@ -13,7 +13,10 @@ export interface WaitedForCollection {
   problem: GdnError | null
 }
 
-/** Waits until a collection has its address and is deployed. The request was accepted: its id must not get lost. */
+/**
+ * Waits until a collection is deployed and has an address. A GdnError is returned and not thrown, because the command
+ * must still print the ID of the accepted request.
+ */
 export async function waitForCollection(
   deps: Deps,
   { client, server }: Pick<Connection, 'client' | 'server'>,
@@ -41,7 +44,7 @@ export async function waitForCollection(
   }
 }
 
-/** The hosted API's records have no status: there an address is what there is to wait for. */
+/** Whether there is nothing more to wait for. Records of the hosted API have no status, so there the address decides. */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)
   return status === 'failed' || (status === 'deployed' && Boolean(contract_address))
@@ -49,24 +52,24 @@ function isSettled({ status, contract_address }: CollectionRecord): boolean {
 
 function failureOf({ status, error }: CollectionRecord): GdnError | null {
   if (status !== 'failed') return null
-  return new GdnError('refused', `the collection failed: ${error ?? 'the server gives no reason'}`, {
-    hint: 'put right what the reason names, and create it again',
+  return new GdnError('refused', `the collection failed: ${error ?? 'the server returned no reason'}`, {
+    hint: 'Fix the cause, then run the command again.',
   })
 }
 
 const stillPending = (id: string, timeoutMs: number, server: Server) =>
   new GdnError('pending', `the collection is still pending after ${timeoutMs / 1000} s`, {
-    hint: `look again later: gdn collection show ${safe(id)}${serverFlag(server)}`,
+    hint: `Run \`gdn collection show ${safe(id)}${serverFlag(server)}\` later to check its status.`,
     details: { transaction_gdn_id: id },
   })
 
-/** Only `getcollections` tells addresses, and not every server has it. */
+/** Whether the server has no `getcollections`, the only endpoint that returns addresses. */
 export function lacksEndpoint(error: GdnError): boolean {
   return statusOf(error) === 404 || statusOf(error) === 405
 }
 
 const addressElsewhere = (id: string) =>
-  new GdnError('pending', 'the request was accepted, but this server has no endpoint that tells the address', {
-    hint: `look for transaction ${safe(id)} on the service's web site, in its list of collections; give the address with --contract`,
+  new GdnError('pending', 'the request was accepted, but this server has no endpoint that returns the address', {
+    hint: `Find the transaction ${safe(id)} in the list of collections on the service's website. Then pass the address with --contract.`,
     details: { transaction_gdn_id: id },
   })
