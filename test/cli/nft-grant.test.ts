@@ -139,7 +139,7 @@ describe('nft grant', () => {
   })
 
   test.each([
-    ['no title', GRANT, '--title: there is nothing to grant'],
+    ['no title', GRANT, '--title: is required without --file'],
     ['no sender', ['nft', 'grant', ...TARGET, '--receiver', OWNER, '--title', 'x'], '--sender: is required'],
     ['a broken sender', [...GRANT, '--title', 'x', '--sender', '0x12'], '--sender: is given twice'],
     [

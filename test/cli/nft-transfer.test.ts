@@ -188,7 +188,7 @@ describe('nft transfer', () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0', { receiver_wallet_address: RECEIVER })) })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(5)
-    expect(errorOf(result).message).toContain('owns id-0 already; nothing was sent')
+    expect(errorOf(result).message).toContain('already owns id-0: nothing was sent')
   })
 
   test('one that is not deployed yet can not be transferred: 8, and what to wait for', async () => {
@@ -268,8 +268,8 @@ describe('nft transfer', () => {
   })
 
   test.each<[string, string[], string, CliOptions?]>([
-    ['no NFT', ['nft', 'transfer', '--receiver', RECEIVER], 'no NFT is named'],
-    ['two NFTs', [...TRANSFER, '--nft-gdn-id', 'id-1'], 'two NFTs are named'],
+    ['no NFT', ['nft', 'transfer', '--receiver', RECEIVER], 'no NFT is specified'],
+    ['two NFTs', [...TRANSFER, '--nft-gdn-id', 'id-1'], 'two NFTs are specified'],
     ['no receiver', ['nft', 'transfer', 'id-0'], '--receiver: is required'],
     [
       'a broken receiver',
@@ -279,13 +279,13 @@ describe('nft transfer', () => {
     [
       'a Solana address',
       ['nft', 'transfer', 'id-0', '--receiver', '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'],
-      'is a Solana address, and the API does not transfer NFTs on Solana',
+      'is a Solana address, but the API does not transfer NFTs on Solana',
     ],
-    ['Solana', [...TRANSFER, '-b', 'solana'], '--blockchain: the API transfers nothing on solana'],
+    ['Solana', [...TRANSFER, '-b', 'solana'], '--blockchain: the API does not transfer NFTs on solana'],
     [
       'Solana in a request',
       ['nft', 'transfer', '-f', '-'],
-      'the API transfers nothing on solana-testnet',
+      'the API does not transfer NFTs on solana-testnet',
       { stdin: JSON.stringify({ ...REQUEST, blockchain: 'solana-testnet' }) },
     ],
     [

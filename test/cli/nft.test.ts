@@ -238,12 +238,12 @@ describe('nft mint', () => {
       [...MINT, '--title', 'x', '--media', 'a=https://x.test/a', '--image', 'data:image/png;base64,AAAA'],
       '--image: must be an http(s), ipfs or ar URL',
     ],
-    ['a file that is not there', [...MINT, '--title', 'x', '--media', 'a=none.png'], '--media a: there is no file'],
+    ['a file that is not there', [...MINT, '--title', 'x', '--media', 'a=none.png'], "none.png doesn't exist"],
     ['a directory', [...MINT, '--title', 'x', '--media', 'a=/'], 'is not a regular file'],
     ['a key twice', [...MINT, '--title', 'x', '--extra', 'a=1', '--extra', 'a=2'], '--extra: "a" is given twice'],
-    ['a reserved key', [...MINT, '--title', 'x', '--extra', 'title=y'], '--extra: "title" is no extra key'],
-    ['__proto__', [...MINT, '--title', 'x', '--extra', '__proto__=y'], '--extra: "__proto__" is no extra key'],
-    ['metadata in two places', [...MINT, '--title', 'x', '-f', 'r.json'], 'both give metadata'],
+    ['a reserved key', [...MINT, '--title', 'x', '--extra', 'title=y'], '--extra: "title" is a reserved key'],
+    ['__proto__', [...MINT, '--title', 'x', '--extra', '__proto__=y'], '--extra: "__proto__" is a reserved key'],
+    ['metadata in two places', [...MINT, '--title', 'x', '-f', 'r.json'], 'both set metadata'],
     [
       'eleven items',
       [...MINT, '--title', 'x', ...Array.from({ length: 9 }, (_, i) => ['--extra', `k${i}=v`]).flat()],
@@ -279,7 +279,7 @@ describe('nft mint', () => {
     ['{"__proto__":1}', '"__proto__" is not allowed as a key'],
     ['{"a":', 'ends where a value should follow'],
     ['"text"', 'must be a JSON object'],
-    ['[', 'standard input holds a list of rows'],
+    ['[', 'standard input contains a list of rows'],
     ['{"metadata":[{"title":""}]}', 'stdin (metadata[0].title): must not be empty'],
   ])('a request on standard input that is %s is refused with its place', async (stdin, message) => {
     const argv = ['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9', ...TARGET]

@@ -8,7 +8,7 @@ import type { DataRecord } from '../../render/cells.ts'
 
 type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
 
-/** The blockchain of an NFT, as the server tells it or as its collection is known here; null where neither does. */
+/** Returns the blockchain of an NFT from its record or from the known collections; null if neither has it. */
 export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCollection[]): Blockchain | null {
   if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
   return findByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
@@ -16,18 +16,18 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
 
 type Place = Pick<Connection, 'server' | 'settings'>
 
-/** As knownBlockchain; else what is configured. */
+/** Like `knownBlockchain`, with the configured blockchain as the fallback. */
 export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
   const found = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
   const blockchain = found ?? place.settings.blockchain?.value
   if (blockchain !== undefined) return blockchain
-  throw new GdnError('usage', `the blockchain of ${nft.contract_address ?? 'this NFT'} is not known`, {
+  throw new GdnError('usage', `the blockchain of ${nft.contract_address ?? 'this NFT'} is unknown`, {
     place: { flag: '--blockchain' },
-    hint: 'name it with --blockchain (-b)',
+    hint: 'Add --blockchain <name>.',
   })
 }
 
-/** NFTs with the blockchain of their collection, where it is known. */
+/** Adds the blockchain of their collection to NFTs, where it is known. */
 export async function withBlockchain(deps: Deps, records: readonly NftRecord[], place: Place): Promise<DataRecord[]> {
   const untold = records.filter((record) => knownBlockchain(record, []) === null)
   const addresses = [...new Set(untold.map(({ contract_address }) => contract_address ?? ''))]

@@ -37,7 +37,7 @@ interface NftCreation {
   output: Output
 }
 
-/** Creates NFTs, waits until they are deployed and, where they go on, transferred, and prints them. */
+/** Creates NFTs, waits until they are deployed (and transferred, for a grant), and prints them. */
 export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
   const { endpoint, request, localFiles, flags, settings } = wanted
   const verb = endpoint === 'createnft' ? 'Mint' : 'Grant'
@@ -75,7 +75,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   })
 }
 
-/** From acceptance to the end of the command. */
+/** Completes the command after the request was accepted. */
 async function finish(
   deps: Deps,
   connection: Connection,
@@ -102,7 +102,7 @@ async function finish(
   if (flags.wait === false) {
     await print(accepted)
     const ids = accepted.map((nft) => safe(nft.nft_gdn_id)).join(' ')
-    io.note(`Accepted. Wait for it: gdn nft wait ${ids}${serverFlag(server)}`)
+    io.note(`Accepted. To wait for deployment: gdn nft wait ${ids}${serverFlag(server)}`)
     return { ended: true, state: null, problem: null }
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
@@ -115,7 +115,7 @@ async function finish(
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }
 
-/** What was granted is at its end when its first owner doesn't own it any more. */
+/** Returns whether an NFT needs no more waiting. A granted NFT must have left its first owner. */
 function isAtItsEnd({ sender_wallet_address: sender, receiver_wallet_address: receiver }: NftRequest) {
   const leaves = (owner: string | null | undefined) =>
     sender === undefined || sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))

@@ -18,20 +18,23 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = grant): GdnCommand {
   const grantCommand = new GdnCommand({
     about:
-      'The chain shows the sender as the first owner and the receiver as the present one. The collection must let the API transfer (--enable-transfer). Local files are uploaded first.',
+      'On the chain, the sender is the first owner and the receiver is the current owner. The collection must let the API transfer its NFTs (--enable-transfer). Local files are uploaded first.',
     examples: [
-      ['From an artist to a collector', 'gdn nft grant --sender @alice --receiver @bob --title Dawn --image dawn.png'],
-      ['A JSON request from standard input', 'gdn nft grant -f - --json < grant.json'],
+      [
+        'Mint an NFT to an artist and transfer it to a collector',
+        'gdn nft grant --sender @alice --receiver @bob --title Dawn --image dawn.png',
+      ],
+      ['Send a JSON request from standard input', 'gdn nft grant -f - --json < grant.json'],
     ],
     aliases: { ...NFT_ALIASES, '--sender-wallet-address': '--sender' },
   })
   valueFlag(grantCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
-  valueFlag(grantCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(grantCommand, '--sender <address>', "First owner: an address, or @name (your profile's wallet)", {
+  valueFlag(grantCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  valueFlag(grantCommand, '--sender <address>', "First owner: an address or @name (your profile's wallet)", {
     parse: address,
   })
-  valueFlag(grantCommand, '--receiver <address>', 'Wallet that gets the NFT: an address, or @name', { parse: address })
-  valueFlag(grantCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
+  valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
+  valueFlag(grantCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
     parse: notEmpty,
   })
   addMetadataFlags(grantCommand)
@@ -47,15 +50,15 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   const settings = await deps.settings(flags)
   const prepared = await nftRequest(deps, flags, settings, 'grant')
   if (prepared.kind === 'manifest') {
-    throw new GdnError('usage', `${prepared.manifest} is a manifest, and this takes one request`, {
+    throw new GdnError('usage', `${prepared.manifest} is a manifest, but \`gdn nft grant\` accepts one request`, {
       place: { flag: '--file' },
-      hint: 'give its rows a column sender, and it goes by gdn batch mint',
+      hint: 'Add a sender column to its rows, then run `gdn batch mint`.',
     })
   }
   const { blockchain, sender_wallet_address } = prepared.request
   const sender = await orAsk<unknown>(deps.io, flags.sender ?? sender_wallet_address ?? settings.wallet?.value, () =>
     askAddress(deps.io, {
-      message: 'Its first owner',
+      message: 'First owner',
       flag: '--sender',
       addresses: deps.addresses,
       blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,

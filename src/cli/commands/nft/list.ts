@@ -26,21 +26,21 @@ const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: `Token, title, status and owner of each NFT, and its ID where the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given; pipes and files get all. Details cost one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id send none.`,
+    about: `Shows token, title, status and owner of each NFT, and its ID if the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given. Pipes and files get all NFTs. Details take one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id take none.`,
     examples: [
-      ['In the only collection created on this machine', 'gdn nft list --local'],
+      ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [
-        'Owners, for a spreadsheet',
+        'Print tokens and owners for a spreadsheet',
         'gdn nft list -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon -o csv \\',
         '  --fields token_id,receiver_wallet_address',
       ],
-      ['The IDs, for a script', 'gdn nft list -o ids'],
+      ['Print the IDs, for a script', 'gdn nft list -o ids'],
     ],
     aliases: { '--contract-address': '--contract', '--contract-addresses': '--contract' },
   })
-  valueFlag(listCommand, '-c, --contract <address>', 'The collection', { parse: notEmpty })
-  valueFlag(listCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(listCommand, '--limit <n>', 'List the first n NFTs only', { parse: integer(1, 100_000_000) })
+  valueFlag(listCommand, '-c, --contract <address>', 'Collection to list', { parse: notEmpty })
+  valueFlag(listCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  valueFlag(listCommand, '--limit <n>', 'List only the first n NFTs', { parse: integer(1, 100_000_000) })
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
@@ -63,7 +63,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
   const progress = await progressOf(deps, ids.length)
-  // Records of these modes are complete lines, so each chunk is printed as it comes.
+  // Records of these modes are complete lines, so each chunk is printed as it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
   let fetched = 0
   let records: NftRecord[]
@@ -77,7 +77,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     progress?.stop()
   }
   if (!streams) await output.many(records.map(here))
-  // With -q too: a list that is cut short must not look complete.
+  // Printed with -q too, so that a truncated list doesn't look complete.
   if (flags.limit === undefined && ids.length < nft_gdn_ids.length) {
     io.warn(
       `Showing the first ${ids.length} of ${nft_gdn_ids.length} NFTs. Add \`--limit ${nft_gdn_ids.length}\` to show all, or \`-o ids\` for all IDs.`,

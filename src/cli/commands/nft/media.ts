@@ -10,7 +10,7 @@ import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
 import { mediaFlag } from '../../request/check-request.ts'
 
-/** A file of this machine that becomes a file of an NFT. Until it is uploaded, a placeholder stands for its URL. */
+/** A local file of an NFT. A placeholder takes the place of its URL until it is uploaded. */
 export interface LocalFile {
   path: string
   placeholder: string
@@ -21,7 +21,7 @@ export interface Media {
   localFiles: LocalFile[]
 }
 
-/** What `--media` and `--image` mean: URLs as they are, everything else a path that must exist. */
+/** Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file. */
 export async function readMedia(media: readonly KeyValue[], cwd: string): Promise<Media> {
   const fields: Media['fields'] = []
   const localFiles: LocalFile[] = []
@@ -45,7 +45,7 @@ const isUrl = (value: string) =>
 async function checkFile(path: string, key: string): Promise<void> {
   const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag: mediaFlag(key) } })
   const found = await stat(path).catch((error: unknown) => {
-    throw fail(systemCode(error) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be read`)
+    throw fail(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
   })
   if (!found.isFile()) throw fail(`${path} is not a regular file`)
   if (found.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
@@ -55,7 +55,7 @@ async function checkFile(path: string, key: string): Promise<void> {
   if (problem !== null) throw fail(`${path} is ${problem}`)
 }
 
-/** What stands for each file where a request is known by its content: the same bytes are the same file, wherever it is. */
+/** Returns a content hash for each placeholder. A request is recognized by the bytes of its files, whatever their paths. */
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
   for (const { path, placeholder } of files) {
@@ -66,7 +66,7 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
   return hashes
 }
 
-/** Files uploaded at a time; an NFT has 8 at most. */
+/** Concurrent uploads. An NFT has at most 8 files. */
 const CONCURRENCY = 8
 
 /**
@@ -105,7 +105,7 @@ export async function uploadLocalFiles(
   return new Map(files.map(({ path, placeholder }) => [placeholder, byPath.get(path) ?? '']))
 }
 
-/** A request with other URLs in its file fields, where the map names one. */
+/** Returns the request with the file URLs replaced that are in the map. */
 export function replaceUrls<Request extends { metadata: readonly { file_fields: { key: string; url: string }[] }[] }>(
   request: Request,
   urls: ReadonlyMap<string, string>,

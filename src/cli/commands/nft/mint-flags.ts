@@ -6,7 +6,7 @@ import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
 import type { OperationFlags } from '../../request/operate.ts'
 
-/** What the metadata of one NFT is made of, and where it goes: flags that `nft mint` and `nft grant` share, parsed. */
+/** The parsed flags that `nft mint` and `nft grant` share: the metadata of an NFT, its collection and its receiver. */
 export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   contract?: string
   blockchain?: Blockchain
@@ -41,14 +41,14 @@ export const NFT_ALIASES = {
   '--receiver-wallet-address': '--receiver',
 } as const
 
-/** The flags of the metadata. */
+/** Adds the flags for the metadata. */
 export function addMetadataFlags(command: GdnCommand): GdnCommand {
   const group = 'Metadata'
   valueFlag(command, '--title <text>', 'Title', { group })
   valueFlag(command, '--description <text>', 'Description', { group })
   valueFlag(command, '--image <url|path>', 'Same as --media image=…', { group, parse: notEmpty })
   const pairs = { group, parse: keyValue, repeatable: true }
-  valueFlag(command, '--media <key=url|path>', 'A file of it; repeatable', pairs)
-  valueFlag(command, '--extra <key=value>', 'An extra key; repeatable', pairs)
-  return valueFlag(command, '--attr <tag=value>', 'An attribute; repeatable', pairs)
+  valueFlag(command, '--media <key=url|path>', 'Add a file; repeatable', pairs)
+  valueFlag(command, '--extra <key=value>', 'Add an extra metadata key; repeatable', pairs)
+  return valueFlag(command, '--attr <tag=value>', 'Add an attribute; repeatable', pairs)
 }

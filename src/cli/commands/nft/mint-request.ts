@@ -12,10 +12,10 @@ import { nameFields } from '../../request/named-addresses.ts'
 import { type LocalFile, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
-/** What was asked for: one request, or a manifest, which is a batch. */
+/** The input of the command: one request, or a manifest, which is minted as a batch. */
 export type Prepared = { kind: 'manifest'; manifest: string } | NftRequest
 
-/** A request as it was given, before it is checked. */
+/** A request before validation. */
 export interface NftRequest {
   kind: 'request'
   request: Record<string, unknown>
@@ -26,7 +26,7 @@ export interface NftRequest {
 const MANIFEST_ENDINGS = new Set(['.csv', '.tsv', '.jsonl', '.ndjson'])
 const METADATA_FLAGS = ['title', 'description', 'image', 'media', 'extra', 'attr'] as const
 
-/** @param verb of the command, for what is told of it */
+/** @param verb the verb of the command, for error messages */
 export async function nftRequest(
   deps: Deps,
   flags: NftFlags,
@@ -36,7 +36,7 @@ export async function nftRequest(
   if (flags.file === undefined) return await fromFlags(deps, flags, settings, verb)
   const both = METADATA_FLAGS.filter((name) => flags[name] !== undefined)
   if (both.length > 0) {
-    throw new GdnError('usage', `--${both[0]} and --file both give metadata`, { hint: 'give it in one place' })
+    throw new GdnError('usage', `--${both[0]} and --file both set metadata`, { hint: 'Use one of the two flags.' })
   }
   if (MANIFEST_ENDINGS.has(extname(flags.file).toLowerCase())) return { kind: 'manifest', manifest: flags.file }
   const text = await readInput(deps.io, flags.file)
@@ -60,11 +60,11 @@ export async function nftRequest(
   return { kind: 'request', request, localFiles: [], file }
 }
 
-/** A list is a manifest; from standard input it was read already, so it has to come as a file. */
+/** A JSON list is a manifest. Standard input is already consumed here, so a manifest must come from a file. */
 function manifestOf(file: string): Prepared {
   if (file !== '-') return { kind: 'manifest', manifest: file }
-  throw new GdnError('usage', 'standard input holds a list of rows, which is a manifest', {
-    hint: 'pipe it to gdn batch mint - --run <name>',
+  throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
+    hint: 'Pipe it to `gdn batch mint - --run <name>`.',
   })
 }
 
@@ -72,9 +72,9 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
   const { io } = deps
   const flags = given.title === undefined && mayAsk(io) ? { ...given, ...(await askMetadata(deps, given)) } : given
   if (flags.title === undefined) {
-    throw new GdnError('usage', `there is nothing to ${verb}`, {
+    throw new GdnError('usage', 'is required without --file', {
       place: { flag: '--title' },
-      hint: `give at least --title and --receiver, or -f <file>; see gdn nft ${verb} --help`,
+      hint: `Add --title and --receiver, or -f <file>. Run \`gdn nft ${verb} --help\` for examples.`,
     })
   }
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
@@ -92,7 +92,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
     blockchain: collection.blockchain,
     receiver_wallet_address: await orAsk(io, flags.receiver, () =>
       askAddress(io, {
-        message: 'Wallet that gets it',
+        message: 'Receiver',
         flag: '--receiver',
         addresses: deps.addresses,
         blockchain: collection.blockchain,
@@ -104,7 +104,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
   return { kind: 'request', request, localFiles: media.localFiles, file: null }
 }
 
-/** What it is: asked for together, by who gave nothing of it that it could be minted by. */
+/** Prompts for title, description and image, if no title was given. */
 async function askMetadata(
   { io, cwd }: Deps,
   flags: NftFlags,
@@ -115,11 +115,11 @@ async function askMetadata(
   }
   const title = await askLine(io, { message: 'Title', flag: '--title' })
   const description = await optional(flags.description, {
-    message: 'Description (may stay empty)',
+    message: 'Description (optional)',
     flag: '--description',
   })
   const image = await optional(flags.image, {
-    message: 'Image: a file, or a URL (may stay empty)',
+    message: 'Image: a file or a URL (optional)',
     flag: '--image',
     check: async (typed) =>
       await readMedia([{ key: 'image', value: typed.trim() }], cwd).then(() => true as const, messageOf),
@@ -131,7 +131,7 @@ async function askMetadata(
   }
 }
 
-/** The collection that the configuration names, where the file leaves it open. */
+/** Returns the configured collection, if the file doesn't specify one. */
 async function collectionOf(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
   if (address !== undefined && blockchain !== undefined) return undefined
   const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
@@ -140,13 +140,17 @@ async function collectionOf(deps: Deps, settings: Settings, address: unknown, bl
 
 const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])
 
-/** The same key twice would lose one of the two. */
+/** Rejects reserved keys and repeated keys. Of two equal keys, one would be lost. */
 function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const seen = new Set<string>()
   for (const { key } of pairs) {
-    if (seen.has(key)) throw new GdnError('usage', `"${key}" is given twice`, { place: { flag }, hint: 'give it once' })
+    if (seen.has(key))
+      throw new GdnError('usage', `"${key}" is given twice`, { place: { flag }, hint: 'Give each key once.' })
     if (flag === '--extra' && RESERVED.has(key)) {
-      throw new GdnError('usage', `"${key}" is no extra key`, { place: { flag }, hint: `use the flag for it` })
+      throw new GdnError('usage', `"${key}" is a reserved key`, {
+        place: { flag },
+        hint: 'Use --title, --description, --media or --attr.',
+      })
     }
     seen.add(key)
   }

@@ -16,40 +16,40 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
     about:
-      'One NFT from flags, or what a JSON request holds. A manifest (CSV, JSONL, or a JSON list of rows) goes the way of gdn batch mint. Local files are uploaded first.',
+      'Mints one NFT from flags, or the NFTs of a JSON request. A manifest (CSV, JSONL, or a JSON list of rows) is minted as by gdn batch mint. Local files are uploaded first.',
     examples: [
-      ['In the only collection made from this machine', 'gdn nft mint --title Dawn --receiver @alice'],
+      ['Mint into the only collection created on this machine', 'gdn nft mint --title Dawn --receiver @alice'],
       [
-        'With a picture, in another',
+        'Mint with an image into another collection',
         'gdn nft mint -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
         '  --receiver @alice --title Dawn --description "The first of ten" --image dawn.png',
       ],
       [
-        'More about it',
+        'Add an attribute, an extra key and a video',
         'gdn nft mint --title Dawn --receiver @alice --attr Light=low \\',
         '  --extra edition=1 --media video=dawn.mp4',
       ],
       [
-        'As a JSON request, here from standard input',
+        'Send a JSON request from standard input',
         'gdn nft mint --title Dawn --receiver @alice --dry-run | jq .body > nft.json',
         'gdn nft mint -f - --json < nft.json',
       ],
-      ['A whole drop', 'gdn nft mint -f drop.csv'],
+      ['Mint a drop', 'gdn nft mint -f drop.csv'],
     ],
     aliases: NFT_ALIASES,
   })
   valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
-  valueFlag(mintCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(mintCommand, '--receiver <address>', 'Wallet that gets the NFT: an address, or @name', { parse: address })
-  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })
+  valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
+  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest (- for standard input)', { parse: notEmpty })
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)
   addOperationFlags(mintCommand)
-  const BATCH = 'Of manifests'
+  const BATCH = 'Manifests'
   valueFlag(mintCommand, '--run <name>', 'Name of the run', { group: BATCH, parse: notEmpty })
-  valueFlag(mintCommand, '--chunk-size <n>', 'NFTs to a request (50)', { group: BATCH, parse: integer(1, 1000) })
-  valueFlag(mintCommand, '--rate <n>', 'Requests a second', { group: BATCH, parse: positiveNumber })
-  switchFlag(mintCommand, '--in-order', "Keep the manifest's order of rows", BATCH)
+  valueFlag(mintCommand, '--chunk-size <n>', 'NFTs per request (50)', { group: BATCH, parse: integer(1, 1000) })
+  valueFlag(mintCommand, '--rate <n>', 'Maximum number of requests per second', { group: BATCH, parse: positiveNumber })
+  switchFlag(mintCommand, '--in-order', "Send rows in the manifest's order", BATCH)
   addColumnFlags(mintCommand, BATCH)
   addServerFlags(mintCommand)
   addOutputFlags(mintCommand)

@@ -23,12 +23,12 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.\nOn a terminal one NFT comes with its picture, drawn by the terminal itself (kitty, iTerm2, sixel) or in blocks of color: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. It is fetched from the /ipfs of a gdn backend or from --gateway, never from a web address that somebody put into an NFT. GDN_IMAGES says how to draw where that is not found out.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know an ID.\nOn a terminal, a single NFT is shown with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. The terminal draws it (kitty, iTerm2, sixel), or gdn draws blocks of color. GDN_IMAGES selects the method if gdn does not detect it. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
     examples: [
-      ['One NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['Without its picture', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],
+      ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Show an NFT without its image', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],
       [
-        'Where its metadata is',
+        'Print the URL of its metadata',
         'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',
         '  | jq -r .metadata_url',
       ],
@@ -41,8 +41,8 @@ export function command(deps: Deps, run = show): GdnCommand {
     repeatable: true,
     hidden: true,
   })
-  switchFlag(showCommand, '--no-image', 'Draw no picture')
-  valueFlag(showCommand, '--gateway <url>', "IPFS gateway to take the picture from; without it, a gdn backend's own", {
+  switchFlag(showCommand, '--no-image', "Don't draw the image")
+  valueFlag(showCommand, '--gateway <url>', "IPFS gateway to fetch the image from (a gdn backend's own)", {
     parse: httpAddress,
   })
   addServerFlags(showCommand)
@@ -56,7 +56,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   let page: string | null = null
   const card = (record: DataRecord): Card => [...nftCard(record), ['web explorer', page]]
   const output = createOutput(deps.io, flags, { ...NFT_VIEW, card })
-  if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft show <nft_gdn_id>' })
+  if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft show <nft_gdn_id>`.' })
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const records = await fetchNfts(deps, connection.client, asked)
@@ -73,12 +73,12 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   refuseUnknown(asked.filter((id) => !known.has(id)))
 }
 
-/** Where a person sees it in the browser; null where the server is no backend of gdn, which alone has such pages. */
+/** Returns the page of an NFT in the web explorer; null if the server isn't a gdn backend, which has no such pages. */
 function explorerPage({ client }: Connection, { nft_gdn_id }: NftRecord): string | null {
   return client.supportsIdempotency() === true ? `${client.baseUrl}/nfts/${encodeURIComponent(nft_gdn_id)}` : null
 }
 
-/** Nothing of what draws is loaded where nothing is drawn. */
+/** Draws the image of an NFT. The code that draws is loaded only if needed. */
 async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image, gateway }: ShowFlags): Promise<void> {
   const way = image === false ? null : wayOf(deps)
   const room = roomOf(deps.io)
@@ -87,13 +87,13 @@ async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image,
   await showPicture(deps, connection, nft, { way, room, gateway })
 }
 
-/** getnfts leaves out what it doesn't know; a person who asked wants to be told. */
+/** Throws for IDs that the server doesn't know. getnfts omits them without an error. */
 export function refuseUnknown(missing: readonly string[]): void {
   if (missing.length > 0) throw unknownNfts(missing)
 }
 
 export const unknownNfts = (missing: readonly string[]) =>
-  new GdnError('not_found', `the server knows no NFT ${missing.join(', ')}`, {
-    hint: 'check the id, the server and the account of the key',
+  new GdnError('not_found', `the server has no ${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`, {
+    hint: 'Check the ID, the server and the account of the API key.',
     details: { nft_gdn_ids: missing },
   })

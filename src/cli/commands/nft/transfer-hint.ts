@@ -10,9 +10,9 @@ interface Collection {
 const NEW_COLLECTIONS = 'To permit transfers from the start, run `gdn collection create --enable-transfer`.'
 
 /**
- * How to let the API transfer NFTs of a collection, after a refused transfer; undefined where the refusal has another
- * reason. The owner of a collection of a gdn backend calls its contract. Other servers have contracts and refusals of
- * their own.
+ * Explains how to let the API transfer NFTs of a collection, after a refused transfer; undefined if the refusal has
+ * another reason. For a gdn backend, the owner of the collection calls its contract. Other servers have their own
+ * contracts and messages.
  */
 export function howToEnableTransfer(
   { client, server }: Connection,

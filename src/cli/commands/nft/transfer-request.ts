@@ -31,16 +31,16 @@ export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, Oper
   yes?: boolean
 }
 
-/** A transfer as it was given: what is missing is looked up. */
+/** A transfer as specified. Missing fields are looked up. */
 export interface TransferGiven {
   nftGdnId: string
   receiver: string
-  /** Members of the request that flags or a file gave. */
+  /** Request fields from flags or a file. */
   fields: Record<string, unknown>
   file: string | null
 }
 
-/** Puts argument, flags and file together; flags win. Asks no server. */
+/** Merges argument, flags and file. Flags take precedence. Sends no request. */
 export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
   const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
@@ -58,7 +58,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     sender_wallet_address: flags.sender,
     receiver_wallet_address: await orAsk<unknown>(io, flags.receiver ?? fromFile.receiver_wallet_address, () =>
       askAddress(io, {
-        message: 'Its new owner',
+        message: 'New owner',
         flag: '--receiver',
         blockchain: 'polygon',
         addresses: deps.addresses,
@@ -72,7 +72,9 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
   const { nft_gdn_id: nftGdnId, receiver_wallet_address: receiver, blockchain } = fields
   if (typeof nftGdnId !== 'string' || nftGdnId === '') {
-    throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft transfer <nft_gdn_id> --receiver <address>' })
+    throw new GdnError('usage', 'no NFT is specified', {
+      hint: 'Run `gdn nft transfer <nft_gdn_id> --receiver <address>`.',
+    })
   }
   if (typeof blockchain === 'string') refuseWithoutTransfer(blockchain)
   const problem =
@@ -89,13 +91,13 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   return { nftGdnId, receiver, fields, file }
 }
 
-/** The problem of a receiver, or null. The API transfers on EVM blockchains only. */
+/** Returns the problem of a receiver, or null. The API transfers NFTs on EVM blockchains only. */
 function receiverProblem(receiver: string): string | null {
   if (solanaAddressProblem(receiver) !== null) return evmAddressProblem(receiver)
-  return 'is a Solana address, and the API does not transfer NFTs on Solana'
+  return 'is a Solana address, but the API does not transfer NFTs on Solana'
 }
 
-/** The request, with what wasn't given looked up on the server. */
+/** Returns the request. Missing fields are looked up on the server. */
 export async function completeTransfer(
   deps: Deps,
   { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
@@ -112,7 +114,7 @@ export async function completeTransfer(
   refuseUndeployed(nft, server)
   const owner = nft.receiver_wallet_address
   if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
-    throw new GdnError('refused', `${receiver} owns ${nftGdnId} already; nothing was sent`)
+    throw new GdnError('refused', `${receiver} already owns ${nftGdnId}: nothing was sent`)
   }
   const contract = typeof fields.contract_address === 'string' ? fields.contract_address : (nft.contract_address ?? '')
   const complete = {
@@ -131,20 +133,20 @@ function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, se
   if (hasFailed(status)) {
     throw new GdnError(
       'nft_failed',
-      `${nft_gdn_id} failed and was never minted: ${error ?? 'the server gives no reason'}`,
+      `${nft_gdn_id} failed and was never minted: ${error ?? 'the server returned no reason'}`,
     )
   }
   if (status === 'deployed' && token_id) return
   throw new GdnError('pending', `${nft_gdn_id} is not deployed yet, so it can't be transferred`, {
-    hint: `wait for it first: gdn nft wait ${safe(nft_gdn_id)}${serverFlag(server)}`,
+    hint: `Run \`gdn nft wait ${safe(nft_gdn_id)}${serverFlag(server)}\` first.`,
   })
 }
 
-/** api-v1.1.md, Blockchain identifiers. A blockchain that isn't one is told where the request is checked. */
+/** Rejects blockchains without transfers (api-v1.1.md, Blockchain identifiers). `checkRequest` rejects unknown ones. */
 function refuseWithoutTransfer(name: string): void {
   if (!isBlockchain(name) || BLOCKCHAINS[name].transfer) return
-  throw new GdnError('usage', `the API transfers nothing on ${name}`, {
+  throw new GdnError('usage', `the API does not transfer NFTs on ${name}`, {
     place: { flag: '--blockchain' },
-    hint: 'its owner can transfer it with a wallet of that blockchain',
+    hint: 'Transfer the NFT with the wallet of its owner.',
   })
 }

@@ -26,12 +26,16 @@ type TransferRequest = z.output<typeof transfernft.request>
 export function command(deps: Deps, run = transfer): GdnCommand {
   const transferCommand = new GdnCommand({
     about:
-      'Token id, contract, blockchain and present owner are looked up where no flag gives them. The collection must let the API transfer (--enable-transfer). Not on Solana.',
+      'gdn looks up the token ID, contract, blockchain and current owner if no flag sets them. The collection must let the API transfer its NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
     examples: [
-      ['To a new owner', 'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\', '  --receiver @bob'],
-      ['A JSON request from standard input', 'gdn nft transfer -f - --json < transfer.json'],
       [
-        'See the request, send nothing',
+        'Transfer an NFT to a new owner',
+        'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
+        '  --receiver @bob',
+      ],
+      ['Send a JSON request from standard input', 'gdn nft transfer -f - --json < transfer.json'],
+      [
+        'Print the request without sending it',
         'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
         '  --receiver @bob --dry-run',
       ],
@@ -46,16 +50,16 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     },
   })
   transferCommand.argument('[nft_gdn_id]')
-  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address, or @name', { parse: address })
-  valueFlag(transferCommand, '--sender <address>', 'Present owner', { parse: address })
-  valueFlag(transferCommand, '--token-id <id>', 'Its token id', { parse: notEmpty })
-  valueFlag(transferCommand, '-c, --contract <address>', 'Its collection', { parse: notEmpty })
-  valueFlag(transferCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
+  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address or @name', { parse: address })
+  valueFlag(transferCommand, '--sender <address>', 'Current owner', { parse: address })
+  valueFlag(transferCommand, '--token-id <id>', 'Token ID', { parse: notEmpty })
+  valueFlag(transferCommand, '-c, --contract <address>', 'Collection of the NFT', { parse: notEmpty })
+  valueFlag(transferCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
   valueFlag(transferCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
-  valueFlag(transferCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
+  valueFlag(transferCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
     parse: notEmpty,
   })
-  addWaitFlags(transferCommand, 'its owner changed')
+  addWaitFlags(transferCommand, 'the owner changes')
   addOperationFlags(transferCommand)
   addServerFlags(transferCommand)
   addOutputFlags(transferCommand)
@@ -67,7 +71,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TRANSFER_VIEW)
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
-    throw new GdnError('usage', 'two NFTs are named', { place: { flag: '--nft-gdn-id' }, hint: 'name one' })
+    throw new GdnError('usage', 'two NFTs are specified', { place: { flag: '--nft-gdn-id' }, hint: 'Specify one NFT.' })
   }
   const settings = await deps.settings(flags)
   const given = await readTransfer(deps, id, flags)
@@ -90,7 +94,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       endpoint: 'transfernft',
       blockchain: null,
       contract: null,
-      // Not by its sender, who is looked up: once it took effect, that is somebody else.
+      // Without the sender, which is looked up: it changes when the transfer takes effect.
       content: what,
       note: 'nft transfer',
       async request() {
@@ -116,7 +120,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   })
 }
 
-/** From acceptance to the end of the command. */
+/** Completes the command after the request was accepted. */
 async function finish(
   deps: Deps,
   connection: Connection,
@@ -130,7 +134,7 @@ async function finish(
   const show = `gdn nft show ${safe(sent.nft_gdn_id)}${serverFlag(connection.server)}`
   if (flags.wait === false) {
     await output.one(accepted)
-    io.note(`Accepted. The present owner: ${show}`)
+    io.note(`Accepted. To show its owner: ${show}`)
     return { ended: true, state: null, problem: null }
   }
   const { seen, ended, problem } = await waitForTransfer(

@@ -38,21 +38,21 @@ const FIELDS = [
 
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 
-/** With what chain and storage say: `verified` is null where they can't be read. */
+/** Adds the comparison with chain and storage. `verified` is null if they can't be read. */
 const ON_CHAIN_VIEW: View = { ...VIEW, fields: [...FIELDS, 'verified', 'verify_error', 'differences'] }
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "Asks the service whether it made the NFT for this owner; exit code 5 if not. Owner and blockchain are looked up where no flag gives them. With --on-chain, owner, token URI and metadata are read from chain and storage themselves and compared with what the service tells: 5 too where they differ, 6 where they can't be read.",
+      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read.",
     examples: [
-      ['Did the service make it?', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
-        'For an owner that you have the word of',
+        'Check an NFT against a known owner',
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
         '  --owner @alice -b polygon',
       ],
-      ['By the chain itself', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
+      ['Compare an NFT with chain and storage', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
     ],
     aliases: {
       '--owner': '--receiver',
@@ -61,10 +61,15 @@ export function command(deps: Deps, run = verify): GdnCommand {
     },
   })
   verifyCommand.argument('[nft_gdn_id]')
-  valueFlag(verifyCommand, '--receiver <address>', 'Its owner; --owner means the same', { parse: address })
-  valueFlag(verifyCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
+  valueFlag(verifyCommand, '--receiver <address>', 'Owner of the NFT (alias: --owner)', { parse: address })
+  valueFlag(verifyCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
   valueFlag(verifyCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
-  switchFlag(verifyCommand, '--on-chain', 'Read owner, token URI and metadata from chain and storage too', 'Verifying')
+  switchFlag(
+    verifyCommand,
+    '--on-chain',
+    'Also compare owner, token URI and metadata with chain and storage',
+    'Verifying',
+  )
   addReaderFlags(verifyCommand)
   addServerFlags(verifyCommand)
   addOutputFlags(verifyCommand)
@@ -96,14 +101,10 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   if (!response.isgdnnft) {
     await output.one(data)
-    throw new GdnError(
-      'verify_failed',
-      `the service says that ${nftGdnId} of ${owner} on ${blockchain} is not its own`,
-      {
-        hint: `check owner and blockchain: gdn nft show ${safe(nftGdnId)}${serverFlag(connection.server)}`,
-        details: { nft_gdn_id: nftGdnId, receiver_wallet_address: owner, blockchain, isgdnnft: false },
-      },
-    )
+    throw new GdnError('verify_failed', `the service did not create ${nftGdnId} for ${owner} on ${blockchain}`, {
+      hint: `Run \`gdn nft show ${safe(nftGdnId)}${serverFlag(connection.server)}\` to check owner and blockchain.`,
+      details: { nft_gdn_id: nftGdnId, receiver_wallet_address: owner, blockchain, isgdnnft: false },
+    })
   }
   if (!flags.onChain || record === null) return await output.one(data)
   const verification = await readChain(deps, flags, { record, owner, blockchain, server: connection.server })
@@ -113,39 +114,39 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
   if (id !== undefined && nftGdnId !== undefined && id !== nftGdnId) {
-    throw new GdnError('usage', 'two NFTs are named', { place: { flag: '--nft-gdn-id' }, hint: 'name one' })
+    throw new GdnError('usage', 'two NFTs are specified', { place: { flag: '--nft-gdn-id' }, hint: 'Specify one NFT.' })
   }
   const named = id ?? nftGdnId ?? ''
   if (named !== '') return named
-  throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft verify <nft_gdn_id>' })
+  throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft verify <nft_gdn_id>`.' })
 }
 
-/** What needs no server to be told. */
+/** Rejects invalid flags before the first request. */
 function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: VerifyNftFlags): void {
   const problem = receiver === undefined || blockchain === undefined ? null : addressProblem(receiver, blockchain)
   if (problem !== null) throw new GdnError('usage', `"${receiver}" ${problem}`, { place: { flag: '--receiver' } })
   if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
   if (onChain || idle === null) return
-  throw new GdnError('usage', 'is only used with --on-chain', { place: { flag: idle }, hint: 'add --on-chain' })
+  throw new GdnError('usage', 'requires --on-chain', { place: { flag: idle }, hint: 'Add --on-chain.' })
 }
 
 function refuseUnreadable(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
-  throw new GdnError('usage', `${blockchain} can't be read by gdn yet`, {
+  throw new GdnError('usage', `gdn can't read ${blockchain} yet`, {
     place: { flag: '--on-chain' },
-    hint: 'leave --on-chain out, and look into a block explorer',
+    hint: 'Omit --on-chain, and look up the NFT in a block explorer.',
   })
 }
 
 interface Complete {
-  /** Null where everything was given, so that it wasn't asked for. */
+  /** Null if the flags specify everything, so that the record wasn't requested. */
   record: NftRecord | null
   owner: string
   blockchain: Blockchain
 }
 
-/** Owner and blockchain, as given or as they are found. */
+/** Returns owner and blockchain from flags, or else from the server. */
 async function complete(
   deps: Deps,
   { client, server, settings }: Connection,
@@ -159,8 +160,8 @@ async function complete(
   if (record === undefined) throw unknownNfts([id])
   const owner = flags.receiver ?? record.receiver_wallet_address ?? ''
   if (owner === '') {
-    throw new GdnError('pending', `the owner of ${id} isn't told yet: it is ${record.status}`, {
-      hint: `wait for it (gdn nft wait ${safe(id)}${serverFlag(server)}), or name the owner with --owner`,
+    throw new GdnError('pending', `the owner of ${id} is not known yet: the NFT is ${record.status}`, {
+      hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(server)}\`, or specify the owner with --owner.`,
     })
   }
   const blockchain = flags.blockchain ?? (await blockchainOf(deps, record, { settings, server }))
@@ -183,7 +184,7 @@ async function readChain(
   const { token_id, contract_address, status, metadata_url, request_metadata } = record
   if (!token_id || !contract_address) {
     throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: it is ${status}`, {
-      hint: `wait for it: gdn nft wait ${safe(record.nft_gdn_id)}${serverFlag(server)}`,
+      hint: `Run \`gdn nft wait ${safe(record.nft_gdn_id)}${serverFlag(server)}\` first.`,
     })
   }
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
@@ -198,14 +199,14 @@ async function readChain(
       requested: asRequested(request_metadata),
     }
     const [found] = await verifyNfts(verifier.chain, verifier.storage, [claim])
-    return found ?? { verified: null, reason: 'no answer' }
+    return found ?? { verified: null, reason: 'no response' }
   } finally {
     progress.stop()
     await close()
   }
 }
 
-/** The metadata of the request, where the server tells them as they are sent. */
+/** Returns the metadata of the request, if the server returns it as it was sent. */
 function asRequested(metadata: unknown): RequestedMetadata | null {
   if (metadata === null || typeof metadata !== 'object') return null
   const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
@@ -223,11 +224,11 @@ function throwUnlessVerified(id: string, verification: Verification): void {
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
-      hint: 'the service says that it made it; the chain has not been heard',
+      hint: 'The service confirms that it created the NFT. Use --rpc-url to compare it with another node.',
     })
   }
-  throw new GdnError('verify_failed', `${id} is not as the service tells: ${verifyText(verification)}`, {
-    hint: 'an owner differs where an NFT was passed on since; anything else should not be',
+  throw new GdnError('verify_failed', `${id} differs from the service's record: ${verifyText(verification)}`, {
+    hint: 'An owner differs if the NFT was transferred since. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })
 }

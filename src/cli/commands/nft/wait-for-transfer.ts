@@ -11,18 +11,18 @@ export interface AcceptedTransfer {
   nftGdnId: string
   sender: string
   receiver: string
-  /** Null where the transfer was found to be done without its answer. */
+  /** Null if the transfer was found to be complete without a response. */
   transactionId: string | null
 }
 
 export interface WaitedForTransfer {
-  /** What became known of it, by the API's names. */
+  /** What was read about the transfer, with the API's field names. */
   seen: DataRecord
   ended: boolean
   problem: GdnError | null
 }
 
-/** Waits until the transaction is final, where the server tells of transactions, and the owner changed. */
+/** Waits until the owner changed and, if the server returns transactions, the transaction is final. */
 export async function waitForTransfer(
   deps: Deps,
   { client, server }: Pick<Connection, 'client' | 'server'>,
@@ -34,7 +34,7 @@ export async function waitForTransfer(
   let isFollowed = transactionId !== null
   const progress = await deps.io.progress('Waiting for the transfer')
 
-  /** Whether the transaction is final, as far as the server tells of any. */
+  /** Whether the transaction is final, or the server returns no transactions. */
   const isThrough = async (): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(String(seen.status ?? ''))) return true
     try {
@@ -77,11 +77,11 @@ export async function waitForTransfer(
 
 const pending = (id: string, timeoutMs: number, flag: string) =>
   new GdnError('pending', `the transfer is still pending after ${timeoutMs / 1000} s`, {
-    hint: `look again later: gdn nft show ${safe(id)}${flag} tells the present owner`,
+    hint: `Run \`gdn nft show ${safe(id)}${flag}\` later to check the owner.`,
     details: { nft_gdn_id: id },
   })
 
 const failed = (reason: unknown) =>
-  new GdnError('refused', `the transfer failed: ${reason ?? 'the server gives no reason'}`, {
-    hint: 'the NFT was not moved; put right what the reason names, and transfer it again',
+  new GdnError('refused', `the transfer failed: ${reason ?? 'the server returned no reason'}`, {
+    hint: 'The NFT was not transferred. Fix the cause, then run the command again.',
   })

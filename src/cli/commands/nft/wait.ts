@@ -18,14 +18,14 @@ export interface WaitCommandFlags extends OutputFlags, ServerFlags {
 
 export function command(deps: Deps, run = wait): GdnCommand {
   const waitCommand = new GdnCommand({
-    about: 'Exit code 5 if one failed, 8 if one is still pending when the time is up.',
+    about: 'The exit code is 5 if an NFT failed, and 8 if one is still pending after the timeout.',
     examples: [
       [
-        'After a mint that did not wait',
+        'Wait after a mint with --no-wait',
         'gdn nft mint --title Dawn --receiver @alice --no-wait -o ids \\',
         '  | xargs gdn nft wait',
       ],
-      ['Not for ever', 'gdn nft wait 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --timeout 30s'],
+      ['Wait for at most 30 seconds', 'gdn nft wait 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --timeout 30s'],
     ],
     aliases: { '--nft-gdn-ids': '--nft-gdn-id' },
   })
@@ -45,7 +45,7 @@ export function command(deps: Deps, run = wait): GdnCommand {
 
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {
   const output = createOutput(deps.io, flags, NFT_VIEW)
-  if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft wait <nft_gdn_id>' })
+  if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft wait <nft_gdn_id>`.' })
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const known = new Set((await fetchNfts(deps, connection.client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
