@@ -87,10 +87,10 @@ test('resume warns where the manifest differs from the planned one, and goes on 
   expect(code).toBe(0)
   expect(stderr).toContain('drop.csv has changed since the run was planned: 2 rows added, 0 changed, 1 removed.')
   expect(stderr).toMatch(/added: \w+ \(line 3\)\n.*added: \w+ \(line 4\)\n.*removed: \w+ \(line 3\)/)
-  expect(stderr).toContain(`run gdn batch mint ${path('drop.csv')}`)
+  expect(stderr).toContain(`run \`gdn batch mint ${path('drop.csv')}\``)
   expect(api.bodies('createnft')).toHaveLength(1)
   await writeFile(path('drop.csv'), 'title\n')
-  expect((await cli(['batch', 'resume', 'drop', ...server], options)).stderr).toContain('has errors now')
+  expect((await cli(['batch', 'resume', 'drop', ...server], options)).stderr).toContain('now has errors')
 })
 
 test('an edited row that was minted is shown beside what it was, and nothing is sent', async () => {
@@ -144,7 +144,7 @@ describe('batch reconcile --row', () => {
   test('two words on one row are refused', async () => {
     const { gdn } = await withRefused()
     const result = await gdn('reconcile', '--row', 'a=1', '--row', 'a=2')
-    expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('says twice') })
+    expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('"a" is given twice') })
   })
 })
 
@@ -168,7 +168,7 @@ describe('batch template', () => {
   test('takes the receiver of its rows, and prints the manifest alone', async () => {
     const { stdout, stderr } = await cli(['batch', 'template', '--receiver', OWNER, '-q'])
     expect(stderr).toBe('')
-    expect((await cli(['batch', 'template'])).stderr).toContain('own receivers and pictures')
+    expect((await cli(['batch', 'template'])).stderr).toContain('Replace the receivers and images')
     expect(stdout.match(new RegExp(OWNER, 'g'))).toHaveLength(2)
     expect(stdout.split('\r\n')[0]).toBe(
       'id,title,description,image,receiver,blockchain,attr:hour,attr:mood,extra:artist',
@@ -196,11 +196,11 @@ describe('batch mint --dry-run', () => {
     expect(stdout).toMatch(/^RUN +drop-[0-9a-f]{4}$/m)
     expect(stdout).toMatch(/^ROWS +5 to send$/m)
     expect(stdout).toMatch(/^RECEIVERS +2$/m)
-    expect(stdout).toMatch(/^REQUESTS +2, \d+ bytes in all$/m)
-    expect(stdout).toMatch(/^TIME +at once at 2 requests a second$/m)
+    expect(stdout).toMatch(/^REQUESTS +2, \d+ bytes in total$/m)
+    expect(stdout).toMatch(/^TIME +less than 1 s at 2 requests per second$/m)
     expect(stdout).toMatch(/^TOKEN IDS +not in the manifest's order; --in-order keeps it$/m)
     expect(stdout).toMatch(/^FIRST REQUEST +endpoint +createnft\n +receiver +0xfB69\w+\n +title +Dawn\n/m)
-    expect(stdout).toMatch(/^ +and +3 NFTs more$/m)
+    expect(stdout).toMatch(/^ +and +3 more NFTs$/m)
     expect(stdout).not.toContain('GAS')
     expect(stderr).toContain('Nothing was sent')
   })
@@ -212,8 +212,8 @@ describe('batch mint --dry-run', () => {
     await cli(argv, options)
     await writeFile(path('drop.csv'), `${CSV}Noon,third,${OWNER}\n`)
     const { stdout } = await cli([...argv, '--dry-run'], { ...options, tty: true })
-    expect(stdout).toMatch(/^ROWS +1 to send, 2 of 3 are sent or settled already$/m)
-    expect(stdout).toMatch(/^CHANGES +1 row added, 0 changed, 0 removed since the last time$/m)
+    expect(stdout).toMatch(/^ROWS +1 to send, 2 of 3 already sent or settled$/m)
+    expect(stdout).toMatch(/^CHANGES +1 row added, 0 changed, 0 removed since the last run$/m)
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 

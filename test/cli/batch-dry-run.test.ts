@@ -224,7 +224,7 @@ describe('batch mint --dry-run comes to the verdict of the real run, and writes 
   test('without the server, where --no-lookup says so', async () => {
     const of = await machine()
     const argv = command({ ...of, url: 'http://127.0.0.1:9' }, 'drop.csv', '--dry-run')
-    expect(errorOf(await cli(argv, of.options)).hint).toContain('To plan without the server, add --no-lookup.')
+    expect(errorOf(await cli(argv, of.options)).hint).toContain('Add --no-lookup to plan without the server.')
     const { GDN_API_KEY: _, ...env } = of.options.env
     expect(await cli([...argv, '--no-lookup'], { ...of.options, env })).toMatchObject({ code: 0, stderr: '' })
   })

@@ -46,7 +46,7 @@ describe('the preview of a manifest that has a run', () => {
     expect(html.match(/<span class="badge good">deployed<\/span>/g)).toHaveLength(3)
     const tokens = cards(html).map((card) => /<span>token (\d)<\/span>/.exec(card)?.[1])
     expect(tokens.sort()).toEqual(['1', '2', '3'])
-    expect(stderr).toMatch(/3 of 3 rows are minted already, by the run drop-\w+\./)
+    expect(stderr).toMatch(/The run drop-\w+ has minted 3 of 3 rows\./)
     expect(JSON.parse((await shown('--json')).stdout)).toMatchObject({
       run: expect.stringMatching(/^drop-/),
       minted: 3,

@@ -39,7 +39,7 @@ describe('what a run that didn’t go well ends with', () => {
     expect(error?.exitCode).toBe(7)
     expect(error?.message).toBe('5 rows failed:\n  lines 3-5, 9: not liked\n  line 7: file is gone')
     expect(error?.hint).toBe(
-      'send failed rows again, once the reason is gone: gdn batch retry drop-3f9a\nevery row: gdn batch results drop-3f9a',
+      'Run `gdn batch retry drop-3f9a` to retry failed rows, after you fix the cause.\nRun `gdn batch results drop-3f9a` to list every row.',
     )
   })
 
@@ -62,11 +62,11 @@ describe('what a run that didn’t go well ends with', () => {
       '  line 5: undecided: 2 NFTs fit 1 row',
     ])
     expect(error?.hint?.split('\n')).toEqual([
-      'rows of unknown outcome may have been minted, so nothing sends them again by itself',
-      'look for them again: gdn batch reconcile drop-3f9a',
-      "say yourself what a row became (an NFT's id, or absent): gdn batch reconcile drop-3f9a --row KEY=ID",
-      "send those again that aren't there: gdn batch retry drop-3f9a --absent",
-      'every row: gdn batch results drop-3f9a',
+      'Rows of unknown outcome may have been minted, so gdn does not send them again by itself.',
+      'Run `gdn batch reconcile drop-3f9a` to search for them again.',
+      'Run `gdn batch reconcile drop-3f9a --row <key>=<id>` to set the outcome of a row: the ID of its NFT, or absent.',
+      'Run `gdn batch retry drop-3f9a --absent` to retry absent rows.',
+      'Run `gdn batch results drop-3f9a` to list every row.',
     ])
     expect(error?.details).toMatchObject({ absent_rows: [{ line: 2 }, { line: 3 }], undecided_rows: [{ key: 'k5' }] })
   })
@@ -80,14 +80,14 @@ describe('what a run that didn’t go well ends with', () => {
     const unknownRows = rows(...Array.from({ length: 50 }, (_, i) => 2 + 2 * i))
     const error = errorOfRun(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
     expect(error?.message).toBe(
-      'the outcome of 120 rows is unknown (the first 50 are named):\n  lines 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
+      'the outcome of 120 rows is unknown (the first 50 are listed):\n  lines 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
     )
   })
 
   test('of many reasons the first five are told', () => {
     const failedRows = [1, 2, 3, 4, 5, 6, 7].flatMap((line) => because('error', `reason ${line}`, line))
     const error = errorOfRun(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
-    expect(error?.message).toMatch(/line 5: reason 5\n {2}and 2 rows more, for other reasons$/)
+    expect(error?.message).toMatch(/line 5: reason 5\n {2}and 2 more rows, for other reasons$/)
   })
 
   test.each<[Partial<BatchSummary>, string, number]>([
@@ -120,14 +120,16 @@ describe('what a run that didn’t go well ends with', () => {
     const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
     const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
     expect(error?.message).toBe('nothing answers\n2 rows not sent yet')
-    expect(error?.hint).toBe('start it\ngo on: gdn batch resume drop-3f9a\nevery row: gdn batch results drop-3f9a')
+    expect(error?.hint).toBe(
+      'start it\nRun `gdn batch resume drop-3f9a` to resume the run.\nRun `gdn batch results drop-3f9a` to list every row.',
+    )
   })
 
   test('rows that were possibly minted twice are named with their other NFT', () => {
     const doubledRows = [{ key: 'a', line: 3, nft_gdn_id: '01a1' }]
     const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
-    expect(error?.message).toContain('line 3: also there as 01a1')
+    expect(error?.message).toContain('line 3: also minted as 01a1')
   })
 
   test('rows that differ on chain are a complaint of their own, after what else went wrong', () => {

@@ -80,7 +80,7 @@ describe('--verify', () => {
     const { code, stderr, stdout } = await cli([...argv, '-q'], options)
     expect(code).toBe(6)
     expect(stderr).toContain('no row could be verified')
-    expect(stderr).toMatch(/^Not verified: 2 rows; this server shows no chain.*--rpc-url/)
+    expect(stderr).toMatch(/^2 rows not verified: this server shows no chain.*--rpc-url/)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
     const again = await cli([...argv, '-q'], options)
     expect({ code: again.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })

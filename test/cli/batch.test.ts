@@ -42,13 +42,13 @@ describe('batch validate', () => {
     const { path, options } = await folder()
     const hint = async (...argv: string[]) =>
       (await cli(['batch', 'validate', path('drop.csv'), ...argv], options)).stderr
-    const mint = `Send them: gdn batch mint ${path('drop.csv')}`
+    const mint = `Mint them: gdn batch mint ${path('drop.csv')}`
     const bare = await hint('-b', 'polygon')
     expect(bare).toContain(`${mint} --blockchain polygon\n`)
-    expect(bare).toMatch(/server too: --local, .*\n.*collection too: -c/)
+    expect(bare).toMatch(/select a server with --local, .*\n.*select a collection with -c/)
     const whole = await hint(...TARGET, '--local')
     expect(whole).toContain(`${mint} --contract ${CONTRACT} --blockchain polygon --local\n`)
-    expect(whole).not.toContain('too:')
+    expect(whole).not.toContain('also select')
   })
 
   test('reads standard input', async () => {
@@ -64,7 +64,7 @@ describe('batch mint', () => {
     expect(result).toMatchObject({ code: 2, stdout: '' })
     expect(errorOf(result)).toMatchObject({
       code: 'invalid_manifest',
-      message: 'nope.csv: there is no such file',
+      message: "nope.csv: doesn't exist",
       hint: expect.stringContaining('gdn batch template'),
     })
   })
@@ -122,7 +122,7 @@ describe('batch mint', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ run, total: 2, deployed: 2 })
     const forPeople = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url], options)
     expect(forPeople.stderr).toContain(
-      `The run ${run} is finished already. To mint all its rows a second time, add --again.`,
+      `The run ${run} is already finished. To mint all its rows a second time, add --again.`,
     )
     const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })

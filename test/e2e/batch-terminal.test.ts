@@ -99,7 +99,7 @@ describe('a batch at a terminal', () => {
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(130)
     expect(screen).toContain('Stopping')
-    expect(screen).toMatch(/go on: gdn batch resume drop-[0-9a-f]{4}/)
+    expect(screen).toMatch(/Run `gdn batch resume drop-[0-9a-f]{4}`/)
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
     const resumed = await home.json<{ deployed: number }>(['batch', 'resume', 'drop', ...target.slice(4)], { env })
     expect(resumed.deployed).toBe(8)

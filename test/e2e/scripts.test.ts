@@ -81,7 +81,7 @@ describe('a reader that goes away early is no error', () => {
     const [code] = await once(child, 'close')
     expect({
       code,
-      stderr: stderr.replace(/^(Reading|The collection|Check it|Mint it|Put your own).*\n/gm, ''),
+      stderr: stderr.replace(/^(Reading|The collection|Check it|Mint it|Replace the receivers).*\n/gm, ''),
     }).toEqual({
       code: 0,
       stderr: '',

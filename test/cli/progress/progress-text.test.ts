@@ -92,11 +92,11 @@ describe('what it is doing', () => {
     [{ type: 'uploaded', path: 'a', url: 'b', done: 3, files: 24 }, 'Uploading files: 3 of 24'],
     [
       { type: 'looking_up', done: 200, total: 1000 },
-      'Checking whether these rows are in the collection already: 200 of 1,000 NFTs read',
+      'Checking whether the collection already has these rows: 200 of 1,000 NFTs read',
     ],
     [
       { type: 'holding', reason: 'rate_limited', ms: 30_000, message: 'no funds' },
-      'The server asks for a pause, 25 s left: no funds',
+      'The server requested a pause, 25 s left: no funds',
     ],
     [
       { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },
@@ -108,15 +108,15 @@ describe('what it is doing', () => {
     ],
     [
       { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },
-      'Looking in the collection for 50 rows of unknown outcome, when its list has caught up: 24 s left',
+      'Searching the collection for 50 rows of unknown outcome: waiting for its list to catch up, 24 s left',
     ],
     [
       { type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 },
-      'Looking in the collection for 50 rows of unknown outcome: listing it',
+      'Searching the collection for 50 rows of unknown outcome: reading its list',
     ],
     [
       { type: 'reconciling', phase: 'reading', ms: 0, done: 200, total: 1_000 },
-      'Looking in the collection for 50 rows of unknown outcome: 200 of 1,000 NFTs read',
+      'Searching the collection for 50 rows of unknown outcome: 200 of 1,000 NFTs read',
     ],
     [{ type: 'waiting', pending: 80 }, 'Waiting until 80 NFTs are deployed'],
   ])('%j', (event, text) => {
@@ -126,7 +126,7 @@ describe('what it is doing', () => {
   test('a second look, when no row is unknown any more, counts none', () => {
     const known = stateAfter([0, planned(counts({ ...MIXED, unknown: 0 }))])
     known.tell({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 }, 0)
-    expect(doing(known, 5_000)).toBe('Looking a second time what is in the collection: listing it')
+    expect(doing(known, 5_000)).toBe('Searching the collection a second time: reading its list')
   })
 
   test('before there is a plan it reads the manifest', () => {

@@ -4,7 +4,7 @@ const UNITS = [
   [60_000, 'min'],
 ] as const
 
-/** How long ago, coarsely: `5 min ago`, `3 d ago`. A clock that was set back makes it `now`. */
+/** Formats an age coarsely: `5 min ago`, `3 d ago`, or `now` if the clock was set back. */
 export function age(ms: number): string {
   for (const [unit, name] of UNITS) if (ms >= unit) return `${Math.floor(ms / unit)} ${name} ago`
   return Number.isNaN(ms) ? '' : 'now'

@@ -8,13 +8,13 @@ import { type Io, safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import { VERSION } from '../../version.ts'
 
-/** Where the URL of a file stands first, and in how many rows. */
+/** The first place of a file URL in a manifest, and the number of rows that use it. */
 interface Use {
   place: Place
   uses: number
 }
 
-/** The different URLs of a manifest, collected while it is read. */
+/** The distinct file URLs of a manifest, collected while it is read. */
 export class FileUrls {
   readonly uses = new Map<string, Use>()
 
@@ -32,8 +32,9 @@ export interface FileCheck {
 }
 
 /**
- * Asks for every file once and tells what the server would not get, each at its first place. `server`: the one that
- * the manifest is for, where that is known.
+ * Requests every file once and returns those that the server couldn't fetch, each at its first place.
+ *
+ * @param server the server that will mint the manifest; null if unknown
  */
 export async function checkFiles(deps: Deps, files: FileUrls, server: Server | null): Promise<FileCheck> {
   const [{ checkUrls }, { createProber }] = await Promise.all([
@@ -47,7 +48,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   const total = files.uses.size
   const findings: UrlFinding[] = []
   let checked = 0
-  const text = () => `Asking for ${count(total, 'file')}: ${checked} done, ${findings.length} with a fault`
+  const text = () => `Checking ${count(total, 'file')}: ${checked} done, ${count(findings.length, 'problem')}`
   const progress = await deps.io.progress(text())
   try {
     await checkUrls(files.uses.keys(), {
@@ -70,7 +71,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   return { checked, errors: byPlace(issues('error')), warnings: byPlace(issues('warning')) }
 }
 
-/** The problems of the files as the error of a command; null where there are none. */
+/** Returns the file problems as one error; null if there are none. */
 export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
   const [first] = errors
   if (first === undefined) return null
@@ -84,7 +85,7 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
 
 const MAX_WARNINGS_SHOWN = 50
 
-/** What may pass, or only looks odd from here. */
+/** Prints problems that may be temporary, or may exist on this machine only. */
 export function printWarnings(io: Io, { warnings }: FileCheck): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
     io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
@@ -93,7 +94,7 @@ export function printWarnings(io: Io, { warnings }: FileCheck): void {
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)
 }
 
-/** Whether our own backend has what an ipfs URL names. Where it doesn't, a node that it is configured with may. */
+/** Returns a warning if our own backend doesn't store the file of an ipfs URL. Its IPFS node may still have the file. */
 async function isStored(
   lenient: Prober,
   { baseUrl, origin }: Server,

@@ -6,7 +6,7 @@ import { type CommandRun, commandRuns } from '../../../state/runs.ts'
 import type { OperationState } from '../../../state/transitions.ts'
 import type { DataRecord } from '../../render/cells.ts'
 
-/** How the one operation of a command counts among the rows of a run. */
+/** Maps the state of a command's operation to the status of a row. */
 const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
   planned: 'pending',
   intended: 'pending',
@@ -18,7 +18,7 @@ const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
   deployed: 'deployed',
 }
 
-/** What single commands did, as records of runs. */
+/** Returns the single commands of this machine as records of runs. */
 export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<DataRecord[]> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return []
@@ -54,7 +54,7 @@ async function recordOf(run: CommandRun): Promise<DataRecord> {
   }
 }
 
-/** What `--no-wait` accepted is finished as far as its command goes. */
+/** The state of a command. With `--no-wait`, it is finished once its request was accepted. */
 function wordFor(status: RowStatus, isReleased: boolean): string {
   if (status === 'unknown' || status === 'failed') return status
   return status === 'deployed' || isReleased ? 'finished' : 'unfinished'

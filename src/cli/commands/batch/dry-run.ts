@@ -49,24 +49,24 @@ const DRY_RUN_VIEW: View = {
 
 interface DryRunning {
   options: BatchOptions
-  /** Null plans the rows as they were kept. */
+  /** Null plans the rows as recorded. */
   read: (() => AsyncIterable<ManifestItem>) | null
   files?: FileUrls | null
   localFiles?: LocalFiles | null
-  /** Where the manifest is read, its columns that are read as others. */
+  /** The mapped columns, if the manifest is read. */
   mapped?: MappedColumns
   settings: Settings
   flags: OutputFlags & VerifyFlags
 }
 
-/** Shows what a run would send, after all checks that are made before anything is sent. */
+/** Prints what a run would send, after all checks that a run makes before it sends anything. */
 export async function printBatchDryRun(
   deps: Deps,
   { options, read, files = null, localFiles = null, mapped, settings, flags }: DryRunning,
 ): Promise<void> {
   const { io, signals } = deps
   const output = createOutput(io, flags, DRY_RUN_VIEW)
-  // A plan without a look-up needs no server and no key.
+  // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
   try {
     const plan = await dryRunBatch(
@@ -85,7 +85,7 @@ export async function printBatchDryRun(
     await output.one({ ...planData(plan, options, price), mapped_columns: mapped?.all ?? {} })
     for (const note of plan.notes) io.note(safe(note))
     if (plan.requests > 1) io.note(`${plan.order}.`)
-    if (connection === null) io.note('The server was not asked (--no-lookup).')
+    if (connection === null) io.note('The server was not contacted (--no-lookup).')
     io.note('Nothing was sent (--dry-run).')
   } finally {
     await connection?.client.close()
@@ -118,23 +118,23 @@ function planData(plan: DryRun, options: BatchOptions, price: bigint | null): Da
   }
 }
 
-/** The plan as a person reads it. */
+/** Formats the plan for a terminal. */
 function planCard(plan: DataRecord): Card {
   const { rows, to_send, requests, bytes, seconds, requests_per_second, reordered, files } = plan
   const before = Number(rows) - Number(to_send)
   return [
     ['run', plan.run],
     ['contract_address', `${plan.contract_address} on ${plan.blockchain}`],
-    ['rows', `${to_send} to send${before > 0 ? `, ${before} of ${rows} are sent or settled already` : ''}`],
+    ['rows', `${to_send} to send${before > 0 ? `, ${before} of ${rows} already sent or settled` : ''}`],
     ['changes', changesText(plan.changes)],
     ['receivers', plan.receivers],
-    ['requests', Number(requests) === 0 ? 'none' : `${requests}, ${sizeText(Number(bytes))} in all`],
+    ['requests', Number(requests) === 0 ? 'none' : `${requests}, ${sizeText(Number(bytes))} in total`],
     ['files', Number(files) === 0 ? null : `local files of ${count(Number(files), 'row')} are uploaded first`],
     [
       'time',
-      Number(requests) === 0 ? null : `${timeText(Number(seconds))} at ${requests_per_second} requests a second`,
+      Number(requests) === 0 ? null : `${timeText(Number(seconds))} at ${requests_per_second} requests per second`,
     ],
-    ['token ids', reordered ? "not in the manifest's order; --in-order keeps it" : "in the manifest's order"],
+    ['token IDs', reordered ? "not in the manifest's order; --in-order keeps it" : "in the manifest's order"],
     ['gas', gasText(plan)],
     ['first request', firstPairs(plan.first_request)],
   ]
@@ -143,8 +143,8 @@ function planCard(plan: DataRecord): Card {
 function changesText(changes: unknown): string | null {
   const { added, changed, kept_accepted, removed } = changes as Record<string, number>
   if (!added && !changed && !removed) return null
-  const kept = kept_accepted ? ` (${kept_accepted} of them minted already, and left so)` : ''
-  return `${count(added ?? 0, 'row')} added, ${changed} changed${kept}, ${removed} removed since the last time`
+  const kept = kept_accepted ? ` (${kept_accepted} of them already minted and kept)` : ''
+  return `${count(added ?? 0, 'row')} added, ${changed} changed${kept}, ${removed} removed since the last run`
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
@@ -158,7 +158,7 @@ function sizeText(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`
 }
 
-const timeText = (seconds: number): string => (seconds < 1 ? 'at once' : `about ${roughly(seconds * 1000)}`)
+const timeText = (seconds: number): string => (seconds < 1 ? 'less than 1 s' : `about ${roughly(seconds * 1000)}`)
 
 function gasText({ gas_estimate, gas_price_wei, cost_estimate_wei }: DataRecord): string | null {
   if (typeof gas_estimate !== 'number') return null
@@ -175,10 +175,11 @@ interface Request {
   }
 }
 
-/** The place of a local file's URL says nothing yet. */
-const fileText = (url: string): string => (/^ipfs:\/\/ba{40,}$/.test(url) ? 'uploaded before, by its content' : url)
+/** The URL of a local file is only a placeholder before the upload. */
+const fileText = (url: string): string =>
+  /^ipfs:\/\/ba{40,}$/.test(url) ? 'local file, uploaded before the request' : url
 
-/** The first request as far as a person checks it; --json has it whole. */
+/** Returns the fields of the first request that a person checks. `--json` prints all of it. */
 function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
   const { endpoint, body } = request as Request
@@ -194,6 +195,6 @@ function firstPairs(request: unknown): [string, unknown][] | null {
     ...first.file_fields.map(({ key, url }): [string, string] => [`file ${key}`, fileText(url)]),
     ...(first.attribute ?? []).map(({ tag, value }): [string, string] => [`attr ${tag}`, value]),
     ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
-    ...(others.length === 0 ? [] : [['and', `${count(others.length, 'NFT')} more`] as [string, string]]),
+    ...(others.length === 0 ? [] : [['and', count(others.length, 'more NFT')] as [string, string]]),
   ]
 }

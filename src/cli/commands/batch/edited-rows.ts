@@ -23,7 +23,7 @@ export async function printEditedRows(io: Io, { details }: GdnError): Promise<vo
   const { drawTable } = await import('../../render/draw-table.ts')
   const head = ['SENT LINE', 'TITLE', 'NOW LINE', 'CHANGED']
   for (const line of drawTable(head, fitColumns(head, rows, io.columns, 0), (cell) => cell).split('\n')) io.note(line)
-  if (vanished > shown.length) io.note(`and ${count(vanished - shown.length, 'row')} more`)
+  if (vanished > shown.length) io.note(`and ${count(vanished - shown.length, 'more row')}`)
 }
 
 const shorten = (text: string) =>

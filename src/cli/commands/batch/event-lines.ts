@@ -3,13 +3,13 @@ import type { Now } from '../../../core/time.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 
-/** Events of which only the newest matters are told at most so often. */
+/** Minimum interval between events of a coalesced type. */
 const EVERY_MS = 500
 const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
 
 /**
- * A run as NDJSON: each event a line on stdout as it happens, with the names of the API, the summary last. Rows by
- * state and the like come at most twice a second; the newest of them is always told before something else is.
+ * Prints a run as NDJSON: one line on stdout for each event, with the field names of the API, and the summary last.
+ * Coalesced events are printed at most twice a second. The newest of them is always printed before another event.
  */
 export class EventLines {
   readonly #io: Io
@@ -30,12 +30,12 @@ export class EventLines {
       if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
       return
     }
-    // While requests come and go by the hundred, the rows wait their turn; before anything else they are told.
+    // Request events come by the hundred, so they don't flush held events. All others do.
     if (type !== 'sending' && type !== 'answered') this.#flush()
     this.#write(eventData(event))
   }
 
-  /** The last line. Resolves when everything is written. */
+  /** Writes the summary as the last line. Resolves when everything is written. */
   async end(summary: DataRecord): Promise<void> {
     this.#flush()
     this.#write({ event: 'summary', ...summary })
@@ -61,7 +61,7 @@ export class EventLines {
   }
 }
 
-/** An event as a program reads it. */
+/** Returns an event as JSON data. */
 function eventData(batchEvent: BatchEvent): DataRecord {
   const { type: event } = batchEvent
   switch (batchEvent.type) {

@@ -8,7 +8,7 @@ import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
 import { runData } from './run-view.ts'
 
-/** Rows with an ID that were edited after they were sent. */
+/** Describes rows with an ID that were edited after they were sent. */
 export const keptText = (rows: number): string =>
   `${count(rows, 'changed row')} ${rows === 1 ? 'was' : 'were'} sent before and won't be sent again.`
 
@@ -34,8 +34,8 @@ export async function printFinished(
   const commands = runCommands(run.name, stateDir)
   if (failed > 0) {
     throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
-      hint: `which ones: ${commands('results', '--status failed')}\nsend them again: ${commands('retry')}`,
+      hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
     })
   }
-  io.note(`The run ${safe(run.name)} is finished already. To mint all its rows a second time, add --again.`)
+  io.note(`The run ${safe(run.name)} is already finished. To mint all its rows a second time, add --again.`)
 }

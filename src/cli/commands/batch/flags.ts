@@ -17,7 +17,7 @@ import {
 } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 
-/** Flags of the commands that send a manifest. */
+/** Flags of the commands that mint a manifest. */
 export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags {
   contract?: string
   blockchain?: Blockchain
@@ -42,7 +42,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   yes?: boolean
 }
 
-/** Other names of the flags that say where a manifest goes. */
+/** Aliases of the flags that `addTargetFlags` adds. */
 export const TARGET_ALIASES = {
   '--contract-address': '--contract',
   '--contract-addresses': '--contract',
@@ -50,16 +50,16 @@ export const TARGET_ALIASES = {
   '--sender-wallet-address': '--sender',
 }
 
-/** Where the rows of a manifest go, as far as they leave it open. */
+/** Adds flags for the collection and the wallets that rows of a manifest don't specify. */
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
-  valueFlag(command, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(command, '--receiver <address>', 'Wallet of rows that name none', { parse: address })
-  valueFlag(command, '--sender <address>', 'First owner of rows that name none', { parse: address })
+  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  valueFlag(command, '--receiver <address>', 'Receiver of rows that specify none', { parse: address })
+  valueFlag(command, '--sender <address>', 'First owner of rows that specify none', { parse: address })
   return addColumnFlags(command)
 }
 
-/** What the columns of a manifest mean. */
+/** Adds flags that set the meaning of manifest columns. */
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
   const inGroup = group === undefined ? {} : { group }
   valueFlag(command, '--map <column=meaning>', 'Read a column as another, such as Mood=attr:Mood; repeatable', {
@@ -67,13 +67,13 @@ export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand 
     parse: columnMapping,
     repeatable: true,
   })
-  return valueFlag(command, '--unknown-columns <as>', 'Read unknown columns as attr, extra or error (error)', {
+  return valueFlag(command, '--unknown-columns <as>', 'Treat unknown columns as attr, extra or error (error)', {
     ...inGroup,
     parse: oneOf(UNKNOWN_COLUMNS),
   })
 }
 
-/** `column=meaning`, where the meaning is a column of the documentation. */
+/** Parses `column=meaning`, where the meaning is a documented column. */
 const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const mapping = keyValue(raw, flag)
   const problem = meaningProblem(mapping.value)
@@ -84,63 +84,63 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   })
 }
 
-/** Before anything is sent. */
+/** Adds `--check-files`. */
 export function addCheckFlag(command: GdnCommand): GdnCommand {
-  return switchFlag(command, '--check-files', 'Ask for every file URL first, a few at a time')
+  return switchFlag(command, '--check-files', 'Request every file URL first, a few at a time')
 }
 
-const RUN = 'The run'
+const RUN = 'Run'
 
-/** How a run is sent. */
+/** Adds the flags that control a run. */
 export function addRunFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--run <name>', 'Name of the run; without it, the path of the manifest', {
+  valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", {
     group: RUN,
     parse: notEmpty,
   })
   switchFlag(command, '--again', 'Mint a second drop: of a finished run, or of rows accepted in another run', RUN)
-  switchFlag(command, '--new-rows', 'Mint new rows though sent rows are not in the manifest anymore', RUN)
-  switchFlag(command, '--adopt', 'Take rows that are in the collection already as minted by this run', RUN)
+  switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN)
+  switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN)
   switchFlag(
     command,
     '--no-lookup',
-    "Don't look into the collection before rows are sent; with --dry-run, don't ask the server",
+    "Don't search the collection for rows before sending; with --dry-run, don't contact the server",
     RUN,
   )
   valueFlag(
     command,
     '--marker-key <key>',
-    'Give each row a value of its own under this key of its metadata, to find it by; it becomes public',
+    'Add a unique public value under this key to the metadata of each row, to find the row by',
     {
       group: RUN,
       parse: notEmpty,
     },
   )
   addPaceFlags(command)
-  return switchFlag(command, '--in-order', "Keep the manifest's order of rows", RUN)
+  return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN)
 }
 
-/** How many rows to a request, how many requests a second. */
+/** Adds flags for the number of rows per request and the request rate. */
 export function addPaceFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--chunk-size <n>', 'NFTs to a request (50)', { group: RUN, parse: integer(1, 1000) })
+  valueFlag(command, '--chunk-size <n>', 'NFTs per request (50)', { group: RUN, parse: integer(1, 1000) })
   return addRateFlag(command)
 }
 
 export function addRateFlag(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--rate <n>', 'Requests a second', { group: RUN, parse: positiveNumber })
-  valueFlag(command, '--upload-concurrency <n>', 'Local files uploaded at a time (8)', {
+  valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { group: RUN, parse: positiveNumber })
+  valueFlag(command, '--upload-concurrency <n>', 'Number of concurrent uploads of local files (8)', {
     group: RUN,
     parse: integer(1, 64),
   })
   return valueFlag(
     command,
     '--listing-wait <time>',
-    "How long the collection's list is given to catch up before its word is taken (30s, more where it lags)",
+    "How long to wait for the collection's list to catch up (30s, more if it lags)",
     { group: RUN, parse: duration },
   )
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
-  addWaitFlags(command, 'all are deployed')
+  addWaitFlags(command, 'all NFTs are deployed')
   addVerifyFlags(command)
   addServerFlags(command)
   return addOutputFlags(command)

@@ -12,12 +12,15 @@ export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'Newest first. A server named by a flag leaves out the runs of others; `server` is its URL at the start of the run. What counts as the state of a run, the worst first: unknown (outcomes of rows), unfinished, failed (rows), finished.',
+      'Lists runs, newest first. If a flag selects a server, only its runs are listed. `server` is the URL at the start of the run. The state of a run is the first of these that applies: running, unknown (a row has an unknown outcome), unfinished, failed (a row failed), finished.',
     examples: [
-      ['Newest first', 'gdn batch list'],
-      ['Those of the local backend', 'gdn batch list --local'],
-      ['With single commands, such as gdn nft mint', 'gdn batch list --all'],
-      ['What is left to do', "gdn batch list --json | jq '.[] | select(.pending + .unknown > 0)'"],
+      ['List all runs', 'gdn batch list'],
+      ['List the runs on the local backend', 'gdn batch list --local'],
+      ['Include single commands, such as gdn nft mint', 'gdn batch list --all'],
+      [
+        'List runs with rows that are pending or of unknown outcome',
+        "gdn batch list --json | jq '.[] | select(.pending + .unknown > 0)'",
+      ],
     ],
   })
   switchFlag(listCommand, '--all', 'Include single commands: each is a run of one')
@@ -39,8 +42,8 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (records.length === 0) {
     io.note(
       server === undefined
-        ? 'There are no runs yet; gdn batch mint begins one.'
-        : `There are no runs of ${server.name}.`,
+        ? 'There are no runs yet. Run `gdn batch mint <manifest>` to start one.'
+        : `There are no runs on ${server.name}.`,
     )
   }
   await output.many(records)

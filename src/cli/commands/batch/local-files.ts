@@ -4,7 +4,7 @@ import { STORAGE_HINT } from '../../connect/with-storage.ts'
 
 const MAX_SHOWN = 1000
 
-/** Where local files stand in a manifest, collected while it is read. */
+/** The local files of a manifest and their places, collected while it is read. */
 export class LocalFiles {
   readonly first: { path: string; place: Place }[] = []
   count = 0
@@ -15,9 +15,9 @@ export class LocalFiles {
   }
 }
 
-/** Every row with a local file is an error where such a file has no place to go to. */
+/** Returns an error for each row with a local file, if there is no storage for such files. */
 export function noPlaceForFiles(origin: string, files: LocalFiles | null): GdnError {
-  const why = `${origin} takes no uploads, and the profile names no storage`
+  const why = `${origin} accepts no uploads, and the profile has no storage`
   const issues = (files?.first ?? []).map(
     ({ path, place }): ManifestIssue => ({ place, message: `${path} is a local file: ${why}` }),
   )

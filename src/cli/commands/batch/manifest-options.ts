@@ -8,7 +8,7 @@ import type { BatchMintFlags } from './flags.ts'
 
 type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'map' | 'unknownColumns'>
 
-/** How the flags have a manifest read. */
+/** Returns the options for reading a manifest that the flags set. */
 export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): Promise<ManifestOptions> {
   const book = await addresses()
   return {
@@ -25,10 +25,10 @@ export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFla
 }
 
 const MAX_SHOWN = 12
-/** A JSON manifest may spell its keys in as many ways as it has rows. */
+/** The rows of a JSON manifest may each spell their keys in a different way. */
 const MAX_MAPPED = 200
 
-/** The columns of a manifest that were read as others, each told once. */
+/** Collects the mapped columns of a manifest, and prints each of them once. */
 export class MappedColumns {
   readonly #meanings = new Map<string, string>()
   readonly #io: Io
@@ -37,7 +37,7 @@ export class MappedColumns {
     this.#io = io
   }
 
-  /** The meanings by the columns' names. */
+  /** Meanings by column name. */
   get all(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#meanings)
   }
@@ -52,13 +52,13 @@ export class MappedColumns {
   }
 }
 
-/** A manifest by its path as it was typed, so that messages read `drop.csv:7`; standard input for `-`. */
+/** Returns standard input for `-`, or else the path as typed, so that messages read `drop.csv:7`. */
 export function manifestSource({ io }: Deps, manifest: string): ManifestSource {
   if (manifest === '-') return { stdin: io.stdin }
   return { path: manifest }
 }
 
-/** The path by which runs know a manifest; null for standard input. */
+/** Returns the path that identifies a manifest in runs; null for standard input. */
 export async function manifestPath({ cwd }: Deps, manifest: string): Promise<string | null> {
   if (manifest === '-') return null
   const path = resolve(cwd, manifest)

@@ -19,13 +19,13 @@ import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './
 import { linesOf } from './run-error.ts'
 import { summaryView } from './summary.ts'
 
-/** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
+/** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   if (manifest === '-' && flags.run === undefined) {
-    throw new GdnError('usage', 'a manifest from standard input needs a name to be resumed by', {
+    throw new GdnError('usage', 'is required for a manifest from standard input', {
       place: { flag: '--run' },
-      hint: 'add --run <name>',
+      hint: 'Add --run <name>, so that the run can be resumed.',
     })
   }
   if (manifest !== '-') await checkManifestFile(manifest)
@@ -76,17 +76,17 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
 }
 
 interface Details {
-  /** The first of so many. */
+  /** The first of `count` rows. */
   rows?: { line: number }[]
   count?: number
 }
 
-/** What keeps a run from being begun, with what a person needs to go on: where results are, which rows it is about. */
+/** Adds what the user needs next to an error that prevents a run: how to plan offline, or the lines of the rows. */
 function withWayOut(error: unknown, flags: BatchMintFlags): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
   if (code === 'unreachable' && flags.dryRun) {
-    const more = 'To plan without the server, add --no-lookup.'
+    const more = 'Add --no-lookup to plan without the server.'
     return new GdnError(code, message, { hint: hint === '' ? more : `${hint}\n${more}`, details, cause: error })
   }
   const { rows, count: all } = (details ?? {}) as Details
@@ -97,7 +97,7 @@ function withWayOut(error: unknown, flags: BatchMintFlags): unknown {
   return error
 }
 
-/** What the flags and the profile say about how to send. */
+/** Returns the options of a run that flags and profile set. */
 export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<BatchOptions> {
   return {
     ...(flags.run === undefined ? {} : { runName: flags.run }),
@@ -118,12 +118,12 @@ export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<B
 
 const asTarget = ({ contract, blockchain }: Collection) => ({ contractAddress: contract, blockchain })
 
-/** Without a manifest nothing else matters: its path is checked before a server or a collection is asked for. */
+/** Checks that the manifest is readable, before gdn looks for a server and a collection. */
 async function checkManifestFile(manifest: string): Promise<void> {
   try {
     await access(manifest, constants.R_OK)
   } catch (error) {
-    const message = systemCode(error) === 'ENOENT' ? 'there is no such file' : `cannot be read: ${messageOf(error)}`
+    const message = systemCode(error) === 'ENOENT' ? "doesn't exist" : `can't be read: ${messageOf(error)}`
     throw new GdnError('invalid_manifest', message, {
       place: { file: manifest },
       hint: 'Run `gdn batch template` to create a manifest.',
@@ -135,7 +135,7 @@ async function checkManifestFile(manifest: string): Promise<void> {
 /** The options that shape the rows of a manifest, as the state database keeps them. */
 const readingOf = ({ addressOf, fileFolders, ...shaping }: ManifestOptions) => shaping
 
-/** The collection: flags, then the manifest's own columns, then what is configured or known. */
+/** Returns the collection from the flags, or else the manifest's columns, the configuration or the known collections. */
 async function targetOf(
   deps: Deps,
   manifest: string,
@@ -160,7 +160,7 @@ async function targetOf(
   )
 }
 
-/** What the first row says about where it goes; its faults are told when all rows are read. */
+/** Reads the target of the first row. Errors of the row are reported when all rows are read. */
 async function peekTarget(deps: Deps, manifest: string, given: ManifestOptions) {
   const reading = readManifest(manifestSource(deps, manifest), given)
   for await (const _first of reading) break

@@ -12,11 +12,11 @@ import {
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
     about:
-      'All rows are checked before anything is sent. What is sent is written down first, so a run that was stopped goes on where it was, and no row is sent twice unless its first sending is known to have had no effect.',
+      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. A row is sent again only if the first request is known to have had no effect.',
     examples: [
-      ['A drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
-      ['What would be sent, and how long it takes', 'gdn batch mint drop.csv --dry-run'],
-      ['From standard input', 'make-rows | gdn batch mint - --run spring --json'],
+      ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
+      ['Show what would be sent, and how long it takes', 'gdn batch mint drop.csv --dry-run'],
+      ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
     aliases: TARGET_ALIASES,
   })
@@ -30,7 +30,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   }) as GdnCommand
 }
 
-/** Loaded apart from the command: all of it at once would be more files than some machines let a process open. */
+/** Loads the code that mints separately. Loading everything at once opens more files than some machines permit. */
 async function mint(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
   const { mintManifest } = await import('./mint-manifest.ts')
   await mintManifest(deps, manifest, flags)

@@ -38,17 +38,17 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
     about:
-      'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, and sends nothing; a hundred thousand rows open at once, are shown in pages, and can be searched. Local pictures stay where they are and are named from the page; move them together. Pictures on the web are links, unless --remote-images has the browser load them. Rows that a run of this manifest on this machine has sent show their status and token. With a fault the page is written all the same, and the exit code is 2.',
+      'Writes one HTML file that shows each row with its image, its metadata and its errors from gdn batch validate. It opens from disk, needs no server, and sends nothing. It splits rows into pages, has a search, and opens 100,000 rows at once. Local images are not copied: the page refers to them, so move them together. Images on the web are links, unless --remote-images lets the browser load them. Rows that a run on this machine has sent show their status and token. If the manifest has errors, the page is still written, and the exit code is 2.',
     examples: [
-      ['Look at a drop', 'gdn batch preview drop.csv -b polygon --open'],
-      ['Again, once something was put right', 'gdn batch preview drop.csv -b polygon --force'],
-      ['Elsewhere', 'gdn batch preview drop.csv -b polygon --to ~/Desktop/drop.html'],
+      ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
+      ['Replace the preview after a fix', 'gdn batch preview drop.csv -b polygon --force'],
+      ['Write the preview to another path', 'gdn batch preview drop.csv -b polygon --to ~/Desktop/drop.html'],
     ],
     aliases: TARGET_ALIASES,
   })
   previewCommand.argument('<manifest>')
   addSheetFlags(previewCommand, '<manifest>-preview.html')
-  switchFlag(previewCommand, '--remote-images', 'Have the page load pictures from the web')
+  switchFlag(previewCommand, '--remote-images', 'Let the page load images from the web')
   addTargetFlags(previewCommand)
   addServerFlags(previewCommand)
   addOutputFlags(previewCommand)
@@ -62,7 +62,7 @@ const MAX_ISSUES = 1000
 const hasPictureOnTheWeb = ({ metadata }: ManifestRow) =>
   metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
 
-/** The newest run of a manifest, in the collection and on the server that flags name. */
+/** Returns the newest run of a manifest, in the collection and on the server that flags specify. */
 async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run | null> {
   const path = await manifestPath(deps, manifest)
   if (path === null) return null
@@ -109,7 +109,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   let invalidRows = 0
   let sent = 0
   let minted = 0
-  /** Faults of the row that is just read: they come one by one. */
+  /** Errors of the current row. They arrive one at a time. */
   let current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
   const settle = async () => {
     if (current === null) return
@@ -145,7 +145,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
       deps.signals.signal.throwIfAborted()
     }
     await settle()
-    // There is nothing to look at where the file itself can't be read.
+    // There is nothing to show if the file itself can't be read.
     if (rows === 0 && issues.every(({ place }) => place.line === undefined)) throwProblems({ issues, issueCount }, null)
     const { target } = reading
     const figures = { rows, invalidRows, issues, issueCount, receivers: receivers.size, onTheWeb }
@@ -172,8 +172,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     minted,
   })
   io.note(`Wrote ${safe(path)}`)
-  if (run !== null && minted > 0)
-    io.note(`${minted} of ${count(rows, 'row')} are minted already, by the run ${safe(run.name)}.`)
+  if (run !== null && minted > 0) io.note(`The run ${safe(run.name)} has minted ${minted} of ${count(rows, 'row')}.`)
   if (flags.open) await openSheet(deps, path)
   throwProblems({ issues, issueCount }, null)
 }

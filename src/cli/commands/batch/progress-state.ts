@@ -1,6 +1,6 @@
 import type { BatchEvent, RowCounts } from '../../../batch/types.ts'
 
-/** What a run is doing. Times are on the clock that the events were told on. */
+/** The current phase of a run. Times are on the same clock as the events. */
 export type Phase =
   | { kind: 'reading' }
   | { kind: 'uploading'; done: number; total: number }
@@ -11,25 +11,25 @@ export type Phase =
   | { kind: 'waiting' }
   | { kind: 'stopping' }
 
-/** The pace is that of the last minute, and is told once there were this many answers in this time. */
+/** The rate covers the last minute. It is known after this many responses in this time. */
 const WINDOW_MS = 60_000
 const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
 const MOST_ANSWERS = 512
 
-/** A hold shorter than this is the normal run of things. */
+/** Shorter holds are normal, and not shown. */
 const SHORT_HOLD_MS = 2_000
 
-/** So many attempts without any answer, and it isn't the single request's fault. */
+/** After this many attempts without a response, the server counts as unreachable. */
 const AWAY_AFTER = 2
 
-/** What is known of a run before it tells anything. */
+/** What is known about a run before its first event. */
 export interface Known {
   name: string
   counts: RowCounts
 }
 
-/** What is shown of a run, folded from what it tells. */
+/** The displayed state of a run, derived from its events. */
 export class ProgressState {
   readonly startedAt: number
   title: string | null = null
@@ -37,10 +37,10 @@ export class ProgressState {
   #phase: Phase = { kind: 'reading' }
   #requests = 0
   #done = 0
-  /** Requests of unknown outcome: their later answers are no further progress. */
+  /** Requests of unknown outcome. They are counted already, so their later responses are not. */
   readonly #unknown = new Set<number>()
   #answers: number[] = []
-  /** Attempts in a row that nobody answered. */
+  /** Consecutive attempts without a response. */
   #silent = 0
 
   constructor(now: number, known?: Known) {
@@ -64,7 +64,7 @@ export class ProgressState {
         this.#enter({ kind: 'looking_up', done: event.done, total: event.total })
         break
       case 'sending':
-        // Trying again doesn't mean that the server is back; its answer does.
+        // A retry doesn't mean that the server is back. Its response does.
         if (this.#phase.kind !== 'held' || this.#phase.reason === 'unknown') this.#enter({ kind: 'sending' })
         break
       case 'answered':
@@ -93,7 +93,7 @@ export class ProgressState {
     }
   }
 
-  /** The run was asked to stop: whatever it does now, it is on its way out. */
+  /** Marks the run as stopping. Later events don't change the phase. */
   stop(): void {
     this.#phase = { kind: 'stopping' }
   }
@@ -103,7 +103,7 @@ export class ProgressState {
     return phase.kind === 'held' && phase.reason === 'rate_limited' && now >= phase.until ? { kind: 'sending' } : phase
   }
 
-  /** Requests answered a second over the last minute; null until there is enough to say, and once all was sent. */
+  /** Responses per second over the last minute; null until there are enough, and after everything was sent. */
   rate(now: number): number | null {
     if (this.#pending === 0) return null
     const recent = this.#answers.filter((at) => now - at <= WINDOW_MS)
@@ -112,7 +112,7 @@ export class ProgressState {
     return ((recent.length - 1) * 1000) / (now - first)
   }
 
-  /** How long the requests that are left take at that pace. */
+  /** The estimated time for the remaining requests at the current rate. */
   millisecondsLeft(now: number): number | null {
     const rate = this.rate(now)
     const left = Math.max(0, this.#requests - this.#done)
@@ -137,7 +137,7 @@ export class ProgressState {
     }
     this.#silent = status === null ? this.#silent + 1 : 0
     if (this.#silent >= AWAY_AFTER) {
-      this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no answer' })
+      this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
       this.#enter({ kind: 'sending' })
     }

@@ -5,24 +5,24 @@ import { wrap } from '../../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
 
 export interface BlockLook {
-  /** Of the terminal. */
+  /** Columns of the terminal. */
   columns: number
   paint: Paint
-  /** For terminals and fonts that have no block characters. */
+  /** Whether the terminal or its font has no block characters. */
   ascii: boolean
 }
 
 const STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
 type State = (typeof STATES)[number]
 
-// Each state has a mark of its own: color only adds to it.
+// Each state has its own mark, so that the bar is readable without color.
 const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒', failed: 'x', unknown: '?', pending: '·' }
 const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 
 const MAX_COLUMNS = 100
 const MAX_PHASE_LINES = 3
 
-/** The block on a terminal: what runs, a bar over all rows, rows by state, pace and time left, what it is doing. */
+/** Formats the block on a terminal: run, bar of all rows, rows by state, rate and time left, and current phase. */
 export function formatBlock(state: ProgressState, now: number, look: BlockLook): string[] {
   const width = Math.max(10, Math.min(look.columns - 1, MAX_COLUMNS))
   const lines = [cutToWidth(headOf(state), width)]
@@ -34,7 +34,7 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
   return [...lines, ...doing.slice(0, MAX_PHASE_LINES)]
 }
 
-/** The same in one line, for a log. */
+/** Formats the progress as one line, for a log. */
 export function formatLine(state: ProgressState, now: number): string {
   const { counts, title } = state
   const parts: string[] = []
@@ -60,7 +60,7 @@ function headOf({ title, counts }: ProgressState): string {
 
 type Counts = Readonly<Record<State, number>> & { total: number }
 
-/** A state that has rows has at least one place in the bar; the rest is shared by size, the largest gives. */
+/** Divides the bar by number of rows. A state with rows gets at least one column, at the cost of the largest state. */
 export function barWidths(counts: Counts, width: number): Record<State, number> {
   const widths = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
   const sum = STATES.reduce((all, name) => all + counts[name], 0)
@@ -80,7 +80,7 @@ function bar(counts: Counts, width: number, look: BlockLook): string {
   return STATES.map((name) => painted(name, marks[name].repeat(widths[name]), look.paint)).join('')
 }
 
-/** Which mark means what, and how many rows it stands for; on as many lines as it takes. */
+/** Formats the legend: each mark with its number of rows and its state, on as many lines as needed. */
 function legend(counts: Counts, width: number, look: BlockLook): string[] {
   const marks = look.ascii ? ASCII_MARKS : MARKS
   const lines: string[] = []
@@ -116,7 +116,7 @@ function paceOf(state: ProgressState, now: number): string[] {
   ]
 }
 
-/** A time as exact as an estimate is: `40 s`, `3 min 20 s`, `25 min`, `2 h 10 min`. */
+/** Formats an estimated time: `40 s`, `3 min 20 s`, `25 min`, `2 h 10 min`. */
 export function roughly(ms: number): string {
   const seconds = Math.ceil(ms / 5_000) * 5
   if (seconds < 60) return `${seconds} s`
@@ -130,7 +130,7 @@ export function roughly(ms: number): string {
   return `${number(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
 }
 
-/** `4:05`, `1:00:09`. */
+/** Formats an elapsed time: `4:05`, `1:00:09`. */
 function clock(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   const two = (value: number) => String(value).padStart(2, '0')
@@ -147,7 +147,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'uploading':
       return `Uploading files: ${number(phase.done)} of ${number(phase.total)}`
     case 'looking_up':
-      return `Checking whether these rows are in the collection already: ${number(phase.done)} of ${number(phase.total)} NFTs read`
+      return `Checking whether the collection already has these rows: ${number(phase.done)} of ${number(phase.total)} NFTs read`
     case 'sending':
       return 'Sending'
     case 'held':
@@ -165,7 +165,7 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
   const left = secondsTo(until, now)
   switch (reason) {
     case 'rate_limited':
-      return `The server asks for a pause, ${left} left: ${safe(message)}`
+      return `The server requested a pause, ${left} left: ${safe(message)}`
     case 'unreachable':
       return `The server can't be reached, retrying every few seconds: ${safe(message)}`
     case 'unknown':
@@ -176,13 +176,13 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
 }
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
-  if (step === 'waiting') return `, when its list has caught up: ${secondsTo(until, now)} left`
-  return step === 'listing' ? ': listing it' : `: ${number(done)} of ${number(total)} NFTs read`
+  if (step === 'waiting') return `: waiting for its list to catch up, ${secondsTo(until, now)} left`
+  return step === 'listing' ? ': reading its list' : `: ${number(done)} of ${number(total)} NFTs read`
 }
 
-/** Rows that a look before the run has adopted or found absent are confirmed by a second one: none is unknown then. */
+/** Without unknown rows, this is the second search. It confirms rows that the lookup adopted or found absent. */
 function lookingFor(unknown: number): string {
   return unknown === 0
-    ? 'Looking a second time what is in the collection'
-    : `Looking in the collection for ${rowsOf(unknown)} of unknown outcome`
+    ? 'Searching the collection a second time'
+    : `Searching the collection for ${rowsOf(unknown)} of unknown outcome`
 }

@@ -3,19 +3,20 @@ import type { Now } from '../../../core/time.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { LiveBlock } from '../../io/live-block.ts'
 import type { Signals } from '../../io/signals.ts'
+import { count } from '../../render/count.ts'
 import { type Known, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
-/** The block is drawn at most so often; the log gets a line so often. */
+/** Minimum intervals between two drawings of the block, and between two lines in a log. */
 const DRAW_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
-/** A line that says nothing new is said so often: a sign of life. */
+/** An unchanged line is repeated at this interval, to show that the run is alive. */
 const SAME_LINE_EVERY_MS = 60_000
 const TICK_MS = 1_000
 
 export interface ProgressClock {
   now: Now
-  /** Calls again and again until told not to. */
+  /** Calls `act` at an interval, until the returned function is called. */
   every(ms: number, act: () => void): () => void
 }
 
@@ -29,7 +30,7 @@ const CLOCK: ProgressClock = {
   },
 }
 
-/** The progress of a run on stderr: a block that is written over on a terminal, a line now and then elsewhere. */
+/** Shows the progress of a run on stderr: a block that is redrawn on a terminal, periodic lines elsewhere. */
 export class BatchProgress {
   readonly #io: Io
   readonly #clock: ProgressClock
@@ -42,7 +43,7 @@ export class BatchProgress {
   #saidPhase = 'reading'
   #saidLine = ''
 
-  /** @param known how a run that goes on stands */
+  /** @param known the state of a resumed run */
   constructor(io: Io, signals: ProgressSignals, known?: Known, clock: ProgressClock = CLOCK) {
     this.#io = io
     this.#signals = signals
@@ -51,11 +52,11 @@ export class BatchProgress {
     this.#saidAt = clock.now()
   }
 
-  /** Begins, or goes on after `stop`. */
+  /** Starts the display, or resumes it after `stop`. */
   async start(): Promise<void> {
     if (this.#stopTicking !== null || this.#io.settings.quiet || this.#io.settings.machine) return
     this.#block = await this.#io.block()
-    // The block itself says that it stops: another word would be written into it.
+    // The block itself shows that the run is stopping. Another message would be written into the block.
     if (this.#block !== null) this.#signals.instead(() => {})
     this.#signals.signal.addEventListener('abort', this.#onAbort)
     this.#stopTicking = this.#clock.every(TICK_MS, () => this.#show(true))
@@ -68,15 +69,15 @@ export class BatchProgress {
       this.#io.debug(safe(`request ${event.request}: ${event.message ?? 'refused'}`))
     }
     if (event.type === 'resized')
-      this.#io.note(`Requests hold ${event.chunkSize} rows from here on: ${safe(event.message)}`)
-    // After absent rows were sent again it looks whether the first sending came late: mostly there is nothing to tell.
+      this.#io.note(`Continuing with ${count(event.chunkSize, 'row')} per request: ${safe(event.message)}`)
+    // After a retry of absent rows, gdn checks whether the first request arrived late. Usually it did not.
     if (event.type === 'reconciled' && event.adopted + event.absent + event.undecided > 0) {
       this.#io.note(reconciledText(event))
     }
     if (this.#stopTicking !== null) this.#show(false)
   }
 
-  /** Takes it away, so that something else can be said. */
+  /** Removes the display, so that other messages can be printed. */
   stop(): void {
     this.#signals.signal.removeEventListener('abort', this.#onAbort)
     this.#signals.instead(null)
@@ -100,7 +101,7 @@ export class BatchProgress {
     }
   }
 
-  /** A line at once when something else begins, and one every ten seconds while there is something new to say. */
+  /** Prints a line when the phase changes, and one every ten seconds while the text changes. */
   #say(now: number): void {
     const { kind } = this.#state.phase(now)
     if (kind === this.#saidPhase && now - this.#saidAt < LINE_EVERY_MS) return
@@ -115,7 +116,7 @@ export class BatchProgress {
 
 function reconciledText({ adopted, absent, undecided }: Extract<BatchEvent, { type: 'reconciled' }>): string {
   const parts = [`${adopted} found in the collection`]
-  if (absent > 0) parts.push(`${absent} not there`)
+  if (absent > 0) parts.push(`${absent} absent`)
   if (undecided > 0) parts.push(`${undecided} undecided`)
   return `Rows of unknown outcome: ${parts.join(', ')}`
 }

@@ -18,15 +18,15 @@ export interface ReconcileFlags extends BatchMintFlags {
 export function command(deps: Deps, run = reconcile): GdnCommand {
   const reconcileCommand = new GdnCommand({
     about:
-      'Sends nothing: waits until the list of the collection has caught up, then looks in it for the rows. What is found belongs to the row; a row that is in none of two complete lists is absent; where several rows or NFTs could be meant, it is undecided and you can say it with --row. It also asks for what is accepted and not deployed yet.',
+      'Waits until the list of the collection has caught up, then searches it for the rows. Nothing is sent. A row that is found is accepted. A row that is missing from two complete lists is absent. A row is undecided if several rows or NFTs match; you can set its outcome with --row. The command also updates rows that are accepted but not deployed.',
     examples: [
-      ['Look again', 'gdn batch reconcile drop.csv'],
-      ['This NFT is that row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7-a4f7-669e6b93e805'],
-      ['This row was not minted', 'gdn batch reconcile drop.csv --row hour-04=absent'],
+      ['Search the collection again', 'gdn batch reconcile drop.csv'],
+      ['Assign an NFT to a row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7-a4f7-669e6b93e805'],
+      ['Record that a row was not minted', 'gdn batch reconcile drop.csv --row hour-04=absent'],
     ],
   })
   addRunArgument(reconcileCommand)
-  valueFlag(reconcileCommand, '--row <key=id>', 'Say what a row became: the id of its NFT, or absent; several times', {
+  valueFlag(reconcileCommand, '--row <key=id>', 'Set the outcome of a row: the ID of its NFT, or absent; repeatable', {
     parse: settled,
     repeatable: true,
   })
@@ -48,22 +48,22 @@ export async function reconcile(deps: Deps, given: string | undefined, flags: Re
   })
 }
 
-/** `key=id`; a key may hold `=`, an id doesn't. */
+/** Parses `key=id`. A key may contain `=`, an ID can't. */
 const settled: Parse<Settled> = (raw, flag) => {
   const at = raw.lastIndexOf('=')
   const [key, id] = [raw.slice(0, at), raw.slice(at + 1)]
   if (at > 0 && id !== '') return { key, nftGdnId: id === 'absent' ? null : id }
   throw new GdnError('usage', `must be key=id or key=absent, not ${JSON.stringify(raw)}`, {
     place: { flag },
-    hint: 'gdn batch results tells the keys of the rows',
+    hint: 'Run `gdn batch results <run>` to list the keys of the rows.',
   })
 }
 
 function onceEach(rows: readonly Settled[]): readonly Settled[] {
   const twice = rows.find(({ key }, i) => rows.findIndex((row) => row.key === key) !== i)
   if (twice === undefined) return rows
-  throw new GdnError('usage', `says twice what ${JSON.stringify(twice.key)} became`, {
+  throw new GdnError('usage', `${JSON.stringify(twice.key)} is given twice`, {
     place: { flag: '--row' },
-    hint: 'say it once',
+    hint: 'Give each row once.',
   })
 }

@@ -44,23 +44,21 @@ const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'],
 export function command(deps: Deps, run = report): GdnCommand {
   const reportCommand = new GdnCommand({
     about:
-      'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, calls nobody, is searched where it lies, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn, which is asked with the API key where it has a login.',
+      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons of failures, time and gas. It opens from disk without a network, and can be searched and printed. Images come from the storage of the server or from this machine. They are scaled to the size on the page, and linked instead beyond 32 MB in total. Gas is shown if the server is a gdn backend. gdn sends the API key to it if it requires a login.',
     examples: [
-      ['A report of a drop', 'gdn batch report drop.csv'],
-      ['Look at it at once', 'gdn batch report drop.csv --open'],
-      ['With links for people elsewhere', 'gdn batch report drop.csv --gateway https://ipfs.io --to drop.html'],
+      ['Write a report of a drop', 'gdn batch report drop.csv'],
+      ['Write a report and open it', 'gdn batch report drop.csv --open'],
+      [
+        'Link to a public gateway, to share the report',
+        'gdn batch report drop.csv --gateway https://ipfs.io --to drop.html',
+      ],
     ],
   })
   addRunArgument(reportCommand)
   addSheetFlags(reportCommand, '<run>-report.html')
-  valueFlag(
-    reportCommand,
-    '--gateway <url>',
-    "IPFS gateway that pictures come from and links lead to; without it, the server's own",
-    {
-      parse: httpAddress,
-    },
-  )
+  valueFlag(reportCommand, '--gateway <url>', "IPFS gateway for images and links (the server's own)", {
+    parse: httpAddress,
+  })
   addServerFlags(reportCommand)
   addOutputFlags(reportCommand)
   return reportCommand.action(
@@ -137,7 +135,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
 const MAX_REASONS = 1000
 const MAX_LINES = 12
 
-/** What is counted while rows go by. */
+/** Counts of the rows that were written. */
 class Tally {
   readonly counts: Record<RowStatus, number> = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0 }
   readonly failures = new Map<string, { count: number; lines: number[] }>()
@@ -180,7 +178,7 @@ const collectionAnswer = z.object({
   transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
 })
 
-/** What only a backend of ours tells, and only where it shows it to us. A report can do without. */
+/** Reads facts that only a gdn backend returns, and only if it permits. A report works without them. */
 async function readServerFacts(
   deps: Deps,
   run: Run,
@@ -217,6 +215,6 @@ async function readServerFacts(
   }
 }
 
-/** `https://polygonscan.com` of the page of a transaction there. */
+/** Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the page of a transaction. */
 const blockExplorerOf = (transaction: string): string | null =>
   /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1] ?? null

@@ -6,7 +6,7 @@ import { csvLine, type DataRecord, harmlessCell, plainCell } from '../../render/
 
 const CHUNK_CHARS = 64 * 1024
 
-/** A result as it is printed, and the row it is of; null for one that has left the manifest. */
+/** A result as it is printed, with its row; null if the row is no longer in the manifest. */
 export interface ResultRecord {
   record: DataRecord
   row: ManifestRow | null
@@ -17,11 +17,11 @@ interface ResultsCsv {
   columns: ManifestColumns
   /** The fields of the results that follow them. */
   fields: readonly string[]
-  /** Neutralise cells that a spreadsheet would run. */
+  /** Neutralize cells that a spreadsheet would execute. */
   forSpreadsheet: boolean
 }
 
-/** The manifest with what became of each row: its own columns as they were, then those of the results. */
+/** Prints the manifest with the outcome of each row: its own columns unchanged, then those of the results. */
 export async function printResultsCsv(
   io: Io,
   results: AsyncIterable<ResultRecord>,
@@ -34,7 +34,7 @@ export async function printResultsCsv(
     const own = row === null ? names.map(() => '') : columns.cells(row)
     if (own === null) {
       throw new GdnError('run_busy', 'the rows of this run were replaced while they were read', {
-        hint: 'another gdn has just gone on with it; ask for the results again',
+        hint: 'Another gdn process resumed the run. Run the command again.',
       })
     }
     text += line([...own, ...fields.map((field) => plainCell(record[field]))])

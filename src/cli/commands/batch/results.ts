@@ -51,24 +51,24 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "In the order of the manifest, at any time, while the run is under way too. As CSV it is the manifest itself, with key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error behind the manifest's own columns; every cell is as it was, also one that a spreadsheet would run as a formula.",
+      "Shows rows in the order of the manifest, also while the run is in progress. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas.",
     examples: [
-      ['A table', 'gdn batch results drop.csv'],
-      ['The manifest with its outcome', 'gdn batch results drop.csv -o csv > results.csv'],
-      ['To be opened in a spreadsheet', 'gdn batch results drop.csv -o csv --for-spreadsheet > x.csv'],
-      ['What failed, and why', 'gdn batch results drop.csv --status failed,unknown'],
-      ['Asking the chain itself', 'gdn batch results drop.csv --verify'],
-      ['Ids of the NFTs', 'gdn batch results drop.csv --status deployed -o ids'],
+      ['Show a table', 'gdn batch results drop.csv'],
+      ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
+      ['Write it for a spreadsheet', 'gdn batch results drop.csv -o csv --for-spreadsheet > x.csv'],
+      ['Show what failed, and why', 'gdn batch results drop.csv --status failed,unknown'],
+      ['Compare the rows with chain and storage', 'gdn batch results drop.csv --verify'],
+      ['Print the IDs of the deployed NFTs', 'gdn batch results drop.csv --status deployed -o ids'],
     ],
   })
   addRunArgument(resultsCommand)
-  valueFlag(resultsCommand, '--status <a,b>', `Only rows in these states: ${STATUSES.join(', ')}`, {
+  valueFlag(resultsCommand, '--status <a,b>', `Show only rows in these states: ${STATUSES.join(', ')}`, {
     parse: someOf(STATUSES),
   })
   switchFlag(
     resultsCommand,
     '--for-spreadsheet',
-    "Put a ' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes",
+    "Put a ' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes",
   )
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
@@ -97,7 +97,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   else await print(plainRecords(rows))
 }
 
-/** Prints the results with what chain and storage say; throws where that isn't what was requested. */
+/** Prints the results with their comparison to chain and storage. Throws if a row differs from its request. */
 async function printVerified(
   deps: Deps,
   run: Run,

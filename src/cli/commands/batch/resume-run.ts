@@ -54,7 +54,10 @@ export async function resumeRun(
   }
 }
 
-/** A server that is named chooses among runs of like name; one that has none of them is told by what follows. */
+/**
+ * Finds a run by name. If several have the name, a server flag selects one of them. `settingsOfRun` rejects a flag for
+ * another server.
+ */
 async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchMintFlags): Promise<Run> {
   try {
     return await openRun(stateDir, name)
@@ -65,14 +68,14 @@ async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchM
   }
 }
 
-/** Warns where the manifest of a run differs from the rows that the run has planned, and sends as they are. */
+/** Warns if the manifest differs from the planned rows, which are sent as planned. */
 async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return
   const options = { ...(await manifestOptions(deps, {})), ...run.reading, blockchain, contractAddress }
   const { io } = deps
   const name = safe(manifestPath)
-  const mint = `To send the manifest as it is now, run gdn batch mint ${name}.`
+  const mint = `To send the manifest as it is now, run \`gdn batch mint ${name}\`.`
   try {
     const changes = await changesSince(run, readManifest({ path: manifestPath }, options))
     if (changes === null) return
@@ -83,10 +86,10 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
     for (const { kind, key, line } of examples.slice(0, MAX_SHOWN_EDITS))
       io.warn(`  ${kind}: ${safe(key)} (line ${line})`)
     if (examples.length > MAX_SHOWN_EDITS) io.warn(`  and ${added + changed + removed - MAX_SHOWN_EDITS} more`)
-    io.warn(`The run goes on with the planned rows. ${mint}`)
+    io.warn(`The run continues with the planned rows. ${mint}`)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_manifest') throw error
-    io.warn(`${name} has changed since the run was planned, and has errors now: ${safe(error.message)}`)
-    io.warn(`The run goes on with the planned rows. Check it with gdn batch validate ${name}.`)
+    io.warn(`${name} has changed since the run was planned, and now has errors: ${safe(error.message)}`)
+    io.warn(`The run continues with the planned rows. Run \`gdn batch validate ${name}\` to list the errors.`)
   }
 }

@@ -11,15 +11,15 @@ export interface ResumeFlags extends BatchMintFlags {
 export function command(deps: Deps, run = resume): GdnCommand {
   const resumeCommand = new GdnCommand({
     about:
-      'With the rows as the run last had them, whatever became of the manifest. Rows whose outcome is unknown are sent again only to a server that is known to recognise the repetition; otherwise they are looked for in the collection.',
+      'Sends the rows as the run last recorded them, even if the manifest has changed. Rows of unknown outcome are sent again only if the server is known to recognize a repeated request. Otherwise gdn searches the collection for them.',
     examples: [
-      ['Go on', 'gdn batch resume drop.csv'],
-      ['As events, for a program', 'gdn batch resume drop-3f9a -o ndjson'],
-      ['Send again what failed, too', 'gdn batch resume drop.csv --retry-failed'],
+      ['Resume a run', 'gdn batch resume drop.csv'],
+      ['Print events for a program', 'gdn batch resume drop-3f9a -o ndjson'],
+      ['Also retry failed rows', 'gdn batch resume drop.csv --retry-failed'],
     ],
   })
   addRunArgument(resumeCommand)
-  switchFlag(resumeCommand, '--retry-failed', 'Send rows again that were refused or whose NFT failed')
+  switchFlag(resumeCommand, '--retry-failed', 'Also retry rows that were rejected or whose NFT failed')
   addPaceFlags(resumeCommand)
   addSendingFlags(resumeCommand)
   return resumeCommand.action(

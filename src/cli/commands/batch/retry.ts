@@ -11,16 +11,16 @@ export interface RetryFlags extends BatchMintFlags {
 export function command(deps: Deps, run = retry): GdnCommand {
   const retryCommand = new GdnCommand({
     about:
-      'Rows that the server refused and rows whose NFT failed, as the run last had them; rows that were never sent go along. To change a row first, change the manifest and run gdn batch mint again.\nWith --absent instead the rows of unknown outcome that reconciling did not find in the collection. That is your decision: should such a row show up later after all, it is there twice.',
+      'Sends rows that the server rejected and rows whose NFT failed, as the run last recorded them. Rows that were never sent are included. To change a row first, edit the manifest and run gdn batch mint again.\nWith --absent, the command sends rows of unknown outcome that gdn batch reconcile did not find in the collection. The decision is yours: if such a row appears later, it is minted twice.',
     examples: [
-      ['What failed', 'gdn batch retry drop.csv'],
-      ['What is not in the collection', 'gdn batch retry drop.csv --absent'],
-      ['In smaller requests', 'gdn batch retry drop.csv --chunk-size 5'],
-      ['What would be sent', 'gdn batch retry drop.csv --dry-run'],
+      ['Retry failed rows', 'gdn batch retry drop.csv'],
+      ['Retry rows that are not in the collection', 'gdn batch retry drop.csv --absent'],
+      ['Retry in smaller requests', 'gdn batch retry drop.csv --chunk-size 5'],
+      ['Show what would be sent', 'gdn batch retry drop.csv --dry-run'],
     ],
   })
   addRunArgument(retryCommand)
-  switchFlag(retryCommand, '--absent', 'Rows of unknown outcome that reconciling found absent, not those that failed')
+  switchFlag(retryCommand, '--absent', 'Retry absent rows of unknown outcome, not failed rows')
   addPaceFlags(retryCommand)
   addSendingFlags(retryCommand)
   return retryCommand.action(

@@ -26,14 +26,14 @@ export function command(deps: Deps, run = rm): GdnCommand {
     about:
       'Minted NFTs are not affected. The record that keeps rows from being minted twice is deleted too. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts at a terminal; scripts pass --yes.',
     examples: [
-      ['One run', 'gdn batch rm drop-3f9a'],
-      ['All finished runs', 'gdn batch rm --finished'],
-      ['A single command', 'gdn batch rm nft-mint-3f9a'],
-      ['In a script', 'gdn batch rm drop-3f9a --yes'],
+      ['Delete a run', 'gdn batch rm drop-3f9a'],
+      ['Delete all finished runs', 'gdn batch rm --finished'],
+      ['Delete the record of a single command', 'gdn batch rm nft-mint-3f9a'],
+      ['Delete a run in a script', 'gdn batch rm drop-3f9a --yes'],
     ],
   })
   rmCommand.argument('[run]')
-  switchFlag(rmCommand, '--finished', 'All finished runs; of a server named by a flag, only its own')
+  switchFlag(rmCommand, '--finished', 'Remove all finished runs, or those of the server that a flag selects')
   switchFlag(rmCommand, '-y, --yes', 'Remove without a prompt')
   addServerFlags(rmCommand)
   addOutputFlags(rmCommand)
@@ -45,8 +45,8 @@ export function command(deps: Deps, run = rm): GdnCommand {
 export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   if ((name === undefined) === (flags.finished !== true)) {
-    throw new GdnError('usage', name === undefined ? 'no run is named' : 'a run and --finished contradict each other', {
-      hint: 'name a run, or say --finished; gdn batch list shows the runs there are',
+    throw new GdnError('usage', name === undefined ? 'no run is specified' : "a run and --finished can't be combined", {
+      hint: 'Specify a run or --finished. Run `gdn batch list` to list the runs.',
     })
   }
   const { stateDir } = await deps.settings(flags)
@@ -100,7 +100,7 @@ async function rmCommand(
   return { id, name }
 }
 
-/** Later drops go first: while they are there, the earlier ones stay. */
+/** Removes finished runs. Later drops go first, because an earlier drop can't be removed before a later one. */
 async function rmFinished(
   deps: Deps,
   stateDir: string,
@@ -119,7 +119,7 @@ async function rmFinished(
       await removeRun(run)
       removed.push(run)
     } catch (error) {
-      // Somebody goes on with it, or a later drop isn't finished: it stays.
+      // Another process resumed the run, or a later drop isn't finished. The run stays.
       if (!(error instanceof GdnError && error.code === 'run_busy')) throw error
     }
   }
@@ -137,22 +137,22 @@ function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
 
 const isFinished = ({ counts }: RunStatus): boolean => counts.pending + counts.accepted + counts.unknown === 0
 
-/** What is lost with a run, in a sentence. */
+/** Describes what removing a run loses. */
 function lossOf({ counts }: RunStatus): string {
   const { pending, accepted, unknown } = counts
   const losses = [
-    unknown > 0 ? `which ${count(unknown, 'row')} may have been minted without anyone knowing` : '',
-    accepted > 0 ? `which NFTs ${count(accepted, 'row')} became` : '',
-    pending > 0 ? `which ${count(pending, 'row')} are not sent yet` : '',
+    unknown > 0 ? `${count(unknown, 'row')} of unknown outcome` : '',
+    accepted > 0 ? `the NFT IDs of ${count(accepted, 'accepted row')}` : '',
+    pending > 0 ? count(pending, 'unsent row') : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. With the run goes what tells ${losses.join(', and ')}; only a server with reference IDs keeps the same manifest from minting every row again`
+  return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. Only a server with reference IDs then keeps the same manifest from minting every row again`
 }
 
 /** A finished run still protects its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
   if (io.interactive)
-    io.note('Without it, only a server with reference IDs keeps the same manifest from being minted again.')
+    io.note('Without the record, only a server with reference IDs keeps the same manifest from being minted again.')
   if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
 }
 
@@ -160,10 +160,9 @@ async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string,
   if (yes) return
   if (!io.interactive) {
     throw new GdnError('not_confirmed', `the run ${safe(name)} isn't finished: ${loss}`, {
-      hint: 'add --yes to say it',
+      hint: 'Add --yes to remove it anyway.',
     })
   }
   io.note(`${safe(name)} isn't finished: ${loss}.`)
-  if (!(await io.confirm('Remove it all the same?', '--yes')))
-    throw new GdnError('not_confirmed', 'nothing was removed')
+  if (!(await io.confirm('Remove it anyway?', '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
 }

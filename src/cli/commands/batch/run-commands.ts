@@ -1,7 +1,7 @@
 import { shellWord } from '../../../core/shell-word.ts'
 import { safe } from '../../io/io.ts'
 
-/** The commands that go on with a run, as a person types them. */
+/** Formats commands that work on a run, ready to type. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
 /** @param stateDir the state directory, if a flag named one: the next command needs it again */

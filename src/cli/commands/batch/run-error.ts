@@ -10,7 +10,7 @@ const CODE_BY_EXIT: Readonly<Record<number, ErrorCode>> = {
   [EXIT.unknownOutcome]: 'unknown_outcome',
 }
 
-/** A deployed row that isn't what was requested. */
+/** A deployed row that differs from its request. */
 export interface DifferingRow {
   key: string
   line: number
@@ -20,13 +20,13 @@ export interface DifferingRow {
 const MAX_REASONS = 5
 const MAX_LINES = 10
 
-/** The error of deployed rows that differ from what was requested. */
+/** The error of deployed rows that differ from their requests. */
 export const differingRows = (verified: Verified): GdnError =>
   new GdnError('verify_failed', differingParts(verified).join('\n'), {
     details: { differing_rows: verified.differing },
   })
 
-/** The error of a run that ended with problems: its exit code, the rows with reasons, and hints. Null if there are none. */
+/** Returns the error of a run that ended with problems, with exit code, rows by reason, and hints; null if there are none. */
 export function errorOfRun(
   summary: BatchSummary,
   commands: RunCommands,
@@ -44,7 +44,7 @@ export function errorOfRun(
     parts.push(`${count(counts.failed, 'row')} failed:`, ...byReason(failedRows.map(withReason('error'))))
   }
   if (doubledRows.length > 0) parts.push(...doubledParts(summary))
-  if (counts.accepted > 0) parts.push(`${count(counts.accepted, 'row')} accepted and not deployed yet`)
+  if (counts.accepted > 0) parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet`)
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
@@ -68,7 +68,7 @@ export function errorOfRun(
 
 interface Verified {
   counts: { differing: number }
-  /** The first of them. */
+  /** The first rows that differ. */
   differing: readonly DifferingRow[]
 }
 
@@ -79,19 +79,19 @@ function differingParts({ counts, differing }: Verified): string[] {
   ]
 }
 
-/** What looking at chain and storage alone ends with. */
+/** The error of a comparison with chain and storage, without a run. */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
-    hint: 'an owner differs where an NFT was passed on since; anything else should not be',
+    hint: 'An owner differs if the NFT was transferred since. Investigate any other difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
 }
 
-/** Rows found absent and sent again, of which another NFT turned up: the first request's, or another client's. */
+/** Describes retried absent rows for which a second NFT was found: of the first request, or of another client. */
 function doubledParts({ doubledRows }: BatchSummary): string[] {
-  const rows = doubledRows.map(({ line, nft_gdn_id }) => ({ line, reason: `also there as ${nft_gdn_id}` }))
+  const rows = doubledRows.map(({ line, nft_gdn_id }) => ({ line, reason: `also minted as ${nft_gdn_id}` }))
   return [
-    `${count(doubledRows.length, 'row')} possibly minted twice: after a retry, another NFT with the same content turned up:`,
+    `${count(doubledRows.length, 'row')} possibly minted twice: another NFT with the same content was found after a retry:`,
     ...byReason(rows),
   ]
 }
@@ -105,11 +105,11 @@ const withReason =
   <Key extends string>(key: Key) =>
   (row: { line: number } & Readonly<Record<Key, string>>): Named => ({ line: row.line, reason: row[key] })
 
-/** The rows of unknown outcome by what reconciling found. It names the first of many, so their numbers may be more. */
+/** Describes rows of unknown outcome by what reconciling found. It names only the first rows of many. */
 function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
   const known = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
   const others = unknownRows.filter(({ key }) => !known.has(key))
-  const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are named)` : ''
+  const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are listed)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
   if (others.length > 0) parts.push(`  ${linesOf(others)}`)
   parts.push(...byReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
@@ -117,7 +117,7 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
   return parts
 }
 
-/** `  lines 3, 4: the reason`, a reason once. */
+/** Groups rows by reason: `  lines 3, 4: the reason`. */
 function byReason(rows: readonly Named[]): string[] {
   const reasons = new Map<string, Named[]>()
   for (const row of rows) {
@@ -127,10 +127,10 @@ function byReason(rows: readonly Named[]): string[] {
   }
   const shown = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
   const left = [...reasons.values()].slice(MAX_REASONS).flat().length
-  return left === 0 ? shown : [...shown, `  and ${count(left, 'row')} more, for other reasons`]
+  return left === 0 ? shown : [...shown, `  and ${count(left, 'more row')}, for other reasons`]
 }
 
-/** `lines 2-6, 9, …`. */
+/** Formats line numbers: `lines 2-6, 9, …`. */
 export function linesOf(rows: readonly { line: number }[]): string {
   const ranges: [from: number, to: number][] = []
   for (const line of rows.map((row) => row.line).sort((a, b) => a - b)) {
@@ -142,18 +142,20 @@ export function linesOf(rows: readonly { line: number }[]): string {
   return `${rows.length > 1 ? 'lines' : 'line'} ${shown.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
 }
 
-/** What can be done, a line each, in the order in which it makes sense. */
+/** Returns the next steps that make sense, one line each, in their order. */
 function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   const { counts, absentRows } = summary
   const steps: string[] = []
   if (counts.unknown > 0) {
-    steps.push('rows of unknown outcome may have been minted, so nothing sends them again by itself')
-    steps.push(`look for them again: ${commands('reconcile')}`)
-    steps.push(`say yourself what a row became (an NFT's id, or absent): ${commands('reconcile', '--row KEY=ID')}`)
-    if (absentRows.length > 0) steps.push(`send those again that aren't there: ${commands('retry', '--absent')}`)
+    steps.push('Rows of unknown outcome may have been minted, so gdn does not send them again by itself.')
+    steps.push(`Run \`${commands('reconcile')}\` to search for them again.`)
+    steps.push(
+      `Run \`${commands('reconcile', '--row <key>=<id>')}\` to set the outcome of a row: the ID of its NFT, or absent.`,
+    )
+    if (absentRows.length > 0) steps.push(`Run \`${commands('retry', '--absent')}\` to retry absent rows.`)
   }
-  if (counts.pending + counts.accepted > 0) steps.push(`go on: ${commands('resume')}`)
-  if (counts.failed > 0) steps.push(`send failed rows again, once the reason is gone: ${commands('retry')}`)
-  steps.push(`every row: ${commands('results')}`)
+  if (counts.pending + counts.accepted > 0) steps.push(`Run \`${commands('resume')}\` to resume the run.`)
+  if (counts.failed > 0) steps.push(`Run \`${commands('retry')}\` to retry failed rows, after you fix the cause.`)
+  steps.push(`Run \`${commands('results')}\` to list every row.`)
   return steps
 }

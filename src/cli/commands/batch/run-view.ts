@@ -29,7 +29,7 @@ const FIELDS = [
 
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
 
-/** One run, or a list of them: a person sees how long ago each began, a program exactly when. */
+/** The view of one run or a list of runs. A terminal shows the age of a run, other output its start time. */
 export function runView({ stdoutTty }: Io, now: number, stateDir: string | undefined): View {
   return {
     fields: FIELDS,
@@ -51,7 +51,7 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
   }
 }
 
-/** Where a run stands, in a word. */
+/** Returns the state of a run in one word. */
 function stateOf({ running, counts }: RunStatus): string {
   if (running) return 'running'
   if (counts.unknown > 0) return 'unknown'

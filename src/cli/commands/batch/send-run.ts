@@ -25,26 +25,26 @@ import { printNextSteps, summaryData } from './summary.ts'
 import { verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
-/** More than the pacer lets out: it alone decides. */
+/** More than the pacer permits, so that only the pacer sets the limit. */
 const IN_FLIGHT = 8
 
 interface Sending {
   settings: Settings
   options: BatchOptions
-  /** Null goes on with the rows as they were kept. */
+  /** Null resumes with the rows as recorded. */
   read: (() => AsyncIterable<ManifestItem>) | null
-  /** To be asked for before anything is sent, once the manifest was read. */
+  /** File URLs to check after the manifest was read and before anything is sent. */
   files?: FileUrls | null
-  /** Where local files stand in the manifest; null where it isn't read. */
+  /** The local files of the manifest; null if it isn't read. */
   localFiles?: LocalFiles | null
   output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags
   run: typeof runBatch
-  /** How a run that goes on stands. */
+  /** The status of a resumed run. */
   known?: RunStatus
 }
 
-/** Sends a run with progress for people or events for programs, and ends with its summary. */
+/** Sends a run with progress or NDJSON events, and prints its summary. */
 export async function sendRun(
   deps: Deps,
   { settings, options, read, files = null, localFiles = null, output, flags, run, known }: Sending,
@@ -108,7 +108,7 @@ interface PlannedFiles {
   localFiles: LocalFiles | null
 }
 
-/** Checks that local files have a place to be uploaded to, and that file URLs can be read, where that was asked for. */
+/** Checks that there is a storage for local files and, if requested, that file URLs can be read. */
 export async function checkPlannedFiles(
   deps: Deps,
   planned: PlannedEvent,
@@ -124,15 +124,15 @@ export async function checkPlannedFiles(
   if (problem !== null) throw problem
 }
 
-/** In GitHub Actions, how it went goes into the summary of the job. */
+/** Writes the outcome to the job summary in GitHub Actions. */
 async function writeJobSummary({ env, io }: Deps, summary: BatchSummary): Promise<void> {
   if (!isInActions(env)) return
   const { addJobSummary } = await import('../../render/github-actions.ts')
   const problem = await addJobSummary(summary, env)
-  if (problem !== null) io.debug(safe(`the summary of the job can't be written: ${messageOf(problem)}`))
+  if (problem !== null) io.debug(safe(`can't write the job summary: ${messageOf(problem)}`))
 }
 
-/** `--verify` of a run that was finished before. */
+/** Verifies a run that was finished before. */
 export async function verifyFinished(
   deps: Deps,
   settings: Settings,
@@ -157,7 +157,7 @@ function refuseUnverified({ counts: { verified, unread }, reason }: VerifyTally)
   })
 }
 
-/** Compares what was deployed with chain and storage; says where they can't be read. */
+/** Compares deployed rows with chain and storage, and warns about those that can't be read. */
 async function verify(
   deps: Deps,
   { run, counts }: Pick<BatchSummary, 'run' | 'counts'>,
@@ -185,7 +185,7 @@ async function verify(
   return tally
 }
 
-/** What is about to happen, before it does; above all what differs from the last time. */
+/** Prints the plan of a run before it is sent, with changes since the last time. */
 function printPlan(
   { io }: Deps,
   { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] }: PlannedEvent,
@@ -199,7 +199,7 @@ function printPlan(
   )
   if (resumed) io.note(`  ${rows.total - rows.pending} of ${rows.total} rows were sent before`)
   for (const note of notes) io.note(`  ${safe(note)}`)
-  if (reordered) io.note("  Token ids won't follow the manifest's order; --in-order keeps it")
+  if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
   const { added, changed, removed, keptAccepted, examples } = changes
   if (resumed && added + changed + removed > 0) {
     io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)

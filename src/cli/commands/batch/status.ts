@@ -14,10 +14,10 @@ export type StatusFlags = OutputFlags & ServerFlags
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Shows what this machine has recorded, also while the run is in progress. To ask the server, use gdn batch resume. A run is named by its name or id, by the name given with --run, or by its manifest. Single commands are named as gdn batch list --all shows them.',
+      'Shows what this machine has recorded, also while the run is in progress. To update it from the server, use gdn batch resume. Specify a run by its name, its ID, the name given with --run, or its manifest. gdn batch list --all shows the names of single commands.',
     examples: [
-      ['By its manifest', 'gdn batch status drop.csv'],
-      ['How many are deployed?', 'gdn batch status drop-3f9a --json | jq .deployed'],
+      ['Show a run by its manifest', 'gdn batch status drop.csv'],
+      ['Print the number of deployed rows', 'gdn batch status drop-3f9a --json | jq .deployed'],
     ],
   })
   addRunArgument(statusCommand)

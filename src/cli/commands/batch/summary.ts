@@ -5,7 +5,7 @@ import { rowsByState } from '../../render/count.ts'
 import type { Card, View } from '../../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
-/** What comparing the deployed rows with chain and storage came to; `unread` could not be read. */
+/** Counts of deployed rows compared with chain and storage. Rows that are `unread` could not be read. */
 export interface VerifiedCounts {
   verified: number
   differing: number
@@ -37,7 +37,7 @@ export const summaryView = (stateDir: string | undefined): View => ({
   card: (record) => runCard(record, stateDir),
 })
 
-/** A run as a person reads it: where it stands, and where to look. */
+/** Formats a run for a terminal: its state, and the command that shows its results. */
 export function runCard(record: DataRecord, stateDir: string | undefined): Card {
   return [
     ['run', record.run],
@@ -49,13 +49,13 @@ export function runCard(record: DataRecord, stateDir: string | undefined): Card 
 
 function verifiedText({ verified, differing, unread }: DataRecord): string | null {
   if (typeof verified !== 'number') return null
-  const parts = [`${verified} as requested, by chain and storage`]
+  const parts = [`${verified} as requested on chain and in storage`]
   if (Number(differing) > 0) parts.push(`${differing} differ`)
   if (Number(unread) > 0) parts.push(`${unread} can't be read here`)
   return parts.join(', ')
 }
 
-/** The summary as a program reads it. */
+/** Returns the summary as JSON data. */
 export function summaryData(
   { run, counts, requests, attempts, reconciled }: BatchSummary,
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
@@ -74,7 +74,7 @@ export function summaryData(
   }
 }
 
-/** How it went and what can be done next, where the summary went to a file or a program. */
+/** Prints the outcome and the next command, if the summary went to a file or a program. */
 export function printNextSteps(io: Io, { run, counts }: BatchSummary, stateDir: string | undefined): void {
   io.note(io.errPaint.good(rowsByState({ ...counts })))
   io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)

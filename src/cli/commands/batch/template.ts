@@ -17,19 +17,19 @@ export interface TemplateFlags extends CommonFlags {
 export function command(deps: Deps, run = template): GdnCommand {
   const templateCommand = new GdnCommand({
     about:
-      'Two rows with every kind of column. title, description and receiver are needed; the others can be left out. image and file:<key> take a URL or a path beside the manifest; id names a row for good; attr:<tag> becomes an attribute, extra:<key> a key of the metadata. Put your own receivers and pictures in before you mint: those of the template are examples, and rows with its pictures fail.',
+      'Prints two rows with every kind of column. Only title, description and receiver are required. image and file:<key> are URLs or paths relative to the manifest. id identifies a row permanently. attr:<tag> becomes an attribute, and extra:<key> a key of the metadata. Replace the receivers and images before you mint: they are examples, and rows with these images fail.',
     examples: [
-      ['As CSV, for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
-      ['With your wallet as the receiver', 'gdn batch template --receiver @alice > drop.csv'],
-      ['What is in it, checked', 'gdn batch template | gdn batch validate -'],
-      ['As JSON lines, for Solana', 'gdn batch template --format jsonl -b solana > drop.jsonl'],
+      ['Write CSV for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
+      ['Use your wallet as the receiver', 'gdn batch template --receiver @alice > drop.csv'],
+      ['Validate the template', 'gdn batch template | gdn batch validate -'],
+      ['Write JSON Lines for Solana', 'gdn batch template --format jsonl -b solana > drop.jsonl'],
     ],
   })
-  valueFlag(templateCommand, '--format <name>', `${FORMATS.join(', ')} (csv)`, { parse: oneOf(FORMATS) })
+  valueFlag(templateCommand, '--format <name>', `Format: ${FORMATS.join(', ')} (csv)`, { parse: oneOf(FORMATS) })
   valueFlag(templateCommand, '-b, --blockchain <name>', 'Blockchain of the collection (polygon)', {
     parse: blockchainName,
   })
-  valueFlag(templateCommand, '--receiver <address>', 'Receiver of its rows', { parse: address })
+  valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: address })
   addCommonFlags(templateCommand)
   return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags)) as GdnCommand
 }
@@ -69,7 +69,7 @@ export async function template({ io }: Deps, { format = 'csv', blockchain = 'pol
   await io.data(TEXT[format](rows))
   const file = `drop.${format}`
   io.note(
-    `Put your own receivers and pictures in first: those of example.com do not exist, so its rows would fail.
+    `Replace the receivers and images first. The images at example.com don't exist, so the rows would fail.
 Check it: gdn batch validate ${file} --check-files
 Mint it: gdn batch mint ${file}`,
   )

@@ -42,19 +42,19 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'Every row, every field, every local file: all faults at once, each with its line and column. Exit code 2 if there is one. With --check-files every file URL is asked for as well, by the rules by which a gdn backend fetches it; what may pass, such as a server that is down, is a warning. With --preview a terminal draws the local pictures of the first rows (GDN_IMAGES says how, where that is not found out); gdn batch preview shows all of them in a browser.',
+      'Checks every row, field and local file, and reports all errors at once, with line and column. The exit code is 2 if there is an error. --check-files also requests every file URL, with the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. --preview draws the local images of the first rows on a terminal. GDN_IMAGES selects the method if gdn does not detect it. gdn batch preview shows all images in a browser.',
     examples: [
-      ['A manifest', 'gdn batch validate drop.csv -b polygon'],
-      ['Its files too', 'gdn batch validate drop.csv -b polygon --check-files'],
-      ['With the first pictures', 'gdn batch validate drop.csv -b polygon --preview'],
-      ['From standard input', 'make-rows | gdn batch validate - -b polygon --json'],
+      ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
+      ['Check its file URLs too', 'gdn batch validate drop.csv -b polygon --check-files'],
+      ['Show the first images', 'gdn batch validate drop.csv -b polygon --preview'],
+      ['Validate a manifest from standard input', 'make-rows | gdn batch validate - -b polygon --json'],
     ],
     aliases: TARGET_ALIASES,
   })
   validateCommand.argument('<manifest>')
   addTargetFlags(validateCommand)
   addCheckFlag(validateCommand)
-  switchFlag(validateCommand, '--preview', 'Draw the pictures of the first rows; on a terminal only')
+  switchFlag(validateCommand, '--preview', 'Draw the images of the first rows (terminal only)')
   addServerFlags(validateCommand)
   addOutputFlags(validateCommand)
   return validateCommand.action(async (manifest: string, flags: ValidateFlags) => {
@@ -95,14 +95,14 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     mapped_columns: mapped.all,
     ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
   })
-  const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
+  const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
   const mint = `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
-  deps.io.note([`${summary} Send them: ${mint}`, ...missing].join('\n'))
+  deps.io.note([`${summary} Mint them: ${mint}`, ...missing].join('\n'))
 }
 
-/** What sending needs and nothing says yet: checking needs neither a server nor a collection. */
+/** Lists what minting still needs. Validating needs neither a server nor a collection. */
 async function missingFlags(
   deps: Deps,
   settings: Settings,
@@ -113,12 +113,14 @@ async function missingFlags(
   const known = { ...settings, blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' } }
   const hasCollection = (contract ?? settings.contract) !== null || (await knownCollection(deps, known)) !== null
   return [
-    ...(!hasServer ? ['It needs a server too: --local, --base-url <url>, or a profile, by gdn init'] : []),
-    ...(hasCollection ? [] : ['It needs a collection too: -c <address>, or one made by gdn collection create']),
+    ...(!hasServer ? ['To mint, also select a server with --local, --base-url <url>, or a profile (`gdn init`).'] : []),
+    ...(hasCollection
+      ? []
+      : ['To mint, also select a collection with -c <address>. Run `gdn collection create` to create one.']),
   ]
 }
 
-/** The flag's address; that of a column is checked with its row. */
+/** Rejects an invalid address of the flag. The address of a column is checked with its row. */
 function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
   const problem = contract === undefined || blockchain === null ? null : addressProblem(contract, blockchain)
   if (problem === null) return
@@ -138,7 +140,7 @@ export function throwProblems(found: Pick<ManifestSummary, 'issues' | 'issueCoun
   })
 }
 
-/** The flags that a manifest was checked with, to send it with. */
+/** Formats the flags of the validation, for the command that mints. */
 function flagsAgain(flags: BatchMintFlags): string {
   const { contract, blockchain, receiver, sender, baseUrl, profile } = flags
   const values = { contract, blockchain, receiver, sender, 'base-url': baseUrl, profile }
@@ -151,7 +153,7 @@ function flagsAgain(flags: BatchMintFlags): string {
   return given.map((flag) => ` ${flag}`).join('')
 }
 
-/** The collection that is named or the only one made from this machine, where that is clear; validating needs no server. */
+/** Returns the specified collection or the only one created on this machine; null if unclear or without a server. */
 export async function knownCollection(deps: Deps, settings: Settings): Promise<Collection | null> {
   try {
     return await whichCollection(deps, settings, await settings.server())
@@ -160,7 +162,7 @@ export async function knownCollection(deps: Deps, settings: Settings): Promise<C
   }
 }
 
-/** Files may be checked without naming a server; which one it is decides what of this machine it may fetch. */
+/** Returns the server, or null: files can be checked without one. It decides which files of this machine can be fetched. */
 async function serverIfNamed(settings: Settings): Promise<Server | null> {
   try {
     return await settings.server()
@@ -169,7 +171,7 @@ async function serverIfNamed(settings: Settings): Promise<Server | null> {
   }
 }
 
-/** A server that is named may be away. */
+/** Whether a server is specified. It may be unreachable. */
 async function isServerNamed(settings: Settings): Promise<boolean> {
   try {
     await settings.server()

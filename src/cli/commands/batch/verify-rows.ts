@@ -8,10 +8,10 @@ export interface VerifiedRow extends RunRow {
   verification: Verification | null
 }
 
-/** Rows asked about together: two calls each, as many as a node takes at once. */
+/** Rows verified together: two calls each, as many as a node accepts in one batch. */
 const TOGETHER = 50
 
-/** Compares each deployed row with what chain and storage say themselves; the others pass by. */
+/** Compares each deployed row with chain and storage. Other rows pass through. */
 export async function* verifyRows(rows: AsyncIterable<RunRow>, verifier: Verifier): AsyncGenerator<VerifiedRow> {
   let waiting: { row: RunRow; claim: Claim | null }[] = []
   async function* settle(): AsyncGenerator<VerifiedRow> {

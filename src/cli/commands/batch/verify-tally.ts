@@ -7,11 +7,11 @@ import type { VerifiedRow } from './verify-rows.ts'
 
 const MAX_NAMED = 50
 
-/** Counts what comparing rows with chain and storage came to, and names the first that differ. */
+/** Counts the results of comparing rows with chain and storage, and collects the first rows that differ. */
 export class VerifyTally {
   readonly counts: VerifiedCounts = { verified: 0, differing: 0, unread: 0 }
   readonly differing: DifferingRow[] = []
-  /** Why rows could not be read; null where all could. */
+  /** Why rows could not be read; null if all could. */
   reason: string | null = null
 
   add({ result, verification }: VerifiedRow): void {
@@ -27,9 +27,9 @@ export class VerifyTally {
     }
   }
 
-  /** Says what could not be read: nobody shall take it for verified. */
+  /** Warns about rows that could not be read, so that they aren't taken as verified. */
   warn(io: Io): void {
     const { unread } = this.counts
-    if (unread > 0) io.warn(`Not verified: ${count(unread, 'row')}; ${safe(this.reason ?? '')}`)
+    if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
   }
 }

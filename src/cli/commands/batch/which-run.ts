@@ -14,12 +14,12 @@ export function addRunArgument(command: GdnCommand): void {
   command.argument('[run]')
 }
 
-/** The run that was named; where none was, a person chooses among those of this machine. */
+/** Returns the specified run. If there is none, prompts for one of the runs on this machine. */
 export async function whichRun(deps: Deps, given: string | undefined, flags: ServerFlags): Promise<string> {
   if (given !== undefined) return given
   const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
   if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
-  throw new GdnError('usage', 'missing required argument "run"', { hint: 'gdn batch list shows the runs there are' })
+  throw new GdnError('usage', 'missing required argument "run"', { hint: 'Run `gdn batch list` to list the runs.' })
 }
 
 async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string>[]> {

@@ -10,7 +10,7 @@ import { runOrigin } from '../../connect/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 
-/** The server whose runs are meant, where a flag names one; any server's otherwise. It need not answer. */
+/** Returns the server that a flag selects; undefined means any server. It may be unreachable. */
 export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
   if (flags.local || flags.profile === 'local') {
     const id = await localBackendId(localDataDirectory(deps.env))
@@ -26,7 +26,7 @@ export async function whichServer(deps: Deps, flags: ServerFlags): Promise<Serve
   return { name: origin, has }
 }
 
-/** Who answers at a server; null where nobody does. */
+/** Returns the backend that responds at a server; null if none does. */
 async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
   const seen = await deps.identify(server, 'once').catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'bad_answer') return null
@@ -36,10 +36,10 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
 }
 
 /**
- * The settings by which a run's server is reached. A backend on this machine is recognized by its ID, on whatever port
- * it listens now: at the server that is configured, as the local backend, or where it was when the run began.
+ * Returns the settings that reach the server of a run. A backend on this machine is recognized by its ID, whatever its
+ * port: at the configured server, as the local backend, or at its URL when the run began.
  *
- * @throws GdnError `wrong_backend` where the flags name another server; `unreachable` where the backend is not found
+ * @throws GdnError `wrong_backend` if the flags select another server; `unreachable` if the backend is not found
  */
 export async function settingsOfRun<Flags extends ServerFlags>(deps: Deps, run: Run, flags: Flags): Promise<Settings> {
   refuseOlder(run)
@@ -71,33 +71,33 @@ async function refuseOtherServer(deps: Deps, run: Run, server: Server): Promise<
   refuseOtherBackend(`the run ${run.name}`, { url: serverOf(run), id: run.backendId, incarnation: null }, seen)
   if (runOrigin(server, seen) === run.origin) return
   throw new GdnError('wrong_backend', `the run ${run.name} belongs to ${serverOf(run)}, not to ${server.origin}`, {
-    hint: `Nothing was sent. Leave ${server.from} out, or add --base-url ${serverOf(run)}.`,
+    hint: `Nothing was sent. Omit ${server.from}, or add --base-url ${serverOf(run)}.`,
     details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } },
   })
 }
 
-/** Nobody answers as the backend of a run, or somebody else does. */
+/** The error if the backend of a run doesn't respond, or if another one responds in its place. */
 async function notFound(deps: Deps, run: Run, last: Server): Promise<GdnError> {
   const seen = await seenAt(deps, last)
-  const hint = 'Run `gdn local start`, or start it and name it with --base-url <url>.'
+  const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
   if (seen === null) {
     const name = run.backendId === null ? '' : ` (${run.backendId})`
     return new GdnError(
       'unreachable',
-      `the backend of the run ${run.name}${name} doesn't run; it was at ${serverOf(run)}`,
+      `the backend of the run ${run.name}${name} is not running; it was at ${serverOf(run)}`,
       { hint },
     )
   }
   const is = seen.id === null ? 'a server without an ID' : `the backend ${seen.id}`
-  const belongs = run.backendId === null ? 'a backend of an unknown ID' : `the backend ${run.backendId}`
+  const belongs = run.backendId === null ? 'a backend with an unknown ID' : `the backend ${run.backendId}`
   return new GdnError(
     'wrong_backend',
-    `the run ${run.name} belongs to ${belongs}, which was at ${serverOf(run)}; ${is} answers there now`,
+    `the run ${run.name} belongs to ${belongs}, which was at ${serverOf(run)}; ${is} is there now`,
     { hint, details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } } },
   )
 }
 
-/** As `settingsOfRun`; null where no flag names a server and the backend of the run isn't found now. */
+/** Like `settingsOfRun`, but null if no flag selects a server and the backend of the run isn't found. */
 export async function settingsIfFound(deps: Deps, run: Run, flags: ServerFlags): Promise<Settings | null> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
@@ -106,7 +106,7 @@ export async function settingsIfFound(deps: Deps, run: Run, flags: ServerFlags):
   })
 }
 
-/** The server of a run, or null where its backend isn't found now. */
+/** Returns the server of a run; null if its backend isn't found. */
 export async function serverOfRun(deps: Deps, run: Run, flags: ServerFlags): Promise<Server | null> {
   const settings = await settingsIfFound(deps, run, flags)
   return (await settings?.server().catch(() => null)) ?? null
@@ -115,7 +115,7 @@ export async function serverOfRun(deps: Deps, run: Run, flags: ServerFlags): Pro
 const namesServer = ({ local, baseUrl, profile }: ServerFlags): boolean =>
   local === true || baseUrl !== undefined || profile !== undefined
 
-/** Before runs had the ID of their backend, all servers of this machine had one name. */
+/** Rejects runs from before the ID of the backend was recorded, when all servers of this machine had one name. */
 function refuseOlder({ name, origin, url }: Run): void {
   if (url !== null || origin !== 'http://localhost') return
   throw new GdnError(
