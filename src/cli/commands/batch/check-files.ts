@@ -94,7 +94,7 @@ export function printWarnings(io: Io, { warnings }: FileCheck): void {
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)
 }
 
-/** Returns a warning if our own backend doesn't store the file of an ipfs URL. Its IPFS node may still have the file. */
+/** Returns a warning if gdn's own backend doesn't store the file of an ipfs URL. Its IPFS node may still have it. */
 async function isStored(
   lenient: Prober,
   { baseUrl, origin }: Server,

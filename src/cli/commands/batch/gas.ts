@@ -1,5 +1,5 @@
-// Gas of a transaction of gdn's contract, fitted to the results of `npm run bench -- gas`: 109,091 gas for one NFT, 5,947
-// each for 50 to one receiver, 49,197 each for 50 to 50 receivers.
+// Gas of a transaction of gdn's contract, fitted to the results of `npm run bench -- gas`: 109,091 gas for one NFT,
+// 5,947 each for 50 to one receiver, 49,197 each for 50 to 50 receivers.
 const PER_TRANSACTION = 61_000n
 const PER_RUN_OF_ONE_RECEIVER = 44_000n
 const PER_TOKEN = 3_850n

@@ -135,7 +135,7 @@ async function checkManifestFile(manifest: string): Promise<void> {
 /** The options that shape the rows of a manifest, as the state database keeps them. */
 const readingOf = ({ addressOf, fileFolders, ...shaping }: ManifestOptions) => shaping
 
-/** Returns the collection from the flags, or else the manifest's columns, the configuration or the known collections. */
+/** Returns the collection from flags, or else from the manifest's columns, configuration or known collections. */
 async function targetOf(
   deps: Deps,
   manifest: string,

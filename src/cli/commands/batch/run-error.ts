@@ -26,7 +26,7 @@ export const differingRows = (verified: Verified): GdnError =>
     details: { differing_rows: verified.differing },
   })
 
-/** Returns the error of a run that ended with problems, with exit code, rows by reason, and hints; null if there are none. */
+/** Returns the error of a run that ended with problems: exit code, rows by reason, and hints. Null if all went well. */
 export function errorOfRun(
   summary: BatchSummary,
   commands: RunCommands,

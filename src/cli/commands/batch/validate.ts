@@ -162,7 +162,7 @@ export async function knownCollection(deps: Deps, settings: Settings): Promise<C
   }
 }
 
-/** Returns the server, or null: files can be checked without one. It decides which files of this machine can be fetched. */
+/** Returns the server, or null: files can be checked without one. It decides which files of this machine it can get. */
 async function serverIfNamed(settings: Settings): Promise<Server | null> {
   try {
     return await settings.server()

@@ -44,7 +44,7 @@ export async function waitForCollection(
   }
 }
 
-/** Whether there is nothing more to wait for. Records of the hosted API have no status, so there the address decides. */
+/** Whether a collection needs no more waiting. Records of the hosted API have no status, so the address decides. */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)
   return status === 'failed' || (status === 'deployed' && Boolean(contract_address))

@@ -55,7 +55,7 @@ async function checkFile(path: string, key: string): Promise<void> {
   if (problem !== null) throw fail(`${path} is ${problem}`)
 }
 
-/** Returns a content hash for each placeholder. A request is recognized by the bytes of its files, whatever their paths. */
+/** Returns a content hash for each placeholder. It identifies a request by the bytes of its files, not their paths. */
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
   for (const { path, placeholder } of files) {

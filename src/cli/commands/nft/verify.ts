@@ -224,7 +224,7 @@ function throwUnlessVerified(id: string, verification: Verification): void {
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
-      hint: 'The service confirms that it created the NFT. Use --rpc-url to compare it with another node.',
+      hint: 'The service confirms that it created the NFT. Run the command again, or set --rpc-url and --gateway.',
     })
   }
   throw new GdnError('verify_failed', `${id} differs from the service's record: ${verifyText(verification)}`, {
