@@ -64,14 +64,18 @@ describe('a run that is finished', () => {
     const result = await mint()
     expect(result.code).toBe(7)
     expect(JSON.parse(result.stdout)).toMatchObject({ failed: 1 })
-    expect(errorOf(result).hint).toMatch(/gdn batch results drop-.* --status failed\n.*gdn batch retry drop-/)
+    expect(errorOf(result).hint).toMatch(
+      /gdn batch results drop-.* --status failed` to list them\.\n.*gdn batch retry drop-/,
+    )
   })
 
   test('resumed, is done; with failed rows it ends with 7 and says how to go on', async () => {
     const { gdn } = await withRefused()
     const result = await gdn('resume')
     expect(result.code).toBe(7)
-    expect(errorOf(result).hint).toMatch(/gdn batch results drop-.* --status failed\n.*gdn batch retry drop-/)
+    expect(errorOf(result).hint).toMatch(
+      /gdn batch results drop-.* --status failed` to list them\.\n.*gdn batch retry drop-/,
+    )
   })
 })
 

@@ -172,7 +172,7 @@ describe('batch rm', () => {
     expect(refused.code).toBe(3)
     expect(errorOf(refused)).toMatchObject({
       code: 'not_confirmed',
-      message: expect.stringMatching(/1 unknown.*may have been minted/),
+      message: expect.stringMatching(/1 unknown.*record of 1 row of unknown outcome/),
       hint: expect.stringContaining('--yes'),
     })
     expect(await list()).toHaveLength(1)
