@@ -49,7 +49,7 @@ describe('a row of unknown outcome', () => {
     expect(result.code).toBe(9)
     const { message, hint, details } = errorOf(result)
     expect(message).toMatch(/^the outcome of 1 row is unknown:\n {2}line 3: undecided: the time was up/)
-    for (const command of ['gdn batch reconcile drop-', '--row KEY=', 'gdn batch results drop-']) {
+    for (const command of ['gdn batch reconcile drop-', '--row <key>=', 'gdn batch results drop-']) {
       expect(hint).toContain(command)
     }
     expect(details).toMatchObject({ unknown_rows: [{ line: 3 }], undecided_rows: [{ line: 3 }] })
