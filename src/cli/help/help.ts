@@ -7,13 +7,13 @@ import { exampleLines } from './example-lines.ts'
 import type { Heading } from './topic.ts'
 import { TOPICS } from './topics.ts'
 
-export const SUMMARY = 'Create NFT collections, and mint and manage NFTs, with a hosted service or your own backend.'
+export const SUMMARY = 'Create NFT collections and mint NFTs, with a hosted service or your own backend.'
 
 const ROOT_EXAMPLES = [
   ['Start a local backend, and create a wallet and a collection', 'gdn local start'],
   ['', 'gdn wallet generate --local --name alice'],
   ['', 'gdn collection create --local --name "First light" -b polygon --wallet @alice'],
-  ['Mint an NFT, and mint a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
+  ['Mint an NFT and a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 

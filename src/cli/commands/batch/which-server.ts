@@ -36,8 +36,8 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
 }
 
 /**
- * Returns the settings that reach the server of a run. A backend on this machine is recognized by its ID, whatever its
- * port: at the configured server, as the local backend, or at its URL when the run began.
+ * Returns the settings that reach the server of a run. A backend on this machine is recognized by its ID, on any port.
+ * It may be the configured server, the local backend, or the backend at the URL where the run began.
  *
  * @throws GdnError `wrong_backend` if the flags select another server; `unreachable` if the backend is not found
  */

@@ -23,7 +23,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know an ID.\nOn a terminal, a single NFT is shown with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. The terminal draws it (kitty, iTerm2, sixel), or gdn draws blocks of color. GDN_IMAGES selects the method if gdn does not detect it. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know an ID.\nOn a terminal, a single NFT is shown with its image. The image can be a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. The terminal draws it (kitty, iTerm2, sixel), or gdn draws blocks of color. GDN_IMAGES selects the method if gdn does not detect it. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Show an NFT without its image', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],
