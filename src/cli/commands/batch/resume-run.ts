@@ -20,7 +20,7 @@ import { settingsOfRun, whichServer } from './which-server.ts'
 
 const MAX_SHOWN_EDITS = 5
 
-/** Resumes a run with the rows as it last had them, for resume, retry and reconcile. */
+/** Resumes a run with the rows that it last recorded, for resume, retry and reconcile. */
 export async function resumeRun(
   deps: Deps,
   name: string,
