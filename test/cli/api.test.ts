@@ -25,7 +25,7 @@ describe('the endpoint', () => {
   )
 
   test.each([
-    ['getnft', 'did you mean getnfts?'],
+    ['getnft', 'Did you mean getnfts?'],
     ['nonsense', 'endpoints are createnft'],
     ['files', 'gdn nft mint'],
     ['https://evil.test/api/v1/getnfts', 'name the endpoint, not a URL'],

@@ -74,8 +74,8 @@ describe('gdn auth login', () => {
   })
 
   test.each([
-    ['that the server refuses', 401, 4, 'copy it again'],
-    ['that is permitted nothing', 403, 4, 'copy it again'],
+    ['that the server refuses', 401, 4, 'Copy the whole key again'],
+    ['that is permitted nothing', 403, 4, 'Copy the whole key again'],
     ['at a server that answers nonsense', 500, 6, '--no-check'],
   ])('a key %s is not saved', async (_what, status, code, hint) => {
     const { gdn, dir } = await home()
@@ -160,7 +160,7 @@ describe('gdn auth login', () => {
 
   test('the local backend needs none, and no server at all is an error that names the flag', async () => {
     const { gdn } = await home()
-    expect((await gdn(['auth', 'login', '--local'], { stdin: KEY })).stderr).toContain('has a key of its own')
+    expect((await gdn(['auth', 'login', '--local'], { stdin: KEY })).stderr).toContain('has its own key')
     expect((await gdn(['auth', 'login'], { stdin: KEY })).stderr).toContain('--base-url')
   })
 })

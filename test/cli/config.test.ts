@@ -36,7 +36,7 @@ test('config set profile chooses the profile in use', async () => {
 })
 
 test.each([
-  [['contrat', 'x'], 'did you mean contract?'],
+  [['contrat', 'x'], 'Did you mean contract?'],
   [['blockchain', 'polygn'], 'did you mean polygon?'],
   [['base_url', 'ftp://x'], 'must be an http(s) URL'],
   [['rate', '0x10'], 'must be a positive number'],
@@ -98,7 +98,7 @@ test.each([
   [['config', 'set', 'profile', 'tset'], 'did you mean test?'],
   [['config', 'unset', 'contract', '--profile', 'tset'], 'did you mean test?'],
   [['config', 'get', 'contract', '--profile', 'tset'], 'did you mean test?'],
-  [['config', 'unset', 'contrct'], 'did you mean contract?'],
+  [['config', 'unset', 'contrct'], 'Did you mean contract?'],
 ])('a profile or setting that is not there is refused, and nothing is written: %j', async (argv, hint) => {
   const { gdn, file } = await home()
   await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])

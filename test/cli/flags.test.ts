@@ -63,7 +63,7 @@ test.each([
   [['config', 'get', 'contrct'], 'Did you mean contract?'],
 ])('a misspelt word is never run as another: %j', async (argv, hint) => {
   const { code, stderr } = await cli(argv)
-  expect(stderr.toLowerCase()).toContain(hint)
+  expect(stderr).toContain(hint)
   expect(code).toBe(2)
 })
 

@@ -85,7 +85,7 @@ describe('finding a topic', () => {
   test('a topic is no command: the error names the help', async () => {
     const { code, stdout, stderr } = await cli(['manifest'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('did you mean gdn help manifest?')
+    expect(stderr).toContain('Did you mean gdn help manifest?')
   })
 
   test('gdn help local is the topic, gdn local --help the commands, which names the topic', async () => {

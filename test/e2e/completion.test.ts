@@ -163,8 +163,8 @@ describe('gdn completion', () => {
   })
 
   test.each([
-    ['bsh', 'did you mean bash?'],
-    ['pwsh', 'did you mean powershell?'],
+    ['bsh', 'Did you mean bash?'],
+    ['pwsh', 'Did you mean powershell?'],
     ['tcsh!', 'bash, zsh, fish, powershell'],
   ])('%s is an error that says which there are', async (shell, hint) => {
     const { code, stdout, stderr } = await home.run(['completion', shell])

@@ -124,7 +124,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       expect(result).toMatchObject({ code: 2, stdout: '' })
       const { message, hint } = errorOf(result)
       expect(message).toContain(`--fields: unknown field "${typo}"`)
-      expect(hint).toBe(`did you mean ${chosen[0]}?`)
+      expect(hint).toBe(`Did you mean ${chosen[0]}?`)
       const more = scenario.more?.split(' ') ?? []
       if (more.length === 0) return
       const { stdout } = await cli([...argv, '--json', '--fields', more.join(',')], options)

@@ -31,18 +31,18 @@ const VIEW: View = {
 export function command(deps: Deps, run = login): GdnCommand {
   const loginCommand = new GdnCommand({
     about:
-      'The key is asked for, or read from a file or a pipe; never given on the command line. It is tried by a call without effect, then kept in the system keyring, or where there is none in a file that only you may read. It is sent to the server it was saved for, and to no other.',
+      'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. It checks the key with a request that has no effect, then saves it in the system keyring. Without a keyring, it saves the key in a file that only you can read. It sends the key only to the server that it was saved for.',
     examples: [
-      ['At a terminal', 'gdn auth login --base-url https://api.example.com'],
-      ['From a password store', 'pass gdn | gdn auth login --base-url https://api.example.com'],
-      ['In a file, even where there is a keyring', 'gdn auth login --store file'],
+      ['Enter the key at a terminal', 'gdn auth login --base-url https://api.example.com'],
+      ['Read it from a password store', 'pass gdn | gdn auth login --base-url https://api.example.com'],
+      ['Save it in a file, even if there is a keyring', 'gdn auth login --store file'],
     ],
   })
   valueFlag(loginCommand, '--key-file <file>', 'File that holds the key; - is standard input', { parse: notEmpty })
-  valueFlag(loginCommand, '--store <keyring|file>', 'Where to keep it (the keyring, where one works)', {
+  valueFlag(loginCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if it works)', {
     parse: oneOf(['keyring', 'file']),
   })
-  switchFlag(loginCommand, '--no-check', "Don't try the key before it is saved")
+  switchFlag(loginCommand, '--no-check', 'Save the key without checking it')
   addServerFlags(loginCommand)
   addOutputFlags(loginCommand)
   return loginCommand.action(async (flags: LoginFlags) => await run(deps, flags)) as GdnCommand
@@ -61,17 +61,17 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
     const record = { server: server.origin, kept_in: keptIn, key: maskedKey(key), works: flags.check !== false || null }
     await output.one(record)
   }
-  const tried = flags.check === false ? 'Not tried' : 'It works'
-  io.note(`${tried}; saved in ${safe(placeOfKey(deps, keptIn))}.`)
-  io.note(`It is sent to ${server.origin} and to no other server.`)
-  if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set: it goes before the saved key until you unset it.')
-  if (server.source !== 'profile') io.note(`Make it your usual server: gdn config set base_url ${server.baseUrl}`)
+  const checked = flags.check === false ? 'The key was not checked.' : 'The key works.'
+  io.note(`${checked} It is saved in ${safe(placeOfKey(deps, keptIn))}.`)
+  io.note(`gdn sends it only to ${server.origin}.`)
+  if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and overrides the saved key until you unset it.')
+  if (server.source !== 'profile') io.note(`To make it your default server: gdn config set base_url ${server.baseUrl}`)
 }
 
-/** Tries a key that isn't saved yet. What doesn't work isn't saved. */
+/** Checks a key before it is saved. A key that does not work is not saved. */
 async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secret): Promise<void> {
   const settings = await deps.settings(flags)
-  const progress = await deps.io.progress(`Trying the key at ${server.origin}`)
+  const progress = await deps.io.progress(`Checking the key at ${server.origin}`)
   try {
     const { client } = await deps.connect({ ...settings, apiKey: async () => key })
     await tryKey(client, deps.signals.signal)
@@ -80,8 +80,8 @@ async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secr
     const refused = error.code === 'unauthorized' || error.code === 'forbidden'
     throw new GdnError(error.code, `the key was not saved: ${error.message}`, {
       hint: refused
-        ? 'copy it again, whole; is it a key of this server?'
-        : 'gdn auth login --no-check saves it untried',
+        ? 'Copy the whole key again, and check that it is a key of this server.'
+        : 'Run `gdn auth login --no-check` to save it without checking it.',
       details: error.details,
       cause: error,
     })

@@ -16,14 +16,14 @@ const VIEW: View = { fields: ['server', 'kept_in'], columns: ['server', 'kept_in
 
 export function command(deps: Deps, run = logout): GdnCommand {
   const logoutCommand = new GdnCommand({
-    about: 'The key itself goes on working: revoke it where it was issued, if others may have it.',
+    about: 'The key itself stays valid. If others may have it, revoke it where it was issued.',
     examples: [
-      ['Of your usual server', 'gdn auth logout'],
-      ['Of another', 'gdn auth logout --base-url https://api.example.com'],
-      ['Of all of them', 'gdn auth logout --all'],
+      ['Log out of your default server', 'gdn auth logout'],
+      ['Log out of another server', 'gdn auth logout --base-url https://api.example.com'],
+      ['Log out of all servers', 'gdn auth logout --all'],
     ],
   })
-  switchFlag(logoutCommand, '--all', 'Forget every saved key')
+  switchFlag(logoutCommand, '--all', 'Delete every saved key')
   addServerFlags(logoutCommand)
   addOutputFlags(logoutCommand)
   return logoutCommand.action(async (flags: LogoutFlags) => await run(deps, flags)) as GdnCommand
@@ -39,11 +39,11 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
     if (keptIn === null) io.note(`There is no saved key for ${safe(origin)}.`)
     else {
       deleted.push({ server: origin, kept_in: keptIn })
-      io.note(`Forgot the key for ${safe(origin)}; it was in ${keptIn === 'file' ? 'the file' : 'the system keyring'}.`)
+      io.note(`Deleted the key for ${safe(origin)} from ${keptIn === 'file' ? 'the file' : 'the system keyring'}.`)
     }
   }
   if (flags.all && origins.length === 0) io.note('No key is saved.')
-  if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set, and goes on being used until you unset it.')
+  if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and is used until you unset it.')
   if (isAskedFor(flags)) await output.many(deleted)
 }
 
@@ -52,6 +52,6 @@ async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {
   if (baseUrl !== null) return originOf(baseUrl.value)
   throw new GdnError('usage', 'no server is named', {
     place: { flag: '--base-url' },
-    hint: 'add --base-url <url>, or --all; gdn auth status lists what is saved',
+    hint: 'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.',
   })
 }

@@ -23,13 +23,18 @@ const FIELDS = ['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'work
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    about: 'Of each key its beginning is shown, never the key. With --check each is tried by a call without effect.',
+    about:
+      'Shows the beginning of each key, never the whole key. With --check, each key is checked with a request that has no effect.',
     examples: [
-      ['What is saved?', 'gdn auth status'],
-      ['Do they work?', 'gdn auth status --check'],
+      ['List the saved keys', 'gdn auth status'],
+      ['Check that they work', 'gdn auth status --check'],
     ],
   })
-  switchFlag(statusCommand, '--check', 'Try each key at its server; exit 4 if one is refused, 6 if a server is away')
+  switchFlag(
+    statusCommand,
+    '--check',
+    'Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable',
+  )
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
   return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags)) as GdnCommand
@@ -38,7 +43,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 /** A key and where it was found. */
 interface Found {
   server: string
-  /** What the key is sent to; null where that server doesn't run. */
+  /** URL to send the key to, or null if that server is not running. */
   url: string | null
   in_use: boolean
   profiles: string
@@ -77,7 +82,7 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
     rows.push({ ...row, key, works, problem })
   }
   await output.many(rows)
-  if (rows.length === 0) deps.io.note('There is no API key: gdn auth login saves one, GDN_API_KEY gives one.')
+  if (rows.length === 0) deps.io.note('There is no API key. Run `gdn auth login` to save one, or set GDN_API_KEY.')
   deps.setExitCode(exitCode)
 }
 
@@ -100,7 +105,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
     async key() {
       const key = await savedApiKey(env, origin, openKeyring)
       if (key !== null) return key
-      throw new GdnError('unauthorized', 'it has just been forgotten')
+      throw new GdnError('unauthorized', 'the key was deleted a moment ago')
     },
   }))
   if (variable !== null && serverInUse !== null) {
@@ -111,14 +116,14 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       profiles: profilesOf(serverInUse),
       kept_in: 'environment',
       place: 'GDN_API_KEY',
-      // By the rule of every command: it may be kept from a server that a project's file names.
+      // The same rule as for every command: a server that only a project's file names may not get the key.
       key: async () => await settings.apiKey(await settings.server()),
     })
   }
   return [...found, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
 }
 
-/** The key of the local backend, where one was ever started. */
+/** Returns the key of the local backend, if one was ever started. */
 async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)
@@ -141,7 +146,7 @@ async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
 }
 
 async function check(deps: Deps, flags: StatusFlags, url: string | null, key: Secret): Promise<void> {
-  if (url === null) throw new GdnError('unreachable', 'it is not running: gdn local start')
+  if (url === null) throw new GdnError('unreachable', 'the local backend is not running (gdn local start)')
   const { local: _local, profile: _profile, ...others } = flags
   const settings = await deps.settings({ ...others, baseUrl: url })
   const { client } = await deps.connect({ ...settings, apiKey: async () => key })

@@ -17,7 +17,9 @@ export interface ChainFlags extends DataDirFlags {
 }
 
 export function addChainFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--config <file>', 'Settings of the backend (backend.yaml of the data dir)', { parse: notEmpty })
+  valueFlag(command, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
+    parse: notEmpty,
+  })
   return addDataDirFlag(command)
 }
 
@@ -31,8 +33,8 @@ export const anyBlockchain = (word: string): Blockchain => blockchainName(word, 
 export function evmBlockchain(word: string): EvmBlockchain {
   const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
-  throw new GdnError('usage', `transactions on ${blockchain} have no fees to be raised, and no list of their own`, {
-    hint: `there is one for ${EVM_BLOCKCHAINS.join(', ')}`,
+  throw new GdnError('usage', `transactions on ${blockchain} are not listed and have no fees to raise`, {
+    hint: `Use one of ${EVM_BLOCKCHAINS.join(', ')}.`,
   })
 }
 

@@ -19,10 +19,10 @@ const VIEW: View = {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'As its settings have them; nothing is asked of a network. Every other blockchain of the API is an embedded chain. Of nodes only the host is shown: a URL may hold a key.',
+      'Reads the configuration of the backend and contacts no network. Every other blockchain of the API is an embedded chain. Only the hosts of nodes are shown, because a URL may contain a key.',
     examples: [
-      ['Those of the local backend', 'gdn chain list'],
-      ['Of a file', 'gdn chain list --config backend.yaml'],
+      ['List the networks of the local backend', 'gdn chain list'],
+      ['List the networks in a file', 'gdn chain list --config backend.yaml'],
     ],
   })
   addChainFlags(listCommand)
@@ -36,7 +36,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { dataDir, settingsFile } = await chainPlace(deps, flags)
   const { chains, clusters } = await loadSettings(dataDir, settingsFile)
   if (chains.size + clusters.size === 0) {
-    deps.io.note(`No network is reached by RPC URL; ${settingsPath(dataDir, settingsFile)} would name some.`)
+    deps.io.note(`There are no public networks. Add them to ${settingsPath(dataDir, settingsFile)}.`)
   }
   const nodes = (urls: readonly string[]) => urls.map((url) => new URL(url).host)
   await output.many([

@@ -24,16 +24,16 @@ const STATUS_VIEW: View = {
   id: 'signer',
 }
 
-/** `gdn chain setup` of a Solana cluster: nothing is deployed, and nothing spent. */
+/** `gdn chain setup` for a Solana cluster. Deploys and spends nothing. */
 export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flags: SetupFlags): Promise<void> {
   for (const [flag, given] of [
     ['--admin-keystore', flags.adminKeystore],
     ['--factory', flags.factory],
   ]) {
     if (given === undefined) continue
-    throw new GdnError('usage', `is for EVM networks: ${blockchain} has no factory`, {
+    throw new GdnError('usage', `is for EVM networks only: ${blockchain} has no factory`, {
       place: { flag: String(flag) },
-      hint: 'the signer of the settings is all that it takes',
+      hint: 'Leave it out. Only the signer in the configuration is needed.',
     })
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)
@@ -49,11 +49,11 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
     if (flags.dryRun) return await output.one(record(set_up ? 'done' : 'planned'))
     await setUpCluster(cluster, deps.now())
     await output.one(record('done'))
-    deps.io.note(`${blockchain} is set up. Start the backend with these settings to use it.`)
+    deps.io.note(`${blockchain} is set up. Start the backend with this configuration to use it.`)
   })
 }
 
-/** `gdn chain status` of a Solana cluster. */
+/** `gdn chain status` for a Solana cluster. */
 export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, STATUS_VIEW)
   const { clusterStatus, withCluster } = await import('../../../server/setup/setup.ts')

@@ -25,13 +25,13 @@ const VIEW: View = {
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
     about:
-      "Done once for a network before collections can be made on it, and again after operators were added to the settings. The admin's key deploys and appoints and does nothing else: keep it offline between. What is sent is written down before, so the same command again goes on where it was interrupted. The backend may be running; it takes the network up at its next start. On Solana there is no factory: nothing is sent, the signer of the settings is accepted, for good, and what collections and NFTs cost is shown.",
+      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana there is no factory and nothing is sent. The configured signer is accepted permanently, and the cost of collections and NFTs is shown.",
     examples: [
-      ['What it would cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
-      ['Do it', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
-      ['What tokens cost on Solana', 'gdn chain setup solana --dry-run'],
+      ['Show the cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
+      ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
+      ['Show what tokens cost on Solana', 'gdn chain setup solana --dry-run'],
       [
-        'Go on with a factory that was deployed before',
+        'Use a factory that was deployed before',
         'gdn chain setup polygon --admin-keystore admin.json \\',
         '  --factory 0x2609343Be9c86608d67049f38CD388C06913168A',
       ],
@@ -39,10 +39,12 @@ export function command(deps: Deps, run = setup): GdnCommand {
   })
   addBlockchainArgument(setupCommand)
   valueFlag(setupCommand, '--admin-keystore <file>', "Keystore of the factory's admin", { parse: notEmpty })
-  valueFlag(setupCommand, '--password-file <file>', 'Its password; asked for without', { parse: notEmpty })
-  valueFlag(setupCommand, '--factory <address>', 'A factory of this admin that is there already', { parse: notEmpty })
-  switchFlag(setupCommand, '--dry-run', 'Show what would be sent and what it costs at most; send nothing')
-  switchFlag(setupCommand, '-y, --yes', "Don't ask before anything is spent")
+  valueFlag(setupCommand, '--password-file <file>', 'File that holds its password; without it, gdn prompts', {
+    parse: notEmpty,
+  })
+  valueFlag(setupCommand, '--factory <address>', 'Existing factory of this admin', { parse: notEmpty })
+  switchFlag(setupCommand, '--dry-run', 'Show what would be sent and its maximum cost; send nothing')
+  switchFlag(setupCommand, '-y, --yes', "Don't prompt before spending")
   valueFlag(setupCommand, '--timeout <time>', 'How long to wait for the network (1h)', { parse: duration })
   addChainFlags(setupCommand)
   addOutputFlags(setupCommand)
@@ -58,9 +60,9 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   }
   const output = createOutput(io, flags, VIEW)
   if (flags.adminKeystore === undefined) {
-    throw new GdnError('usage', 'is needed', {
+    throw new GdnError('usage', 'is required', {
       place: { flag: '--admin-keystore' },
-      hint: 'give the keystore that is to administrate the factory: gdn wallet generate makes one',
+      hint: "Name the keystore of the factory's admin. Run `gdn wallet generate` to create one.",
     })
   }
   const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
@@ -90,7 +92,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     if (flags.dryRun) return await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory))
     if (plan.gas > 0n) {
       refuseWithoutFunds(plan, admin.address, coins)
-      const what = `${workOf(plan)} on ${blockchain} (chain id ${network.chainId}), for at most ${coins(plan.cost)} of its coin`
+      const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${coins(plan.cost)} of its coin`
       if (!flags.yes && !(await io.confirm(`${what}?`, '--yes'))) {
         throw new GdnError('not_confirmed', 'nothing was sent')
       }
@@ -102,12 +104,12 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         ...{ store, network, admin, operators, plan, now: deps.now },
         log: SILENT,
         signal: AbortSignal.any([deps.signals.signal, late.signal]),
-        // Off a terminal every word counts: there are few, and one is that the network is away.
+        // Off a terminal, every message is printed: there are few, and one reports that the network is unreachable.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
       })
       progress.stop()
       await output.one(record('done', factory))
-      io.note(`${blockchain} is set up. Start the backend with these settings to use it.`)
+      io.note(`${blockchain} is set up. Start the backend with this configuration to use it.`)
     } finally {
       late.clear()
       progress.stop()
@@ -125,8 +127,8 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 function timeUp(ms: number): { signal: AbortSignal; clear(): void } {
   const controller = new AbortController()
-  const reason = new GdnError('pending', 'the network has not taken everything yet', {
-    hint: 'the same command again goes on where this one stopped',
+  const reason = new GdnError('pending', 'the setup is not confirmed on the network yet', {
+    hint: 'Run the same command again to resume.',
   })
   const timer = setTimeout(() => controller.abort(reason), ms)
   return { signal: controller.signal, clear: () => clearTimeout(timer) }
@@ -142,12 +144,12 @@ async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFl
 function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, coins: (wei: bigint) => string): void {
   if (balance >= cost) return
   throw new GdnError('refused', `${admin} has ${coins(balance)} and may need ${coins(cost)}`, {
-    hint: 'send it funds for gas first; nothing was sent',
+    hint: 'Nothing was sent. Send funds for gas to that address first.',
   })
 }
 
 function workOf({ factory, toAppoint }: SetupPlan): string {
-  const appoint = `ppoint ${toAppoint.join(', ')}`
-  if (factory !== null) return `A${appoint}`
-  return toAppoint.length === 0 ? 'Deploy the factory' : `Go on with the factory and a${appoint}`
+  const authorize = `uthorize ${toAppoint.join(', ')}`
+  if (factory !== null) return `A${authorize}`
+  return toAppoint.length === 0 ? 'Deploy the factory' : `Resume with the factory and a${authorize}`
 }

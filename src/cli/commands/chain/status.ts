@@ -28,10 +28,13 @@ const VIEW: View = {
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'A line for each signer, with what keeps it from signing, if anything does. Exits with 6 where the network cannot be asked, and with 5 where no signer can sign.',
+      'Prints a line for each signer, with the problem if it cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign.',
     examples: [
-      ['Can the backend work there?', 'gdn chain status polygon'],
-      ['Funds, for a monitor', 'gdn chain status polygon --json | jq -r \'.[] | "\\(.signer) \\(.balance)"\''],
+      ['Check that the backend can sign', 'gdn chain status polygon'],
+      [
+        'Print the balances, for a monitor',
+        'gdn chain status polygon --json | jq -r \'.[] | "\\(.signer) \\(.balance)"\'',
+      ],
     ],
   })
   addBlockchainArgument(statusCommand)

@@ -14,10 +14,11 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 
 export function command(deps: Deps, run = get): GdnCommand {
   const getCommand = new GdnCommand({
-    about: 'The value in force: from flags, environment, project, profile. Keys are never printed.',
+    about:
+      'Prints the value in effect, from flags, the environment, the project or the profile. API keys are never printed.',
     examples: [
-      ['Which server is used here?', 'gdn config get base_url'],
-      ['In another profile', 'gdn config get contract --profile test'],
+      ['Print the server that is used here', 'gdn config get base_url'],
+      ['Print a setting of another profile', 'gdn config get contract --profile test'],
     ],
   })
   wordArgument(getCommand, '<name>', SETTINGS_SHOWN)
@@ -29,14 +30,16 @@ export function command(deps: Deps, run = get): GdnCommand {
 export async function get(deps: Deps, name: string, flags: GetFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   if (name === 'api_key') {
-    throw new GdnError('usage', 'API keys are printed nowhere', {
-      hint: 'gdn auth status tells which there are, and where each is kept',
+    throw new GdnError('usage', 'API keys are never printed', {
+      hint: 'Run `gdn auth status` to list the saved keys and where they are stored.',
     })
   }
   const wanted = nearestSetting(name, SETTINGS_SHOWN)
   const found = settingsInEffect(await deps.settings(flags)).find((setting) => setting.name === wanted)
   if (found === undefined || found.value === null) {
-    throw new GdnError('not_found_locally', `${wanted} is not set`, { hint: `gdn config set ${wanted} <value>` })
+    throw new GdnError('not_found_locally', `${wanted} is not set`, {
+      hint: `Run \`gdn config set ${wanted} <value>\` to set it.`,
+    })
   }
   if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(found.value))}\n`)
   else await output.one({ ...found })

@@ -16,14 +16,14 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: 'Flags go before the environment, that before the project, that before your own profile.',
+    about: 'Flags override the environment, which overrides the project, which overrides your profile.',
     examples: [
-      ['In this folder', 'gdn config list'],
-      ['With another profile', 'gdn config list --profile test'],
-      ['The profiles there are', 'gdn config list --profiles'],
+      ['List the configuration in this folder', 'gdn config list'],
+      ['List it with another profile', 'gdn config list --profile test'],
+      ['List the profiles', 'gdn config list --profiles'],
     ],
   })
-  switchFlag(listCommand, '--profiles', 'List the profiles instead; gdn config set profile <name> chooses one')
+  switchFlag(listCommand, '--profiles', 'List the profiles instead; gdn config set profile <name> selects one')
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand

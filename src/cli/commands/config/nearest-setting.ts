@@ -2,9 +2,9 @@ import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 
 /**
- * The setting that a word names; the nearest one is suggested, never taken.
+ * Returns the setting that a word names. The nearest one is suggested, never used.
  *
- * @param names what may be suggested, where that is more
+ * @param names names to suggest, if there are more than the settings
  */
 export function nearestSetting<Name extends string>(
   word: string,
@@ -14,7 +14,7 @@ export function nearestSetting<Name extends string>(
   const name = settings.find((known) => known === word)
   if (name !== undefined) return name
   const near = nearest(word, names)
-  throw new GdnError('usage', `there is no setting "${word}"`, {
-    hint: near === undefined ? `settings are ${names.join(', ')}` : `did you mean ${near}?`,
+  throw new GdnError('usage', `unknown setting "${word}"`, {
+    hint: near === undefined ? `Use one of ${names.join(', ')}.` : `Did you mean ${near}?`,
   })
 }

@@ -13,7 +13,7 @@ export type PathFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 export function command(deps: Deps, run = path): GdnCommand {
   const pathCommand = new GdnCommand({
     examples: [
-      ['All of them', 'gdn config path'],
+      ['Print all paths', 'gdn config path'],
       ['Edit the configuration', '$EDITOR "$(gdn config path -o ids)"'],
     ],
   })

@@ -22,7 +22,7 @@ export interface SetFlags extends OutputFlags {
   baseUrl?: string
 }
 
-/** With api_key there is a server in place of value and profile. */
+/** For api_key, the record has a server instead of a value and a profile. */
 const VIEW: View = {
   fields: ['name', 'value', 'profile', 'server', 'kept_in'],
   columns: ['name', 'value', 'profile'],
@@ -31,16 +31,16 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
-    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile: the profile to use when none is named. An API key comes from standard input only, and is saved for one server.`,
+    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile, which is the profile to use when none is named. An API key is read from standard input only, and is saved for one server.`,
     examples: [
-      ['Your usual server', 'gdn config set base_url https://api.example.com'],
-      ['Its key', 'pass gdn | gdn config set api_key -'],
-      ['Another profile', 'gdn config set blockchain polygon-mumbai --profile test'],
+      ['Set your default server', 'gdn config set base_url https://api.example.com'],
+      ['Save its API key', 'pass gdn | gdn config set api_key -'],
+      ['Change another profile', 'gdn config set blockchain polygon-mumbai --profile test'],
     ],
   })
   wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')
-  valueFlag(setCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
-  valueFlag(setCommand, '--base-url <url>', 'With api_key: the server that the key is for', { parse: notEmpty })
+  valueFlag(setCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
+  valueFlag(setCommand, '--base-url <url>', 'With api_key: server that the key is for', { parse: notEmpty })
   addOutputFlags(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
     await run(deps, name, value, flags)
@@ -61,11 +61,11 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   const setting = nearestSetting(name, SETTING_NAMES, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = checkProfileName(flags.profile ?? (env.GDN_PROFILE || config.profile || 'default'))
   if (profile === 'local' && setting === 'base_url') {
-    throw new GdnError('usage', 'the profile local is the local backend, wherever it listens', {
+    throw new GdnError('usage', "can't be set in the profile local: gdn looks up the address of the local backend", {
       place: { field: 'base_url' },
     })
   }
-  // A name that was mistyped is told now, and not when the wallet is used.
+  // Reports a mistyped name now, not when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const changed = { ...config.profiles?.[profile], ...parseSetting(setting, value) } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
@@ -73,20 +73,22 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   await print(output, flags, { name: setting, value: changed[setting] ?? null, profile })
 }
 
-/** Where a form of output was asked for, what is set now. */
+/** Prints what was set, if a flag asks for output. */
 async function print(output: Output, flags: SetFlags, record: DataRecord): Promise<void> {
   if (isAskedFor(flags)) await output.one(record)
 }
 
-/** A key on the command line would stand in the shell's history and in the list of processes. */
+/** A key on the command line would be visible in the shell's history and in the list of processes. */
 async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output): Promise<void> {
   if (value !== '-') {
-    throw new GdnError('usage', 'a key on the command line can be read by others; it was not saved', {
-      hint: 'pipe it in: … | gdn config set api_key -',
+    throw new GdnError('usage', 'the key was not saved: other users can read the command line', {
+      hint: 'Pipe the key in: `… | gdn config set api_key -`.',
     })
   }
   const { origin } = await serverForKey(deps, await deps.settings(flags))
   const keptIn = await keepKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
   await print(output, flags, { name: 'api_key', server: origin, kept_in: keptIn })
-  deps.io.note(`Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. It is sent to no other server.`)
+  deps.io.note(
+    `Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. gdn sends it only to that server.`,
+  )
 }

@@ -20,7 +20,7 @@ export interface SettingInEffect {
   from: string | null
 }
 
-/** Every setting with its value in effect and where that comes from; those of a storage and of wallets only where they are set. */
+/** Returns every setting with its value in effect and its source. Unset storage and wallet settings are left out. */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
   const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
   const row = (

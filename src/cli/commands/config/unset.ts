@@ -25,13 +25,13 @@ const VIEW: View = { fields: ['name', 'profile', 'server'], columns: ['name', 'p
 export function command(deps: Deps, run = unset): GdnCommand {
   const unsetCommand = new GdnCommand({
     examples: [
-      ['A setting', 'gdn config unset contract'],
-      ['The key of a server', 'gdn config unset api_key --base-url https://api.example.com'],
+      ['Remove a setting', 'gdn config unset contract'],
+      ['Delete the API key of a server', 'gdn config unset api_key --base-url https://api.example.com'],
     ],
   })
   wordArgument(unsetCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES])
-  valueFlag(unsetCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
-  valueFlag(unsetCommand, '--base-url <url>', 'With api_key: the server whose key is forgotten', { parse: notEmpty })
+  valueFlag(unsetCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
+  valueFlag(unsetCommand, '--base-url <url>', 'With api_key: server whose key is deleted', { parse: notEmpty })
   addOutputFlags(unsetCommand)
   return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags)) as GdnCommand
 }
@@ -58,7 +58,7 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
   await print(output, flags, { name: setting, profile })
 }
 
-/** Where a form of output was asked for, what was removed, and from where. */
+/** Prints what was removed and from where, if a flag asks for output. */
 async function print(output: Output, flags: UnsetFlags, record: DataRecord): Promise<void> {
   if (isAskedFor(flags)) await output.one(record)
 }
@@ -66,10 +66,10 @@ async function print(output: Output, flags: UnsetFlags, record: DataRecord): Pro
 async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise<void> {
   const { baseUrl } = await deps.settings(flags)
   if (baseUrl === null) {
-    throw new GdnError('usage', 'no server is named', { place: { flag: '--base-url' }, hint: 'add --base-url <url>' })
+    throw new GdnError('usage', 'no server is named', { place: { flag: '--base-url' }, hint: 'Add --base-url <url>.' })
   }
   const origin = originOf(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)
-  deps.io.note(`Forgot the API key for ${origin}.`)
+  deps.io.note(`Deleted the API key for ${origin}.`)
   await print(output, flags, { name: 'api_key', server: origin })
 }

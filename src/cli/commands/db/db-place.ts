@@ -7,6 +7,8 @@ export interface DatabaseFlags extends DataDirFlags {
 }
 
 export function addDatabasePlace(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--config <file>', 'Settings of the backend (backend.yaml of the data dir)', { parse: notEmpty })
+  valueFlag(command, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
+    parse: notEmpty,
+  })
   return addDataDirFlag(command)
 }

@@ -12,13 +12,13 @@ export type ExportFlags = OutputFlags & DatabaseFlags
 export function command(deps: Deps, run = exportAll): GdnCommand {
   const exportCommand = new GdnCommand({
     about:
-      'A line of JSON for each row, as the database is at one moment, with counts and hashes. The file is private: secrets of the backend are in it. A backend that has its data dir to itself must be stopped; processes on PostgreSQL may go on. Files that are kept in the data dir stay there.',
+      'Writes a line of JSON for each row of one database snapshot, with counts and hashes. The file is private, because it contains secrets of the backend. Stop a backend that uses SQLite first. Processes on PostgreSQL may keep running. Files in the data directory are not exported.',
     examples: [
       [
-        'From SQLite to PostgreSQL',
+        'Move from SQLite to PostgreSQL',
         'gdn db export all.jsonl && GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl',
       ],
-      ['Of another data dir', 'gdn db export all.jsonl --data-dir ./data'],
+      ['Export another data directory', 'gdn db export all.jsonl --data-dir ./data'],
     ],
   })
   exportCommand.argument('<file>')

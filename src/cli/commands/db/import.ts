@@ -13,10 +13,10 @@ export type ImportFlags = OutputFlags & DatabaseFlags
 export function command(deps: Deps, run = importAll): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'All of it or nothing, into a database that is empty. Each table is read back and compared with the export by count and hash. Export and import are done with one version of gdn. The backend keeps its ID and starts a new incarnation: clients then check again what they believe accepted. A database file that you copy back yourself keeps its incarnation, so restore from an export.',
+      'Imports everything or nothing, into an empty database. Each table is read back and compared with the export by count and hash. Use the same version of gdn for the export and the import. The backend keeps its ID and starts a new incarnation, so clients check again what was accepted. A database file that you copy back yourself keeps its incarnation, so restore from an export.',
     examples: [
-      ['Into PostgreSQL', 'GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl'],
-      ['Into a new data dir', 'gdn db import all.jsonl --data-dir ./data'],
+      ['Import into PostgreSQL', 'GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl'],
+      ['Import into a new data directory', 'gdn db import all.jsonl --data-dir ./data'],
     ],
   })
   importCommand.argument('<file>')

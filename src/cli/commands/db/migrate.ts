@@ -12,10 +12,10 @@ export type MigrateFlags = OutputFlags & DatabaseFlags
 export function command(deps: Deps, run = migrate): GdnCommand {
   const migrateCommand = new GdnCommand({
     about:
-      'Every process does so when it starts; this does it beforehand. Nothing that is stored is lost, and of any number that migrate at once, one does. Processes of an older version must be stopped first.',
+      'Every process migrates the database when it starts. This command does it in advance. No stored data is lost, and if several processes migrate at once, only one does the work. Stop processes of an older version first.',
     examples: [
-      ['Before the new version starts', 'gdn db migrate'],
-      ['What it would do', 'gdn db status'],
+      ['Migrate before the new version starts', 'gdn db migrate'],
+      ['Show the pending migrations', 'gdn db status'],
     ],
   })
   addDatabasePlace(migrateCommand)

@@ -11,10 +11,10 @@ export type StatusFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    about: 'Changes nothing. Exits with 6 where the database can’t be reached.',
+    about: 'Changes nothing. The exit code is 6 if the database is unreachable.',
     examples: [
-      ['The one of gdn serve', 'gdn db status'],
-      ['Is there anything to migrate?', "gdn db status --json | jq '.pending | length'"],
+      ['Show the database of gdn serve', 'gdn db status'],
+      ['Count the pending migrations', "gdn db status --json | jq '.pending | length'"],
     ],
   })
   addDatabasePlace(statusCommand)
