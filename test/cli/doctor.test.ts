@@ -169,8 +169,8 @@ describe('what may hurt later is a warning, and the exit code 0', () => {
     await chmod(state, 0o777)
     const result = await doctor(['--state-dir', state])
     expect(result.code).toBe(0)
-    expect(of(result, 'configuration')).toMatchObject({ status: 'warn', fix: `close it: chmod go-w '${config}'` })
-    expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `close it: chmod go-w '${state}'` })
+    expect(of(result, 'configuration')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${config}'\`.` })
+    expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${state}'\`.` })
   })
 
   test('a damaged state', async () => {
@@ -185,10 +185,10 @@ describe('what may hurt later is a warning, and the exit code 0', () => {
   })
 
   test.each([
-    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'proxy and TLS', 'any server could pose as yours'],
+    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'proxy and TLS', 'any server can impersonate yours'],
     [{ NODE_EXTRA_CA_CERTS: '/not/here.pem' }, 'proxy and TLS', "can't be read"],
-    [{ HTTPS_PROXY: 'proxy:3128' }, 'proxy and TLS', 'HTTPS_PROXY is no URL'],
-    [{ GDN_APIKEY: 'x' }, 'environment', 'GDN_APIKEY means nothing'],
+    [{ HTTPS_PROXY: 'proxy:3128' }, 'proxy and TLS', 'HTTPS_PROXY is not the URL'],
+    [{ GDN_APIKEY: 'x' }, 'environment', 'GDN_APIKEY is not a variable'],
   ])('%j', async (env, check, message) => {
     const { doctor } = await home()
     const result = await doctor([], { env })
@@ -247,7 +247,7 @@ describe('what a backend says that it can’t do', () => {
     wrong(result)
       .filter(({ check }) => /backend/.test(check))
       .map(({ check, message, fix }) => [check, message, fix])
-  const onNetwork = 'on the machine of the backend, gdn chain status polygon says more of it'
+  const onNetwork = 'Run `gdn chain status polygon` on the machine of the backend for details.'
 
   async function localBackend({ url }: FakeApi) {
     const { dir, write, doctor } = await home()
@@ -274,7 +274,7 @@ describe('what a backend says that it can’t do', () => {
   test('is told of the local backend beside another server, with where its log is', async () => {
     const { doctor } = await localBackend(await fakeApi({ '/readyz': readyz }))
     expect(told(await doctor(SERVER))).toEqual([
-      ['local backend', 'the disk of the data dir is full: 12 MiB are left', 'its log: gdn local logs'],
+      ['local backend', 'the disk of the data dir is full: 12 MiB are left', 'Run `gdn local logs` to show its log.'],
       ['local backend', 'polygon: no node answers', onNetwork],
     ])
   })
@@ -282,7 +282,7 @@ describe('what a backend says that it can’t do', () => {
   test('is also that nothing is told: a local backend that answers otherwise isn’t ready', async () => {
     const { doctor } = await localBackend(await fakeApi({ '/readyz': () => ({ status: 404, body: {} }) }))
     expect(told(await doctor(SERVER))).toMatchObject([
-      ['local backend', expect.stringContaining('is not ready: it answers HTTP'), 'its log: gdn local logs'],
+      ['local backend', expect.stringContaining('is not ready: HTTP'), 'Run `gdn local logs` to show its log.'],
     ])
   })
 })

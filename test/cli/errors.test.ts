@@ -153,7 +153,7 @@ describe('local', () => {
     await mkdir(data, { recursive: true })
     await writeFile(join(data, 'photos'), 'x')
     const { code, stderr } = await cli(['local', 'reset', '--yes'], { env })
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('left alone') })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing was deleted') })
   })
 
   test('reset asks, and off a terminal the answer is --yes', async () => {

@@ -107,7 +107,7 @@ describe('gdn key create', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_[\w-]{43}\n$/) })
     const key = stdout.trim()
     expect(stderr).toContain('shop@example.com: nft:read')
-    expect(stderr).toMatch(/not shown again\. gdn key revoke [0-9a-f-]{36}/)
+    expect(stderr).toMatch(/not shown again\. To revoke it: gdn key revoke [0-9a-f-]{36}/)
     expect(stderr).not.toContain(key)
     expect(await filesHolding(dataDir, key)).toEqual([])
     expect((await gdn(['key', 'list', '--json'])).stdout).not.toContain(key)
@@ -162,9 +162,9 @@ describe('gdn key create', () => {
     [['--permission', 'NFT:READ'], '--permission', /must be one of/, 'Did you mean nft:read?'],
     [['--permission', ''], '--permission', /comma-separated list of names/, null],
     [['--permission', 'nft:read,'], '--permission', /comma-separated list of names/, null],
-    [[], '--permission', /is needed/, 'or all; there are collection:create, '],
+    [[], '--permission', /is required/, 'or all. Permissions are collection:create, '],
     [['--permission', 'all', '--expires', '30'], '--expires', /such as 30d, 12h or 2027-01-31, not "30"/, null],
-    [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is over already/, null],
+    [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is in the past/, null],
   ])('%j is refused, and no key is made', async (flags, flag, message, hint) => {
     const { gdn, json } = await withDataDir()
     const result = await gdn([...CREATE, ...flags, '--json'])

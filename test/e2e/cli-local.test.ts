@@ -55,7 +55,7 @@ describe('gdn local', () => {
       pid: expect.any(Number),
     })
     const again = await home.run(['local', 'start'])
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('running already') })
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('already running') })
 
     const collection = await home.json<{ contract_address: string }>([
       'collection',

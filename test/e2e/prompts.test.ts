@@ -92,11 +92,11 @@ describe('gdn init', () => {
     // Asked anew: before that, the terminal itself would show what is typed.
     await terminal.showsNow(/unknown key.*API key for/s)
     terminal.type(`${KEY}${ENTER}`)
-    await terminal.showsNow('Your usual blockchain')
+    await terminal.showsNow('Default blockchain')
     terminal.type('mumbai')
     await terminal.showsNow('a testnet')
     terminal.type(ENTER)
-    await terminal.showsNow('Your usual wallet')
+    await terminal.showsNow('Default wallet')
     terminal.type(`${OWNER}${ENTER}`)
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(0)

@@ -36,7 +36,7 @@ async function says(...flags: string[]): Promise<string> {
   })
   const gone = once(child, 'exit')
   await until(
-    async () => text.includes('Ctrl-C stops it') || child.exitCode !== null,
+    async () => text.includes('Press Ctrl-C to stop') || child.exitCode !== null,
     (done) => done,
   )
   child.kill('SIGTERM')

@@ -23,16 +23,16 @@ const VIEW: View = {
 export function command(deps: Deps, run = doctor): GdnCommand {
   const doctorCommand = new GdnCommand({
     about:
-      'Looks at configuration, server, key, clock, recorded runs, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Where a backend is named, by --config, --data-dir, --database-url or their variables, its database, storage and networks are looked at too: one small file is written to the storage and read back. Exits with the code that the first failure would give another command: 2, 4 or 6.',
+      'Checks the configuration, server, key, clock and recorded runs, and what the local backend needs. It changes nothing. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their variables name a backend, it also checks the database, storage and networks of that backend. For that, it writes one small file to the storage and reads it back. The exit code is the one that the first failure would give another command: 2, 4 or 6.',
     examples: [
-      ['Is everything well?', 'gdn doctor'],
-      ['Of one server', 'gdn doctor --base-url https://api.example.com'],
-      ['Of a backend: database, storage, networks', 'gdn doctor --config /etc/gdn/backend.yaml'],
-      ['What failed, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
+      ['Check the setup', 'gdn doctor'],
+      ['Check one server', 'gdn doctor --base-url https://api.example.com'],
+      ['Check the database, storage and networks of a backend', 'gdn doctor --config /etc/gdn/backend.yaml'],
+      ['Print what failed, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
     ],
   })
   addServerFlags(doctorCommand)
-  valueFlag(doctorCommand, '--config <file>', 'Settings of a backend to look at', { parse: notEmpty })
+  valueFlag(doctorCommand, '--config <file>', 'Configuration of a backend to check', { parse: notEmpty })
   addDataDirFlag(doctorCommand)
   addOutputFlags(doctorCommand)
   return doctorCommand.action(async (flags: DoctorFlags) => await run(deps, flags)) as GdnCommand
@@ -41,7 +41,7 @@ export function command(deps: Deps, run = doctor): GdnCommand {
 export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
-  const progress = await io.progress('Looking at the set-up')
+  const progress = await io.progress('Checking the setup')
   const findings = await examine(deps, flags).finally(() => progress.stop())
   if (output.mode === 'table' && io.stdoutTty && flags.fields === undefined) {
     await io.read(findings.map((finding) => lines(io, finding)).join(''))
@@ -86,7 +86,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
 }
 
 function verdict(failed: number, warned: number): string {
-  if (failed + warned === 0) return 'Everything is well.'
+  if (failed + warned === 0) return 'No problems found.'
   const parts = [
     ...(failed === 0 ? [] : [failed === 1 ? '1 failure' : `${failed} failures`]),
     ...(warned === 0 ? [] : [warned === 1 ? '1 warning' : `${warned} warnings`]),
@@ -97,7 +97,7 @@ function verdict(failed: number, warned: number): string {
 const MARKS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const
 const MARK_WIDTH = 6
 
-/** A finding on a terminal: its word first, then what was found, then what to do. */
+/** Formats a finding for a terminal: its status, the message, and then the fix. */
 function lines(io: Io, { check, status, message, fix }: Finding): string {
   const { outPaint } = io
   const paint = { ok: outPaint.good, warn: outPaint.busy, fail: outPaint.bad }[status]

@@ -19,29 +19,29 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 export function command(deps: Deps, run = init): GdnCommand {
   const initCommand = new GdnCommand({
     about:
-      'Asks for what no flag gives: a hosted service or a backend on this machine, its URL and key, your usual blockchain and wallet. Tries them by a call without effect, and writes them to a profile, which is in use from then on.',
+      'Prompts for what no flag gives: a hosted service or a backend on this machine, its URL and key, and your default blockchain and wallet. Checks them with a request that has no effect, writes them to a profile and selects it.',
     examples: [
-      ['Answer questions', 'gdn init'],
-      ['A backend on this machine, without questions', 'gdn init --local --start -b polygon'],
+      ['Answer prompts', 'gdn init'],
+      ['Set up a backend on this machine without prompts', 'gdn init --local --start -b polygon'],
       [
-        'A hosted service, without questions',
+        'Set up a hosted service without prompts',
         'pass gdn | gdn init --hosted --base-url https://api.example.com \\',
         '  --key-file - -b polygon --wallet 0x105BA2A3D820926739b9443a81fb7ab5C531e823',
       ],
     ],
   })
-  switchFlag(initCommand, '--hosted', 'A service, at a URL')
-  switchFlag(initCommand, '--local', 'The backend that gdn local start runs')
-  valueFlag(initCommand, '--base-url <url>', 'Address of the service', { parse: notEmpty })
+  switchFlag(initCommand, '--hosted', 'Use a service at a URL')
+  switchFlag(initCommand, '--local', 'Use the backend of gdn local start')
+  valueFlag(initCommand, '--base-url <url>', 'URL of the service', { parse: notEmpty })
   valueFlag(initCommand, '--key-file <file>', 'File that holds its API key; - is standard input', { parse: notEmpty })
-  valueFlag(initCommand, '--store <keyring|file>', 'Where to keep the key (the keyring, where one works)', {
+  valueFlag(initCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if it works)', {
     parse: oneOf(['keyring', 'file']),
   })
-  valueFlag(initCommand, '-b, --blockchain <name>', 'Your usual blockchain', { parse: blockchainName })
-  valueFlag(initCommand, '--wallet <address>', 'Your usual wallet', { parse: address })
+  valueFlag(initCommand, '-b, --blockchain <name>', 'Default blockchain', { parse: blockchainName })
+  valueFlag(initCommand, '--wallet <address>', 'Default wallet', { parse: address })
   valueFlag(initCommand, '--profile <name>', 'Name of the profile (default)', { parse: notEmpty })
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
-  switchFlag(initCommand, '--no-check', "Don't try what was given")
+  switchFlag(initCommand, '--no-check', "Don't check the server and the key")
   switchFlag(initCommand, '-y, --yes', 'Replace a profile of that name')
   addOutputFlags(initCommand)
   return initCommand.action(async (flags: InitFlags) => await run(deps, flags)) as GdnCommand
@@ -58,22 +58,22 @@ export async function init(deps: Deps, flags: InitFlags): Promise<void> {
 async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Promise<boolean> {
   if (local && (hosted || baseUrl !== undefined)) {
     throw new GdnError('usage', `--local and ${hosted ? '--hosted' : '--base-url'} name two servers`, {
-      hint: 'give one of them',
+      hint: 'Use one of them.',
     })
   }
   if (local || hosted || baseUrl !== undefined) return local === true
   if (!mayAsk(io)) {
-    throw new GdnError('usage', 'which server is not said', {
+    throw new GdnError('usage', 'no server is named', {
       place: { flag: '--hosted' },
-      hint: 'add --local, or --hosted --base-url <url> --key-file <file>',
+      hint: 'Add --local, or --hosted --base-url <url> --key-file <file>.',
     })
   }
   return await choose(io, {
     message: 'Which server?',
     flag: '--hosted',
     choices: [
-      { name: 'Hosted', value: false, description: 'a service, at a URL, with an API key' },
-      { name: 'Local', value: true, description: 'a backend of your own on this machine; needs no key' },
+      { name: 'Hosted', value: false, description: 'a service at a URL, with an API key' },
+      { name: 'Local', value: true, description: 'a local backend on this machine, which needs no key' },
     ],
   })
 }

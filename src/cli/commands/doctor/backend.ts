@@ -14,8 +14,8 @@ export interface BackendFlags {
 }
 
 /**
- * What a backend works with, where one is named: by flag or environment, or by the settings in the data dir. The local
- * backend without any has nothing that could be away.
+ * Checks the database, storage and networks of a backend that a flag, the environment or the configuration in the data
+ * directory names. A local backend without configuration has none that could be unreachable.
  */
 export async function checkBackend(deps: Deps, flags: BackendFlags): Promise<Finding[]> {
   const place = databasePlace(deps, flags)

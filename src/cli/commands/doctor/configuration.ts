@@ -7,7 +7,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** The user's configuration, the project's, and the file of keys: readable, understood, and nobody else's to write. */
+/** Checks the user's and the project's configuration and the file of saved keys, including who can write to them. */
 export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
   const user = userConfigFile(env)
   return [
@@ -22,7 +22,7 @@ export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
     }),
     await found('project', async () => {
       const project = await loadProjectFile(cwd, env.HOME)
-      return ok('project', project === null ? 'this folder has no configuration of gdn' : project.path)
+      return ok('project', project === null ? 'no configuration in this folder' : project.path)
     }),
     await found('saved keys', async () => {
       const saved = await savedOrigins(env)
@@ -32,7 +32,7 @@ export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
   ]
 }
 
-/** Which profile and server are in use. */
+/** Returns the profile and the server in use. */
 export async function checkSettings(
   deps: Deps,
   flags: ConfigFlags,
@@ -42,7 +42,7 @@ export async function checkSettings(
     const { profile, baseUrl } = settings
     const server = baseUrl === null ? (profile === 'local' ? 'the local backend' : null) : baseUrl.value
     if (server === null) {
-      const fix = 'gdn init sets one up; for the local backend add --local'
+      const fix = 'Run `gdn init` to set one up, or add --local for the local backend.'
       return { finding: warn('profile', 'no server is named', fix), settings: null }
     }
     const from = baseUrl === null || baseUrl.from === `profile ${profile}` ? '' : ` (from ${baseUrl.from})`
@@ -56,11 +56,11 @@ async function found(check: string, look: () => Promise<Finding>): Promise<Findi
   return await look().catch((error: unknown) => fail(check, error))
 }
 
-/** Who may write the configuration may direct where keys go. */
+/** Someone who can write the configuration can redirect API keys. */
 async function writableByOthers(check: string, file: string): Promise<Finding | null> {
   const mode = await modeOf(file)
   if (mode === null || (mode & 0o022) === 0 || process.platform === 'win32') return null
-  return warn(check, `others may write ${file}`, `close it: chmod go-w '${file}'`)
+  return warn(check, `other users can write to ${file}`, `Run \`chmod go-w '${file}'\`.`)
 }
 
 async function modeOf(file: string): Promise<number | null> {

@@ -1,14 +1,14 @@
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 
-/** What one check found. A warning is something that may hurt later; a failure keeps commands from working now. */
+/** Result of one check. A warning may cause problems later. A failure keeps commands from working now. */
 export interface Finding {
   check: string
   status: 'ok' | 'warn' | 'fail'
   message: string
-  /** What to do about it. */
+  /** How to fix it. */
   fix: string | null
-  /** What a command would end with for that reason. */
+  /** Exit code of a command that fails for this reason. */
   exitCode: ExitCode
 }
 
@@ -28,7 +28,7 @@ export const warn = (check: string, message: string, fix: string | null): Findin
   exitCode: EXIT.ok,
 })
 
-/** A failure, from the error that a command would have ended with. */
+/** Returns a failure for the error that a command would report. */
 export function fail(check: string, error: unknown): Finding {
   if (!(error instanceof GdnError)) {
     return { check, status: 'fail', message: messageOf(error), fix: null, exitCode: EXIT.unexpected }

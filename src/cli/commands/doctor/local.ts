@@ -9,12 +9,12 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
-const LOG_FIX = 'its log: gdn local logs'
+const LOG_FIX = 'Run `gdn local logs` to show its log.'
 
 /**
- * The backend of `gdn local start`. That it doesn't run is no fault.
+ * Checks the backend of `gdn local start`. A stopped backend is not a problem.
  *
- * @param asked the server that was asked already how it stands: where that is this backend, it isn't told again
+ * @param asked server whose readiness was checked already. If it is this backend, its problems are not repeated.
  */
 export async function checkLocalBackend({ env, signals }: Deps, asked: Server | null): Promise<Finding[]> {
   const check = 'local backend'
@@ -31,11 +31,11 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
     const { status, body } = await askReady(backend.url, signals.signal)
     const found = readinessFindings(check, body, LOG_FIX)
     if (found.length > 0) return found
-    return [status === 200 ? serves : warn(check, `is not ready: it answers HTTP ${status}`, LOG_FIX)]
+    return [status === 200 ? serves : warn(check, `is not ready: HTTP ${status}`, LOG_FIX)]
   } catch (error) {
     if (error instanceof GdnError) return [fail(check, error)]
-    const hint = 'start it anew: gdn local stop && gdn local start'
-    const message = `process ${backend.pid} should serve on ${backend.url}: ${messageOf(error)}`
+    const hint = 'Run `gdn local stop && gdn local start` to restart it.'
+    const message = `process ${backend.pid} does not respond on ${backend.url}: ${messageOf(error)}`
     return [fail(check, new GdnError('unreachable', message, { hint }))]
   }
 }

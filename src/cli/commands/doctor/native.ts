@@ -2,21 +2,21 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-/** Nobody has a key of this name; asking for it shows whether the keyring answers. */
+/** A server without a saved key. Looking it up shows whether the keyring responds. */
 const NOBODY = 'https://doctor.invalid'
 
-/** Parts of native code. The API needs none of them; a backend on this machine does. */
+/** Checks the native packages. Only a backend on this machine needs them. */
 export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]> {
   return [
-    await part('anvil', 'the EVM chains of the local backend run', async () => {
+    await part('anvil', 'available for the EVM chains of the local backend', async () => {
       const { checkAnvil } = await import('../../../server/chain/evm/embedded/check-anvil.ts')
       await checkAnvil()
     }),
-    await part('litesvm', 'the Solana chains of the local backend run', async () => {
+    await part('litesvm', 'available for the Solana chains of the local backend', async () => {
       const { loadLiteSvm } = await import('../../../server/chain/solana/embedded/load-litesvm.ts')
       loadLiteSvm()
     }),
-    await part('SQLite', 'the local backend can store', async () => {
+    await part('SQLite', 'available for the local backend', async () => {
       const { openSqlite } = await import('../../../sqlite/driver.ts')
       openSqlite(':memory:').close()
     }),
@@ -34,14 +34,14 @@ async function part(check: string, works: string, load: () => Promise<void>): Pr
   }
 }
 
-/** A machine without a keyring is well: keys go to a file. */
+/** A machine without a keyring has no problem: keys are saved in a file. */
 async function checkKeyring(openKeyring: Deps['openKeyring']): Promise<Finding> {
   try {
     await (await openKeyring()).get(NOBODY)
     return ok('keyring', 'the system keyring works')
   } catch (error) {
     const [first = ''] = messageOf(error).split('\n')
-    const reason = /D-?Bus/i.test(first) ? 'no Secret Service answers' : first
-    return ok('keyring', `none that works, so keys are kept in a file that only you may read (${reason})`)
+    const reason = /D-?Bus/i.test(first) ? 'no Secret Service responds' : first
+    return ok('keyring', `not available, so keys are saved in a file that only you can read (${reason})`)
   }
 }

@@ -6,25 +6,25 @@ import { type Finding, warn } from './finding.ts'
 const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
 
 /**
- * What a backend of gdn says that it can't do at the moment, by its `/readyz`; other servers tell nothing.
+ * Returns the problems that a gdn backend reports at `/readyz`. Other servers report none.
  *
- * @param fix what to do about what is no network's fault
+ * @param fix how to fix a problem that is not about a network
  */
 export function readinessFindings(check: string, readyz: Uint8Array, fix: string | null): Finding[] {
   const { data: { problems = [], warnings = [] } = {} } = readiness.safeParse(parseJson(readyz))
   return [...problems, ...warnings].map((message) => {
     const network = networkOf(message)
-    const ofNetwork = `on the machine of the backend, gdn chain status ${network} says more of it`
+    const ofNetwork = `Run \`gdn chain status ${network}\` on the machine of the backend for details.`
     return warn(check, message, network === null ? fix : ofNetwork)
   })
 }
 
-/** The network that such a sentence is about. */
+/** Returns the network that a reported problem is about. */
 function networkOf(message: string): Blockchain | null {
   return BLOCKCHAIN_NAMES.find((name) => message.startsWith(`${name}: `)) ?? null
 }
 
-/** Without what the backend says of networks that were found at fault from here too: that says more. */
+/** Leaves out the backend's problems with networks that failed a check from here, because that check says more. */
 export function withoutReportedNetworks(findings: readonly Finding[], own: readonly Finding[]): Finding[] {
   const isReported = (network: Blockchain) =>
     own.some(({ check, status }) => status !== 'ok' && check.startsWith(`${network} `))

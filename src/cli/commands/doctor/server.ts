@@ -12,10 +12,10 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
-/** Signed URLs and rate limits go by the clock; below this nothing suffers. */
+/** Signed URLs and rate limits depend on the clock. A smaller difference is harmless. */
 const MAX_SKEW_MS = 60_000
 
-/** Whether the server answers, its clock and ours agree, and the key works there and for what. */
+/** Checks that the server responds and that its clock agrees with ours, and what the API key permits. */
 export async function checkServer(deps: Deps, settings: Settings): Promise<Finding[]> {
   let server: Server
   try {
@@ -27,7 +27,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Any answer shows that the server is there. No key is sent for this. */
+/** Any response shows that the server is reachable. No key is sent. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,
@@ -47,7 +47,7 @@ async function knock(
   try {
     const { headers } = await ask('/healthz')
     const ended = now()
-    const answered = ok('server', `${server.origin} answers in ${ended - begun} ms`)
+    const answered = ok('server', `${server.origin} responds in ${ended - begun} ms`)
     const work = await ask('/readyz').then(
       ({ body }) => readinessFindings('backend', body, null),
       () => [],
@@ -61,7 +61,7 @@ async function knock(
   }
 }
 
-/** By the Date header, which tells whole seconds. */
+/** Compares the clocks by the Date header, which has whole seconds. */
 export function clock(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
   if (Number.isNaN(serverTime) || loopback) return []
@@ -73,7 +73,7 @@ export function clock(date: string | undefined, now: number, { origin, loopback 
     warn(
       'clock',
       `this machine is ${by} ${skew > 0 ? 'ahead of' : 'behind'} ${origin}`,
-      'set the clock, or let it be set by NTP',
+      'Set the clock, or let NTP set it.',
     ),
   ]
 }
@@ -89,7 +89,7 @@ async function checkKey(deps: Deps, settings: Settings, server: Server): Promise
     const parts = [
       yes.length === 0 ? 'works' : `works; seems to permit ${yes.join(', ')}`,
       ...(no.length === 0 ? [] : [`not ${no.join(', ')}`]),
-      ...(unclear.length === 0 ? [] : [`no telling of ${unclear.join(', ')}`]),
+      ...(unclear.length === 0 ? [] : [`unclear: ${unclear.join(', ')}`]),
     ]
     return ok('API key', `${parts.join('; ')} at ${server.origin}`)
   } catch (error) {

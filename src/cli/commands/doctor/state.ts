@@ -28,13 +28,13 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   if (free < LITTLE_SPACE) {
     return warn(
       check,
-      `only ${inMiB(free)} are free for ${stateDir}`,
-      'free some space: a run that cannot be recorded stops',
+      `only ${inMiB(free)} free for ${stateDir}`,
+      'Free some space. A run that cannot be recorded stops.',
     )
   }
   const { mode } = await stat(there)
   if (there === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
-    return warn(check, `others may write into ${stateDir}`, `close it: chmod go-w '${stateDir}'`)
+    return warn(check, `other users can write to ${stateDir}`, `Run \`chmod go-w '${stateDir}'\`.`)
   }
   return ok(check, `${stateDir}, ${inMiB(free)} free`)
 }
@@ -44,7 +44,7 @@ const inMiB = (bytes: number) => {
   return mebibytes >= 10_240 ? `${Math.floor(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
 }
 
-/** The folder, or the nearest one above it that is there: it is made when something is written. */
+/** Returns the folder or its nearest existing parent. gdn creates the folder when it writes to it. */
 async function nearestThere(path: string): Promise<string> {
   const isThere = await stat(path).then(
     () => true,
@@ -53,7 +53,7 @@ async function nearestThere(path: string): Promise<string> {
   return isThere || dirname(path) === path ? path : await nearestThere(dirname(path))
 }
 
-/** What batches and single commands recorded: whole, and with nothing of unknown outcome in it. */
+/** Checks that the recorded runs and commands can be read, and that no outcome is unknown. */
 export async function checkRuns(stateDir: string): Promise<Finding[]> {
   const check = 'runs'
   try {
@@ -64,7 +64,7 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
       if (unknown === 0) continue
       const rows = unknown === 1 ? 'a row' : `${unknown} rows`
       findings.push(
-        warn(check, `run ${run.name} has ${rows} of unknown outcome`, `find out: gdn batch reconcile ${run.id}`),
+        warn(check, `run ${run.name} has ${rows} of unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
       )
     }
     findings.push(...(await checkState(stateDir)))
@@ -84,7 +84,7 @@ async function checkState(stateDir: string): Promise<Finding[]> {
       return runs
         .filter(({ state: one, isReleased, holder }) => one === 'unknown' && !isReleased && holder === null)
         .map(({ name, note }) =>
-          warn(check, `the outcome of ${name} is unknown`, `run the same command again: gdn ${note}`),
+          warn(check, `the outcome of ${name} is unknown`, `Run the same command again: gdn ${note}`),
         )
     } finally {
       state.close()

@@ -15,7 +15,7 @@ export interface Defaults {
   wallet: string | undefined
 }
 
-/** A wallet given by a flag is checked before anything is asked, sent or written. */
+/** Checks the wallet of a flag before any prompt, request or write. */
 export function checkWallet({ wallet, blockchain }: InitFlags): void {
   if (wallet === undefined) return
   const problem =
@@ -27,21 +27,21 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
   if (problem !== null) throw new GdnError('usage', `"${wallet}" ${problem}`, { place: { flag: '--wallet' } })
 }
 
-/** The usual blockchain and wallet; neither is needed. */
+/** Prompts for the default blockchain and wallet. Both are optional. */
 export async function askDefaults({ io, addresses }: Deps, flags: InitFlags): Promise<Defaults> {
   if (!mayAsk(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
-  const none: Choice<Blockchain | null> = { name: 'none', value: null, description: 'name it every time' }
+  const none: Choice<Blockchain | null> = { name: 'none', value: null, description: 'name it in each command' }
   const blockchain =
     flags.blockchain ??
     (await choose<Blockchain | null>(io, {
-      message: 'Your usual blockchain',
+      message: 'Default blockchain',
       flag: '--blockchain',
       choices: [...blockchainChoices(), none],
     }))
   const wallet =
     flags.wallet ??
     (await askAddress(io, {
-      message: 'Your usual wallet (may stay empty)',
+      message: 'Default wallet (optional)',
       flag: '--wallet',
       addresses,
       blockchain: blockchain ?? undefined,
@@ -50,7 +50,7 @@ export async function askDefaults({ io, addresses }: Deps, flags: InitFlags): Pr
   return { blockchain: blockchain ?? undefined, wallet: wallet === '' ? undefined : wallet }
 }
 
-/** Writes the profile, and puts it in use. What stood there of an earlier one goes, unless it is said again. */
+/** Writes the profile and selects it. For another server, it drops the earlier blockchain, contract and rate. */
 export async function writeProfile(
   { env }: Deps,
   name: string,

@@ -18,20 +18,20 @@ import type { Setup } from './next-steps.ts'
 
 const KEY_TRIES = 3
 
-/** A key, and whether it has to be saved. */
+/** A key and where it is from. Only a given key is saved. */
 interface GivenKey {
   key: Secret
   from: 'given' | 'saved' | 'environment'
 }
 
-/** A profile with a server, its key and the defaults. Nothing is written before all of it is known and tried. */
+/** Sets up a profile with a server, its key and defaults. Writes nothing until everything is known and checked. */
 export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const { io } = deps
   const profile = checkProfileName(flags.profile ?? 'default')
   if (profile === 'local') {
     throw new GdnError('usage', 'the profile local is the local backend', {
       place: { flag: '--profile' },
-      hint: 'choose another name',
+      hint: 'Choose another name.',
     })
   }
   checkWallet(flags)
@@ -42,7 +42,8 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const defaults = await askDefaults(deps, flags)
 
   const keptIn = from === 'given' ? await keepKey(deps, server.origin, key, flags.store) : null
-  if (keptIn !== null) io.note(`The key is in ${safe(placeOfKey(deps, keptIn))}. It is sent to no other server.`)
+  if (keptIn !== null)
+    io.note(`The key is saved in ${safe(placeOfKey(deps, keptIn))}. gdn sends it only to this server.`)
   await writeProfile(deps, profile, { ...defaults, base_url: baseUrl })
   return {
     profile,
@@ -66,9 +67,9 @@ function checkUrl(url: string): string {
 
 async function askUrl({ io, env }: Deps): Promise<string> {
   if (!mayAsk(io)) {
-    throw new GdnError('usage', 'the address of the service is needed', {
+    throw new GdnError('usage', 'the URL of the service is required', {
       place: { flag: '--base-url' },
-      hint: 'add --base-url https://…',
+      hint: 'Add --base-url <url>.',
     })
   }
   return await askText(io, {
@@ -77,30 +78,31 @@ async function askUrl({ io, env }: Deps): Promise<string> {
     default: env.GDN_BASE_URL || undefined,
     check(url) {
       try {
-        return checkUrl(url.trim()) !== '' ? true : 'a URL is needed'
+        return checkUrl(url.trim()) !== '' ? true : 'a URL is required'
       } catch (error) {
-        return error instanceof GdnError ? `${error.message}; ${error.hint ?? ''}` : 'this is no URL'
+        if (!(error instanceof GdnError)) return 'this is not a URL'
+        return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
       }
     },
   }).then((url) => url.trim())
 }
 
-/** A profile that names another server isn't replaced in passing. */
+/** Confirms before it replaces a profile of another server. */
 async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: string, baseUrl: string): Promise<void> {
   const { profiles = {} } = await readUserConfig(env)
   const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined
   if (before === undefined || before === baseUrl || flags.yes) return
-  const question = `The profile ${safe(name)} is for ${safe(before)}. Replace it (--profile makes another)?`
+  const question = `The profile ${safe(name)} is for ${safe(before)}. Replace it (--profile creates another)?`
   if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was written')
 }
 
-/** The key that was given, or that is there already; one that doesn't work may be typed again. */
+/** Returns a given or saved key, checked. A typed key that does not work can be typed again. */
 async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
   const { io } = deps
   for (let attempt = 1; ; attempt++) {
     const given = await findKey(deps, flags, server)
     if (flags.check === false) return given
-    const progress = await io.progress(`Trying the key at ${server.origin}`)
+    const progress = await io.progress(`Checking the key at ${server.origin}`)
     try {
       const settings = await deps.settings({ baseUrl: server.baseUrl })
       const { client } = await deps.connect({ ...settings, apiKey: async () => given.key })
@@ -135,12 +137,12 @@ async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server:
   if (isSet(variable)) return { key: new Secret(variable), from: 'environment' }
   const saved = await savedApiKey(env, server.origin, openKeyring)
   if (saved !== null) {
-    io.note(`The key that is saved for ${server.origin} is used; gdn auth login saves another.`)
+    io.note(`Using the saved key for ${server.origin}. Run \`gdn auth login\` to save another.`)
     return { key: saved, from: 'saved' }
   }
   if (mayAsk(io)) return { key: await readKey(io, undefined, question), from: 'given' }
-  throw new GdnError('usage', 'the API key is needed', {
+  throw new GdnError('usage', 'the API key is required', {
     place: { flag: '--key-file' },
-    hint: 'add --key-file <file>, or pipe it in: … | gdn init --key-file - …',
+    hint: 'Add --key-file <file>, or pipe the key in: `… | gdn init --key-file - …`.',
   })
 }

@@ -9,18 +9,18 @@ import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
 
-/** The built-in profile `local`, in use from now on. The backend has its address and key in its own folder. */
+/** Selects the built-in profile `local`. The backend stores its address and key in its own folder. */
 export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   if (flags.profile !== undefined && flags.profile !== 'local') {
-    throw new GdnError('usage', 'the local backend has the profile local', {
+    throw new GdnError('usage', 'the local backend uses the profile local', {
       place: { flag: '--profile' },
-      hint: 'leave --profile out',
+      hint: 'Leave out --profile.',
     })
   }
   if (flags.keyFile !== undefined) {
-    throw new GdnError('usage', 'the local backend has a key of its own', {
+    throw new GdnError('usage', 'the local backend has its own key', {
       place: { flag: '--key-file' },
-      hint: 'leave --key-file out',
+      hint: 'Leave out --key-file.',
     })
   }
   checkWallet(flags)
@@ -35,7 +35,7 @@ export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   return { profile: 'local', baseUrl: null, keptIn: 'local backend', ...defaults, isChecked, isRunning }
 }
 
-/** Whether it runs at the end. */
+/** Returns whether the backend is running at the end. */
 async function start(deps: Deps, flags: InitFlags): Promise<boolean> {
   const { io, env } = deps
   if ((await runningBackend(localDataDirectory(env))) !== null) return true

@@ -21,32 +21,41 @@ export interface CreateFlags extends OutputFlags, DataDirFlags {
   expires?: string
 }
 
-/** The key itself stands in no other record. */
+/** No other record contains the key itself. */
 const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'] }
 
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
-    about: `The key is printed once and stored nowhere: keep it. It belongs to the account of its e-mail address, which sees its own collections and NFTs only. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
+    about: `The key is printed once and not stored, so save it. It belongs to the account of its e-mail address, and sees only the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
     examples: [
       [
-        'For a shop that mints',
+        'Create a key for a shop that mints',
         'gdn key create --name shop --email shop@example.com \\\n  --permission nft:create,nft:read',
       ],
-      ['For a month', 'gdn key create --name test --email me@example.com --permission all \\\n  --expires 30d'],
       [
-        'Into a secret store',
+        'Create a key that expires in a month',
+        'gdn key create --name test --email me@example.com --permission all \\\n  --expires 30d',
+      ],
+      [
+        'Save the key in a secret store',
         'gdn key create --name shop --email shop@example.com \\',
         '  --permission nft:create | pass insert -e gdn/shop',
       ],
     ],
   })
   valueFlag(createCommand, '--name <name>', 'What the key is for')
-  valueFlag(createCommand, '--email <address>', 'Whose account it is for; made if it is new', { parse: email })
-  valueFlag(createCommand, '--permission <a,b>', 'What it may do; repeatable', {
+  valueFlag(createCommand, '--email <address>', 'E-mail address of its account, which is created if it is new', {
+    parse: email,
+  })
+  valueFlag(createCommand, '--permission <a,b>', 'Permissions of the key; repeatable', {
     parse: permissions,
     repeatable: true,
   })
-  valueFlag(createCommand, '--expires <when>', '30d, 12h, or the last day (UTC): 2027-01-31 (never)')
+  valueFlag(
+    createCommand,
+    '--expires <when>',
+    'When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)',
+  )
   addDataDirFlag(createCommand)
   addOutputFlags(createCommand)
   return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
@@ -55,18 +64,15 @@ export function command(deps: Deps, run = create): GdnCommand {
 /** `nft:create,nft:read`, or `all`. */
 const permissions = someOf([...PERMISSIONS, 'all'])
 
-const missing = (flag: string, hint: string) => new GdnError('usage', 'is needed', { place: { flag }, hint })
+const missing = (flag: string, hint: string) => new GdnError('usage', 'is required', { place: { flag }, hint })
 
-/** The flags with their values checked, before the database is opened. */
+/** Checks the values of the flags before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
   const { name, email, permission, expires } = flags
-  if (name === undefined) throw missing('--name', 'say what the key is for: --name shop')
-  if (email === undefined) throw missing('--email', 'say whose account it is for: --email shop@example.com')
+  if (name === undefined) throw missing('--name', 'Name what the key is for, such as --name shop.')
+  if (email === undefined) throw missing('--email', 'Name its account, such as --email shop@example.com.')
   if (permission === undefined) {
-    throw missing(
-      '--permission',
-      `say what it may do: --permission nft:read, or all; there are ${PERMISSIONS.join(', ')}`,
-    )
+    throw missing('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
   }
   const checked = validate(shortText(100), name)
   if (!checked.ok)
@@ -93,5 +99,5 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${until}.`,
   )
-  io.note(`It is not shown again. gdn key revoke ${record.id} revokes it.`)
+  io.note(`It is not shown again. To revoke it: gdn key revoke ${record.id}`)
 }

@@ -2,7 +2,7 @@ import type { Permission } from '../../../api/permissions.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import type { View } from '../../render/view.ts'
 
-/** What of a key is shown: never the key, but once, when it is made. */
+/** Properties of a key that are shown. The key itself is shown only once, when it is created. */
 interface ShownKey {
   id: string
   name: string
@@ -23,7 +23,7 @@ export const KEY_VIEW: View = {
 
 const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
-/** A key's record, its times in ISO 8601. */
+/** Returns the record of a key, with times in ISO 8601. */
 export function keyRecord({ createdAt, expiresAt, revokedAt, ...rest }: ShownKey): DataRecord {
   return { ...rest, created_at: time(createdAt), expires_at: time(expiresAt), revoked_at: time(revokedAt) }
 }

@@ -9,10 +9,11 @@ export interface ListFlags extends OutputFlags, DataDirFlags {}
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: 'Keys themselves are stored nowhere: a prefix tells them apart. The key without an e-mail is the local one.',
+    about:
+      'The backend does not store the keys themselves, so a prefix identifies each key. The key without an e-mail address is the local one.',
     examples: [
-      ['All of them', 'gdn key list'],
-      ['Those that work, for a script', `gdn key list --json | jq '.[] | select(.status == "active")'`],
+      ['List all keys', 'gdn key list'],
+      ['List the active keys, for a script', `gdn key list --json | jq '.[] | select(.status == "active")'`],
     ],
   })
   addDataDirFlag(listCommand)

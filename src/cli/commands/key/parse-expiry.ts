@@ -5,8 +5,8 @@ const DAY = 24 * 60 * MINUTE
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: DAY }
 
 /**
- * When a key expires: `30d`, `12h`, `90m` from now, or at the end of a day (UTC) such as `2027-01-31`, or at a time
- * such as `2027-01-31T12:00:00Z`. Milliseconds since the epoch.
+ * Returns when a key expires, in milliseconds since the epoch: `30d`, `12h` or `90m` from now, at the end of a day in
+ * UTC such as `2027-01-31`, or at a time such as `2027-01-31T12:00:00Z`.
  */
 export function parseExpiry(raw: string, flag: string, now: number): number {
   const at = fromNow(raw, now) ?? atDate(raw)
@@ -19,7 +19,7 @@ export function parseExpiry(raw: string, flag: string, now: number): number {
       },
     )
   }
-  if (at <= now) throw new GdnError('usage', `${raw} is over already`, { place: { flag } })
+  if (at <= now) throw new GdnError('usage', `${raw} is in the past`, { place: { flag } })
   return at
 }
 
@@ -34,7 +34,7 @@ function atDate(raw: string): number | null {
   if (match === null) return null
   const [, day = '', time] = match
   const midnight = Date.parse(`${day}T00:00:00Z`)
-  // The 30th of February is read as a day in March, where it is read at all.
+  // JavaScript reads February 30 as a day in March, if it reads it at all.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null
   if (time === undefined) return midnight + DAY
   const at = Date.parse(raw)

@@ -11,10 +11,10 @@ export interface RevokeFlags extends OutputFlags, DataDirFlags {}
 export function command(deps: Deps, run = revoke): GdnCommand {
   const revokeCommand = new GdnCommand({
     about:
-      "A running backend refuses the key from its next request on. What the key made stays its account's. Revoking the local key makes the next start write a new one.",
+      'A running backend rejects the key from the next request on. What was created with the key stays in its account. After you revoke the local key, the backend creates a new one at its next start.',
     examples: [
-      ['By the prefix that gdn key list shows', 'gdn key revoke gdn_3xAmpl3q'],
-      ['By its id, for a script', 'gdn key revoke 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json'],
+      ['Revoke by the prefix that gdn key list shows', 'gdn key revoke gdn_3xAmpl3q'],
+      ['Revoke by ID, for a script', 'gdn key revoke 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json'],
     ],
   })
   revokeCommand.argument('<id or prefix>')

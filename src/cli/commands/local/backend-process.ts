@@ -19,8 +19,8 @@ export interface Started {
 }
 
 /**
- * Starts `gdn serve` detached from this process. Its log and whatever it says on stderr go to the log file of the data
- * directory; its ready line comes by a pipe, because it holds the key.
+ * Starts `gdn serve` detached from this process. Its log and stderr go to the log file in the data directory. Its ready
+ * line is read from a pipe, because it contains the key.
  */
 export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<Started> {
   await makePrivateFolder(dataDir)
@@ -44,7 +44,7 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   }
 }
 
-/** One that doesn't end would keep the data dir from every backend after it. */
+/** Ends a backend that failed to start. It would otherwise keep the data directory locked. */
 async function end(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
@@ -60,7 +60,7 @@ async function firstLine(
 ): Promise<Started> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(`it wasn't ready within ${START_WITHIN_MS / 1000} s`)),
+      () => reject(new Error(`it was not ready within ${START_WITHIN_MS / 1000} s`)),
       START_WITHIN_MS,
     )
     const stop = (settle: () => void) => {
@@ -71,7 +71,7 @@ async function firstLine(
     const onAbort = () => stop(() => reject(signal.reason))
     signal.addEventListener('abort', onAbort, { once: true })
     child.once('error', (error) => stop(() => reject(error)))
-    child.once('exit', (code, name) => stop(() => reject(new Error(`it ended with ${name ?? `exit code ${code}`}`))))
+    child.once('exit', (code, name) => stop(() => reject(new Error(`it exited with ${name ?? `code ${code}`}`))))
     let text = ''
     stdout?.on('data', (chunk: Buffer) => {
       text += chunk.toString('utf8')
@@ -83,15 +83,17 @@ async function firstLine(
   })
 }
 
-/** What the backend said last, its own error first: it speaks JSON there. */
+/** Returns the error that the backend reported in JSON on stderr, or one with the end of its log. */
 function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
   const reported = lines.map(errorIn).findLast((found) => found !== undefined)
   const reason = error instanceof Error ? error.message : String(error)
   if (reported !== undefined)
     return new GdnError(reported.code, reported.message, reported.hint === null ? {} : { hint: reported.hint })
-  const tail = lines.length === 0 ? '' : `\nthe end of its log:\n${lines.join('\n')}`
-  return new GdnError('unexpected', `the backend didn't start: ${reason}${tail}`, { hint: `its log is ${logFile}` })
+  const tail = lines.length === 0 ? '' : `\nEnd of its log:\n${lines.join('\n')}`
+  return new GdnError('unexpected', `the backend didn't start: ${reason}${tail}`, {
+    hint: `Read its log in ${logFile}.`,
+  })
 }
 
 function errorIn(line: string): { code: GdnError['code']; message: string; hint: string | null } | undefined {

@@ -4,7 +4,7 @@ import type { View } from '../../render/view.ts'
 
 const FIELDS = ['running', 'url', 'data_dir', 'pid']
 
-/** The local backend, as every command that deals with it prints it. */
+/** The local backend, as every command prints it. */
 export const BACKEND_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'url' }
 
 export function backendData(backend: RunningBackend | null, dataDir: string): DataRecord {

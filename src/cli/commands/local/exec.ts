@@ -24,11 +24,11 @@ export interface ExecFlags extends CommonFlags, StoredFilesFlags {
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      'The command gets GDN_BASE_URL, GDN_API_KEY and a GDN_STATE_DIR of its own. Its exit code is passed on. Nothing stays behind, also when it is interrupted: made for CI.',
+      'The command gets GDN_BASE_URL, GDN_API_KEY and its own GDN_STATE_DIR. gdn exits with its exit code. Nothing is left behind, even after an interruption, so it works well in CI.',
     examples: [
-      ['Tests against a real backend', 'gdn local exec -- npm test'],
-      ['Against a server that fails', 'gdn local exec --faults faults.yaml -- npm test'],
-      ['A script that uses gdn', 'gdn local exec -- sh release-drop.sh'],
+      ['Run tests against a real backend', 'gdn local exec -- npm test'],
+      ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
+      ['Run a script that uses gdn', 'gdn local exec -- sh release-drop.sh'],
     ],
   })
   execCommand.usageLine = '[flags] -- <command> [args...]'
@@ -36,7 +36,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
   execCommand.passThroughOptions()
   valueFlag(execCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
   addStoredFilesFlags(execCommand)
-  valueFlag(execCommand, '--faults <file>', 'Let requests fail as the file says', { parse: notEmpty })
+  valueFlag(execCommand, '--faults <file>', 'Inject the failures that this file describes', { parse: notEmpty })
   addCommonFlags(execCommand)
   return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
 }
@@ -45,7 +45,9 @@ export async function exec(deps: Deps, words: readonly string[], flags: ExecFlag
   const { signals } = deps
   const [file, ...args] = words
   if (file === undefined) {
-    throw new GdnError('usage', 'there is no command to run', { hint: 'gdn local exec -- <command>' })
+    throw new GdnError('usage', 'there is no command to run', {
+      hint: 'Run `gdn local exec -- <command>`.',
+    })
   }
   signals.own()
   const folder = await mkdtemp(join(tmpdir(), 'gdn-exec-'))
@@ -91,7 +93,7 @@ async function withBackend(
   }
 }
 
-/** Runs the command on our streams. A signal goes on to it; a second one ends it. */
+/** Runs the command on our streams. Forwards the first signal to it, and kills it at the second one. */
 async function runChild(deps: Deps, file: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { signal, again } = deps.signals
   if (signal.aborted) throw signal.reason
@@ -99,7 +101,7 @@ async function runChild(deps: Deps, file: string, args: string[], env: NodeJS.Pr
     const child = spawn(file, args, { stdio: 'inherit', env, cwd: deps.cwd })
     const passOn = () => {
       const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
-      // A terminal sends Ctrl-C to the command itself too; many programs take a second one as "at once".
+      // A terminal sends Ctrl-C to the command as well, and many programs stop at once at a second one.
       if (!interrupted) child.kill('SIGTERM')
       else if (!deps.io.stdin.isTTY) child.kill('SIGINT')
     }
@@ -117,5 +119,5 @@ async function runChild(deps: Deps, file: string, args: string[], env: NodeJS.Pr
 
 function cannotRun(file: string, error: Error): GdnError {
   const missing = systemCode(error) === 'ENOENT'
-  return new GdnError('usage', missing ? `there is no command "${file}"` : `"${file}" can't be run: ${error.message}`)
+  return new GdnError('usage', missing ? `command "${file}" not found` : `"${file}" can't be run: ${error.message}`)
 }

@@ -25,28 +25,34 @@ export interface ListenFlags extends CommonFlags, DataDirFlags {
 export function command(deps: Deps, run = listen): GdnCommand {
   const listenCommand = new GdnCommand({
     about:
-      'Events are those of webhooks, read from the data dir beside the backend: nobody has to reach this machine for them. With --forward-to each is posted as a webhook would be, signed with the secret that is printed at the start, which stays the same. What is not taken is not sent again. Runs until Ctrl-C, which is a success.',
+      'Shows the events that webhooks get. They are read from the data directory, so this machine needs no public address. With --forward-to, each event is posted as a webhook would be, signed with the secret that is printed at the start. The secret stays the same. Failed deliveries are not retried. Runs until Ctrl-C, with exit code 0.',
     examples: [
-      ['Show what happens', 'gdn local listen'],
-      ['Into the application that you work on', 'gdn local listen --forward-to http://localhost:3000/hook'],
-      ['NFTs only, for a script', "gdn local listen --event nft.deployed --json | jq -r '.data.nft_gdn_id // empty'"],
+      ['Show the events', 'gdn local listen'],
+      ['Forward them to the application that you work on', 'gdn local listen --forward-to http://localhost:3000/hook'],
+      [
+        'Show NFTs only, for a script',
+        "gdn local listen --event nft.deployed --json | jq -r '.data.nft_gdn_id // empty'",
+      ],
     ],
   })
-  valueFlag(listenCommand, '--forward-to <url>', 'Post each event there', { parse: address })
-  valueFlag(listenCommand, '--event <a,b>', "What to hear; repeatable ('*')", { parse: eventTypes, repeatable: true })
-  valueFlag(listenCommand, '--email <address>', 'Whose account (the local one)', { parse: email })
+  valueFlag(listenCommand, '--forward-to <url>', 'URL to post each event to', { parse: address })
+  valueFlag(listenCommand, '--event <a,b>', "Event types to show; repeatable ('*')", {
+    parse: eventTypes,
+    repeatable: true,
+  })
+  valueFlag(listenCommand, '--email <address>', 'E-mail address of the account (the local account)', { parse: email })
   addDataDirFlag(listenCommand)
-  addJsonFlag(listenCommand, 'Print a line of JSON for each event, and for each answer')
+  addJsonFlag(listenCommand, 'Print a line of JSON for each event and each response')
   return listenCommand.action(async (flags: ListenFlags) => await run(deps, flags)) as GdnCommand
 }
 
-/** `localhost:3000/hook` is what people type. */
+/** Accepts `localhost:3000/hook`, which people type without a scheme. */
 const address: Parse<string> = (raw, flag) => {
   const url = parseUrl(/^https?:\/\//i.test(raw) ? raw : `http://${raw}`)
   if (url !== null && url.hostname !== '' && url.username === '' && url.password === '') return url.href
   throw new GdnError('usage', 'is not a URL that events can be posted to', {
     place: { flag },
-    hint: 'give one such as http://localhost:3000/hook',
+    hint: 'Use a URL such as http://localhost:3000/hook.',
   })
 }
 
@@ -63,7 +69,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
     try {
       await begin(deps, flags, listener)
       if (store.postgres === null && (await runningBackend(place.dataDir)) === null) {
-        deps.io.warn('No backend runs on this data dir yet: gdn local start starts one.')
+        deps.io.warn('No backend is running on this data directory. Run `gdn local start` to start one.')
       }
       await receiveUntilStopped(deps, flags, listener)
     } finally {
@@ -73,15 +79,15 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   await unlessStopped(deps.signals, listening)
 }
 
-/** The secret is what is asked for here: notes would blot it out. */
+/** Prints the secret as data, because notes redact secrets. */
 async function begin({ io }: Deps, { json, forwardTo }: ListenFlags, { secret }: Listener): Promise<void> {
   const signing_secret = secret.disclose()
   if (json) {
     await io.data(`${JSON.stringify({ event: 'ready', signing_secret, forward_to: forwardTo ?? null })}\n`)
   } else {
     await io.data(`Listening. Events are signed with ${signing_secret}\n`)
-    if (forwardTo !== undefined) io.note(`They are forwarded to ${safe(forwardTo)}`)
-    io.note('Ctrl-C stops it.')
+    if (forwardTo !== undefined) io.note(`Events are forwarded to ${safe(forwardTo)}`)
+    io.note('Press Ctrl-C to stop.')
   }
 }
 

@@ -20,12 +20,12 @@ export interface LogsFlags extends CommonFlags {
 export function command(deps: Deps, run = logs): GdnCommand {
   const logsCommand = new GdnCommand({
     examples: [
-      ['The last lines', 'gdn local logs --lines 20'],
-      ['Go on showing what comes', 'gdn local logs -f'],
+      ['Show the last lines', 'gdn local logs --lines 20'],
+      ['Follow the log', 'gdn local logs -f'],
     ],
   })
-  switchFlag(logsCommand, '-f, --follow', 'Go on showing new lines until Ctrl-C')
-  valueFlag(logsCommand, '--lines <n>', 'How many of the last lines (100)', { parse: integer(0, 1_000_000) })
+  switchFlag(logsCommand, '-f, --follow', 'Show new lines until Ctrl-C')
+  valueFlag(logsCommand, '--lines <n>', 'Number of last lines to show (100)', { parse: integer(0, 1_000_000) })
   addCommonFlags(logsCommand)
   return logsCommand.action(async (flags: LogsFlags) => await run(deps, flags)) as GdnCommand
 }
@@ -35,7 +35,7 @@ export async function logs(deps: Deps, flags: LogsFlags): Promise<void> {
   const size = await sizeOf(path)
   if (size === undefined) {
     throw new GdnError('not_found_locally', `there is no log yet (${path})`, {
-      hint: 'gdn local start starts the backend',
+      hint: 'Run `gdn local start` to start the backend.',
     })
   }
   const wanted = flags.lines ?? 100

@@ -22,13 +22,13 @@ export interface ResetFlags extends OutputFlags {
 
 export function command(deps: Deps, run = reset): GdnCommand {
   const resetCommand = new GdnCommand({
-    about: 'Its collections, NFTs, files, chains and key. The backend must be stopped.',
+    about: 'Deletes its collections, NFTs, files, chains and key. Stop the backend first.',
     examples: [
-      ['Begin anew', 'gdn local stop', 'gdn local reset', 'gdn local start'],
-      ['From a script', 'gdn local reset --yes'],
+      ['Start from scratch', 'gdn local stop', 'gdn local reset', 'gdn local start'],
+      ['Reset from a script', 'gdn local reset --yes'],
     ],
   })
-  switchFlag(resetCommand, '-y, --yes', "Don't ask")
+  switchFlag(resetCommand, '-y, --yes', "Don't prompt")
   addOutputFlags(resetCommand)
   return resetCommand.action(async (flags: ResetFlags) => await run(deps, flags)) as GdnCommand
 }
@@ -42,7 +42,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   const running = await runningBackend(dataDir)
   if (running !== null) {
     throw new GdnError('data_dir_busy', `the local backend is running (pid ${running.pid})`, {
-      hint: 'gdn local stop stops it',
+      hint: 'Run `gdn local stop` first.',
     })
   }
   if (!(await stat(dataDir).catch(() => null))) {
@@ -50,8 +50,8 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
     return await tell(false)
   }
   if (!(await isDataDirectory(dataDir))) {
-    throw new GdnError('data_dir', `${dataDir} doesn't look like a data directory of gdn; it was left alone`, {
-      hint: 'look into it, and delete it by hand',
+    throw new GdnError('data_dir', `nothing was deleted: ${dataDir} does not look like a data directory of gdn`, {
+      hint: 'Check what it contains, and delete it yourself.',
     })
   }
   if (!flags.yes && !(await io.confirm(`Delete everything in ${dataDir}?`, '--yes'))) {

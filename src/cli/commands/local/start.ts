@@ -19,10 +19,10 @@ export interface StartFlags extends OutputFlags, StoredFilesFlags {
 export function command(deps: Deps, run = start): GdnCommand {
   const startCommand = new GdnCommand({
     about:
-      'A backend with all its chains, in the background, for --local. It listens on port 4680, or on a free one where that is taken. It keeps what it holds until gdn local reset.',
+      'Runs a backend with all its chains in the background, for commands with --local. It listens on port 4680, or on a free port if that is in use. It keeps its data until gdn local reset.',
     examples: [
-      ['Start it, and use it', 'gdn local start', 'gdn nft list --local'],
-      ['Without rate limits', 'gdn local start --rate-limits off'],
+      ['Start the backend and use it', 'gdn local start', 'gdn nft list --local'],
+      ['Start it without rate limits', 'gdn local start --rate-limits off'],
     ],
   })
   valueFlag(startCommand, '--port <port>', 'Port to listen on; 0 picks one', { parse: integer(0, 65_535) })
@@ -41,7 +41,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   const dataDir = localDataDirectory(env)
   const running = await runningBackend(dataDir)
   if (running !== null) {
-    io.note(`The local backend is running already, on ${running.url}.`)
+    io.note(`The local backend is already running on ${running.url}.`)
     return await tell(running)
   }
   const progress = await io.progress('Starting the local backend')
@@ -55,11 +55,11 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   io.note(`The local backend serves on ${io.errPaint.bold(started.url)}.`)
   io.note(`  data     ${safe(dataDir)}`)
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
-  io.note('Add --local to any command to use it; gdn local stop stops it.')
+  io.note('Add --local to a command to use it. Run `gdn local stop` to stop it.')
   await tell(started)
 }
 
-/** The port asked for; without one that of the last time, else the usual one, or a free one where that is taken. */
+/** Starts the backend on the given port, or else on the last or default port, or on a free port if that is in use. */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = [
     ...(flags.rateLimits === undefined ? [] : ['--rate-limits', flags.rateLimits]),

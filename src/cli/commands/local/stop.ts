@@ -13,8 +13,8 @@ const LOOK_EVERY_MS = 50
 
 export function command(deps: Deps, run = stop): GdnCommand {
   const stopCommand = new GdnCommand({
-    about: 'What it holds stays, and is there again after gdn local start.',
-    examples: [['Stop it', 'gdn local stop']],
+    about: 'Its data stays, and is available again after gdn local start.',
+    examples: [['Stop the local backend', 'gdn local stop']],
   })
   addOutputFlags(stopCommand)
   return stopCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
@@ -30,7 +30,7 @@ export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {
   if (isAskedFor(flags)) await output.one(backendData(null, dataDir))
 }
 
-/** SIGTERM, and SIGKILL for one that doesn't end in time: nothing is lost by it. */
+/** Sends SIGTERM, then SIGKILL if the backend does not exit in time. No data is lost. */
 async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend): Promise<void> {
   const { io } = deps
   const progress = await io.progress('Stopping the local backend')
@@ -44,11 +44,11 @@ async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend)
     if (await hasEnded(deps, dataDir, backend, KILL_WITHIN_MS)) {
       progress.stop()
       return io.warn(
-        `The local backend didn't stop within ${STOP_WITHIN_MS / 1000} s and was killed. Nothing is lost by it.`,
+        `The local backend did not stop within ${STOP_WITHIN_MS / 1000} s and was killed. No data is lost.`,
       )
     }
-    throw new GdnError('unexpected', `process ${backend.pid} doesn't end`, {
-      hint: `end it by hand: kill -9 ${backend.pid}`,
+    throw new GdnError('unexpected', `process ${backend.pid} does not exit`, {
+      hint: `Run \`kill -9 ${backend.pid}\` to end it.`,
     })
   } finally {
     progress.stop()
