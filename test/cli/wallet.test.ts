@@ -288,7 +288,7 @@ describe('gdn wallet url', () => {
     const { code, stdout, stderr } = await gdn(url)
     expect(code).toBe(0)
     expect(stdout).toMatch(new RegExp(`^${service.origin}/v1/wallet/create\\?expiry=\\S+\n$`))
-    expect(stderr).toContain('by whoever has it')
+    expect(stderr).toContain('Anyone with the URL can use it')
     expect(service.asked).toEqual([{ email: 'me@example.com', timeout: 15 }])
     expect(service.calls).toEqual([])
   })
@@ -415,7 +415,7 @@ describe('gdn wallet export', () => {
     await symlink(path('not-there'), path('dangling'))
     for (const file of ['mine', 'dangling']) {
       const { code, stderr } = await gdn(['wallet', 'export', 'alice', '--to', path(file)])
-      expect([code, stderr]).toEqual([2, expect.stringContaining('exists already')])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')])
     }
     expect(await readFile(path('mine'), 'utf8')).toBe('mine')
     expect(await filesOf(path(''))).not.toContain('not-there')
@@ -428,7 +428,7 @@ describe('gdn wallet export', () => {
     ['a format that there isn’t', ['alice', '--format', 'hex', '--to', '-'], '--format'],
     ['a file that is missing', ['./nothing', '--to', '-'], "doesn't exist"],
     ['a file that is none', ['./pw', '--to', '-'], 'pw'],
-    ['the name of an address', ['bob', '--to', '-'], 'no key of it here'],
+    ['the name of an address', ['bob', '--to', '-'], 'its key is not on this machine'],
   ])('%s is told, and nothing is written', async (_what, argv, said) => {
     await gdn(['wallet', 'add', 'bob', OWNER])
     const { code, stdout, stderr } = await gdn(['wallet', 'export', ...argv], { stdin: 'wrong\n' })
@@ -480,7 +480,7 @@ describe('gdn wallet add and rm', () => {
   test('no keystore is ever deleted', async () => {
     await generate({}, ['--name', 'alice'])
     const { code, stderr } = await gdn(['wallet', 'rm', 'alice'])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('gdn deletes no keys')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('gdn never deletes keys')])
     expect(await filesOf(wallets)).toEqual(['alice.json'])
   })
 

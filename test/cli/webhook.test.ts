@@ -36,8 +36,8 @@ describe('gdn webhook add', () => {
     const { gdn } = await withDataDir()
     const { code, stdout, stderr } = await gdn(['webhook', 'add', URL, '--event', 'nft.failed,nft.deployed', ...OWNER])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^whsec_[\w-]{43}\n$/) })
-    expect(stderr).toContain('of shop@example.com is told: nft.deployed, nft.failed.')
-    expect(stderr).toMatch(/gdn webhook test [0-9a-f-]{36} sends an event/)
+    expect(stderr).toContain('of shop@example.com: nft.deployed, nft.failed.')
+    expect(stderr).toMatch(/gdn webhook test [0-9a-f-]{36}/)
     expect(stderr).not.toContain(stdout.trim())
     for (const verb of ['list', 'show']) {
       const [{ id = '' } = {}] = JSON.parse((await gdn(['webhook', 'list', '--json'])).stdout)
@@ -51,11 +51,11 @@ describe('gdn webhook add', () => {
     const { gdn } = await withDataDir()
     const { code, stderr } = await gdn(['webhook', 'add', 'http://localhost:3000/hook', '--event', '*', ...OWNER])
     expect(code).toBe(0)
-    expect(stderr).toContain('Only a backend with --allow-private-files sends to such an address.')
+    expect(stderr).toContain('Only a backend with --allow-private-files delivers to a private address.')
   })
 
   test.each([
-    [[URL, ...OWNER], '--event: is needed', 'nft.deployed,nft.failed'],
+    [[URL, ...OWNER], '--event: is required', 'nft.deployed,nft.failed'],
     [[URL, '--event', 'nft.deploy', ...OWNER], ', not "nft.deploy"', 'Did you mean nft.deployed?'],
     [[URL, '--event', 'webhook.test', ...OWNER], ', not "webhook.test"', 'must be one of nft.deployed, nft.failed, '],
     [['http://example.com/', '--event', '*', ...OWNER], 'is not encrypted', 'give an https URL'],
@@ -149,7 +149,7 @@ describe('a webhook', () => {
     const { gdn, json, add, dataDir } = await withDataDir()
     const { id } = await add()
     await withStore(dataDir, ({ db }) => tellWebhook(db, id, 'nft.deployed', {}))
-    expect((await gdn(['webhook', 'rm', id])).stderr).toContain(`Removed the webhook to ${URL}.`)
+    expect((await gdn(['webhook', 'rm', id])).stderr).toContain(`Deleted the webhook to ${URL}.`)
     expect(await json('webhook', 'list')).toEqual([])
     const left = await withStore(dataDir, ({ db }) => db.selectFrom('webhook_deliveries').selectAll().execute())
     expect(left).toEqual([])

@@ -124,7 +124,7 @@ describe('at a terminal', () => {
     terminal.type(ENTER)
     await terminal.showsNow('must not be empty')
     terminal.type(`${PASSWORD}${ENTER}`)
-    await terminal.showsNow('The same password again')
+    await terminal.showsNow('Repeat the password')
     expect(service.asked).toEqual([])
     terminal.type(`correct hors${ENTER}`)
     await terminal.showsNow('differ')
@@ -144,7 +144,7 @@ describe('at a terminal', () => {
       await terminal.showsNow('Password for the keystore')
       if (which === 'second') {
         terminal.type(`${PASSWORD}${ENTER}`)
-        await terminal.showsNow('The same password again')
+        await terminal.showsNow('Repeat the password')
       }
       terminal.type(CTRL_C)
       expect((await terminal.end()).code).toBe(3)

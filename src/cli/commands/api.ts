@@ -25,26 +25,33 @@ export function command(deps: Deps, run = api): GdnCommand {
     about:
       'Takes the name of an endpoint, or a path that begins with /api/. Prints the response to stdout whatever its status. An error response is also reported on stderr and sets the exit code. A request that creates something is sent once and is not recorded. Commands such as gdn nft mint are safer.',
     examples: [
-      ['Details of an NFT', 'gdn api getnfts --field nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Get the details of an NFT', 'gdn api getnfts --field nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
-        'A request from a file, or from a pipe',
+        'Send a request from a file or a pipe',
         'gdn api createnft -f request.json',
         'gdn api createnft -f - < request.json',
       ],
-      ['Values that are no text', 'gdn api createcollection -f c.json --field enable_transfer:=true'],
+      ['Set a value that is not text', 'gdn api createcollection -f c.json --field enable_transfer:=true'],
     ],
     aliases: { '--input': '--file' },
   })
   wordArgument(apiCommand, '<endpoint>', JSON_ENDPOINTS)
-  valueFlag(apiCommand, '-f, --file <file>', 'JSON of the request; - is standard input', { parse: notEmpty })
-  valueFlag(apiCommand, '--field <key=value>', 'A member of the request; key[]= adds to a list, key:= takes JSON', {
-    parse: bodyField,
-    repeatable: true,
+  valueFlag(apiCommand, '-f, --file <file>', 'JSON request; - is standard input', { parse: notEmpty })
+  valueFlag(
+    apiCommand,
+    '--field <key=value>',
+    'Field of the request; key[]= adds to a list, key:= takes JSON; repeatable',
+    {
+      parse: bodyField,
+      repeatable: true,
+    },
+  )
+  valueFlag(apiCommand, '--idempotency-key <key>', 'Idempotency key of a request that creates something (a new key)', {
+    parse: headerValue,
   })
-  valueFlag(apiCommand, '--idempotency-key <key>', 'Key of a request that creates (a new one)', { parse: headerValue })
   switchFlag(apiCommand, '--dry-run', 'Print the request, send nothing')
   switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending on a public network")
-  switchFlag(apiCommand, '--json', 'Print it on one line, on a terminal too', 'Output')
+  switchFlag(apiCommand, '--json', 'Print it on one line, even on a terminal', 'Output')
   addServerFlags(apiCommand)
   addCommonFlags(apiCommand)
   return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags)) as GdnCommand
@@ -77,7 +84,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
   }
 }
 
-/** Nothing but JSON goes to stdout; what else a server says stands in the error. */
+/** Prints the response if it is JSON. Other responses are part of the error. */
 async function print({ io }: Deps, { json }: ApiFlags, { body }: TransportAnswer): Promise<void> {
   const text = Buffer.from(body).toString('utf8')
   let value: unknown
@@ -99,7 +106,7 @@ async function printRequest(deps: Deps, flags: ApiFlags, endpoint: RawEndpoint, 
   deps.io.note('Nothing was sent (--dry-run).')
 }
 
-/** As every command that spends; what can't be seen to be for a testnet counts as a public network. */
+/** Prompts before spending. A request that names no testnet counts as one for a public network. */
 async function confirm(
   { io }: Deps,
   flags: ApiFlags,

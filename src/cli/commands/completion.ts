@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { addCommonFlags } from '../flags/common.ts'
 import { packageRoot } from '../package-root.ts'
 
-/** The file of each shell in the package's completions/, by the name that the shell wants it to have. */
+/** File of each shell in completions/ of the package, with the name that the shell expects. */
 const FILES = { bash: 'gdn.bash', zsh: '_gdn', fish: 'gdn.fish', powershell: 'gdn.ps1' } as const
 export type Shell = keyof typeof FILES
 export const SHELLS = Object.keys(FILES) as Shell[]
@@ -15,17 +15,17 @@ export const SHELLS = Object.keys(FILES) as Shell[]
 export function command(deps: Deps, run = completion): GdnCommand {
   const completionCommand = new GdnCommand({
     about:
-      'Commands, flags and their values are completed, and by name what this machine knows: profiles, runs, collections, wallets. Nothing is asked of a server. Install it with one of the lines below, then open a new shell; after an update of gdn, install it again where it was saved to a file.',
+      'Completes commands, flags, their values, and the names of profiles, runs, collections and wallets on this machine. It contacts no server. Install it with one of the examples, then open a new shell. If you saved it to a file, save it again after you update gdn.',
     examples: [
       ['bash: in ~/.bashrc', 'source <(gdn completion bash)'],
       [
-        'bash, with the package bash-completion: loaded when needed',
+        'bash with the package bash-completion, loaded on demand',
         'mkdir -p ~/.local/share/bash-completion/completions',
         BASH_LAZY,
       ],
-      ['zsh: in ~/.zshrc, behind compinit', 'autoload -Uz compinit && compinit', 'source <(gdn completion zsh)'],
+      ['zsh: in ~/.zshrc, after compinit', 'autoload -Uz compinit && compinit', 'source <(gdn completion zsh)'],
       [
-        'zsh, into a folder: ~/.zshrc has fpath+=~/.zfunc before compinit',
+        'zsh, in a folder: ~/.zshrc has fpath+=~/.zfunc before compinit',
 
         'mkdir -p ~/.zfunc',
         'gdn completion zsh > ~/.zfunc/_gdn',
@@ -45,8 +45,8 @@ export async function completion({ io }: Pick<Deps, 'io'>, word: string): Promis
   const shell = SHELLS.find((known) => known === word)
   if (shell === undefined) {
     const near = word === 'pwsh' ? 'powershell' : nearest(word, SHELLS)
-    throw new GdnError('usage', `there are no completions for ${JSON.stringify(word.slice(0, 60))}`, {
-      hint: near === undefined ? `there are some for ${SHELLS.join(', ')}` : `did you mean ${near}?`,
+    throw new GdnError('usage', `unknown shell ${JSON.stringify(word.slice(0, 60))}`, {
+      hint: near === undefined ? `Use one of ${SHELLS.join(', ')}.` : `Did you mean ${near}?`,
     })
   }
   await io.data(await readFile(join(packageRoot(), 'completions', FILES[shell]), 'utf8'))

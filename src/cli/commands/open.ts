@@ -16,19 +16,19 @@ export interface OpenFlags extends CommonFlags, ServerFlags {
 export function command(deps: Deps, run = open): GdnCommand {
   const openCommand = new GdnCommand({
     about:
-      'What to open is the id of an NFT or a collection, the address of a contract or an owner (or the name of one: @alice), or a run; anything else is searched for. Without it the front page opens. Off a terminal, and where there is no browser, the URL is printed. BROWSER names another browser than the usual one.',
+      'Takes the ID of an NFT or a collection, the address of a contract or an owner (or a name such as @alice), or a run. Anything else is searched for. Without an argument, the front page opens. If stdout is not a terminal, or if there is no browser, the URL is printed. BROWSER names another browser than the default.',
     examples: [
-      ['The front page of the local backend', 'gdn open --local'],
-      ['An NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['A run, as it goes', 'gdn open drop.csv'],
-      ['What has this word in its title', 'gdn open "night market"'],
-      ['The URL alone', 'gdn open drop.csv --print'],
+      ['Open the front page of the local backend', 'gdn open --local'],
+      ['Open the page of an NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Follow a run', 'gdn open drop.csv'],
+      ['Search for titles', 'gdn open "night market"'],
+      ['Print the URL only', 'gdn open drop.csv --print'],
     ],
   })
   openCommand.argument('[id|address|run]')
-  switchFlag(openCommand, '--print', 'Print the URL, and open nothing')
+  switchFlag(openCommand, '--print', 'Print the URL without opening it')
   addServerFlags(openCommand)
-  addJsonFlag(openCommand, 'Print JSON: the URL; open nothing')
+  addJsonFlag(openCommand, 'Print the URL as JSON without opening it')
   return openCommand.action(async (what: string | undefined, flags: OpenFlags) => {
     await run(deps, what, flags)
   }) as GdnCommand
@@ -36,13 +36,14 @@ export function command(deps: Deps, run = open): GdnCommand {
 
 export async function open(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<void> {
   const { io } = deps
-  if (what === '') throw new GdnError('usage', 'what to open is empty', { hint: 'leave it out for the front page' })
+  if (what === '')
+    throw new GdnError('usage', 'the argument is empty', { hint: 'Leave it out to open the front page.' })
   const url = await urlOf(deps, what, flags)
   if (io.settings.machine) return await io.data(`${JSON.stringify({ url })}\n`)
   if (flags.print || !io.stdoutTty) return await io.data(`${url}\n`)
   const { openInBrowser } = await import('../io/browser.ts')
   if (await openInBrowser(url, deps.env, platform)) return io.note(`Opened ${safe(url)}`)
-  io.note('There is no browser to open here; open this where there is one:')
+  io.note('There is no browser here. Open this URL elsewhere:')
   await io.data(`${url}\n`)
 }
 
@@ -62,7 +63,7 @@ async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Pr
   }
 }
 
-/** A run of this machine, and the settings by which its server is reached; null where nothing is called so. */
+/** Returns a run on this machine and the settings of its server, or null if no run has this name. */
 async function runCalled(
   deps: Deps,
   what: string,
@@ -74,7 +75,7 @@ async function runCalled(
     const run = await openRun(stateDir, what, await whichServer(deps, flags))
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
-    // Several that are called so, and not one that is called otherwise: that must be told.
+    // A name of several runs is an error. A name of no run is not.
     const isSeveral = error instanceof GdnError && error.details !== undefined
     if (error instanceof GdnError && error.code === 'not_found_locally' && !isSeveral) return null
     throw error
@@ -91,7 +92,7 @@ const exact = z.object({
   ]),
 })
 
-/** The page of the one thing that has this id or address; else the page that looks for it, and may ask for a key first. */
+/** Returns the page of the object with this ID or address, or else the search page, which may ask for a key first. */
 async function pageOf(explorer: Explorer, what: string): Promise<string> {
   const query = `q=${encodeURIComponent(what.toWellFormed())}`
   const answer = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null

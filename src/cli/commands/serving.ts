@@ -3,7 +3,7 @@ import { orAborted } from '../../core/or-aborted.ts'
 import { openToAppend } from '../../core/private-file.ts'
 import type { Signals } from '../io/signals.ts'
 
-/** A log that can't be written must not end the backend: what can't be kept is dropped. */
+/** Opens a log file to append to. A failed write must not end the backend, so the line is dropped. */
 export async function appendTo(path: string): Promise<{ write(line: string): void }> {
   const { createWriteStream } = await import('node:fs')
   const stream = createWriteStream(path, { fd: openLog(path) })
@@ -18,18 +18,18 @@ function openLog(path: string): number {
     const isLink = systemCode(cause) === 'ELOOP'
     throw new GdnError('usage', isLink ? `${path} is a symbolic link` : `can't be written: ${messageOf(cause)}`, {
       place: { flag: '--log-file' },
-      hint: 'name a file of your own, in a folder that is there',
+      hint: 'Name a file that you own, in an existing folder.',
       cause,
     })
   }
 }
 
-/** What a start, or an answer, still has when it is told to stop: more than where nothing is in its way. */
+/** How long a start or a response may take after a stop signal. Usually, it takes less. */
 const END_WITHIN_MS = 2000
 
 /**
- * What work comes to that owns its signals, such as a start; null where it was to stop meanwhile. Whatever it waits for
- * then (a database that doesn't answer) is left: it leaves nothing that a kill at this moment wouldn't leave as well.
+ * Returns the result of work that handles its signals itself, such as a start, or null if a signal stopped it. Work
+ * that still waits then, such as for a database that does not respond, is abandoned. That is as safe as a kill.
  */
 export async function unlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,
@@ -56,7 +56,7 @@ export async function unlessStopped<Result>(
   }
 }
 
-/** Resolves when a signal came. */
+/** Resolves when the signal is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }))

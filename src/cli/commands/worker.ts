@@ -18,7 +18,7 @@ const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const CLOSE_WITHIN_MS = 5000
 
 export const PASSWORD_IN_ARGV =
-  'the password in --database-url can be read by everybody on this machine: give it by GDN_DATABASE_URL'
+  'Every user of this machine can read the password in --database-url. Set GDN_DATABASE_URL instead.'
 
 export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
   dataDir?: string
@@ -35,37 +35,39 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
 export function command(deps: Deps, run = worker): GdnCommand {
   const workerCommand = new GdnCommand({
     about:
-      'Any number of them share a database with any number of gdn serve --role api, and need no other coordination: a killed one is stood in for after seconds. On several machines files belong into a bucket or an IPFS node (storage in backend.yaml): a process whose data dir is not the one that holds the files refuses to start. One of them runs the embedded chains. Ctrl-C and SIGTERM end it in good order.',
+      'Any number of workers can share a database with any number of gdn serve --role api processes. They need no other coordination, and the others take over the jobs of a killed worker within seconds. On several machines, store files in a bucket or an IPFS node (storage in backend.yaml). A process whose data directory does not have the files refuses to start. One of the workers runs the embedded chains. Ctrl-C and SIGTERM shut a worker down gracefully.',
     examples: [
-      ['With the settings of a data dir', 'gdn worker --data-dir /var/lib/gdn'],
-      ['For one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
-      ['Watched by a monitor', 'gdn worker --health-port 9464'],
+      ['Use the configuration in a data directory', 'gdn worker --data-dir /var/lib/gdn'],
+      ['Work on one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
+      ['Serve health checks for a monitor', 'gdn worker --health-port 9464'],
     ],
   })
-  valueFlag(workerCommand, '--data-dir <dir>', 'Settings, and files where they are kept there', { parse: notEmpty })
-  addDatabaseFlag(workerCommand)
-  valueFlag(workerCommand, '--config <file>', 'Database and networks (backend.yaml of the data dir)', {
+  valueFlag(workerCommand, '--data-dir <dir>', 'Directory of the configuration, and of files that are stored locally', {
     parse: notEmpty,
   })
-  valueFlag(workerCommand, '--concurrency <n>', 'NFTs whose files are fetched at once (16)', {
+  addDatabaseFlag(workerCommand)
+  valueFlag(workerCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
+    parse: notEmpty,
+  })
+  valueFlag(workerCommand, '--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (16)', {
     parse: integer(1, 1000),
   })
-  valueFlag(workerCommand, '--chain <blockchain>', 'Work on this blockchain and no other; repeatable', {
+  valueFlag(workerCommand, '--chain <blockchain>', 'Work on this blockchain only; repeatable', {
     parse: (word: string) => blockchainName(word, '--chain'),
     repeatable: true,
   })
-  valueFlag(workerCommand, '--health-port <port>', 'Answer /healthz, /readyz and /metrics there; 0 picks one', {
+  valueFlag(workerCommand, '--health-port <port>', 'Port that serves /healthz, /readyz and /metrics; 0 picks one', {
     parse: integer(0, 65_535),
   })
   valueFlag(workerCommand, '--host <host>', 'Address of that port (127.0.0.1)', { parse: notEmpty })
   addStoredFilesFlags(workerCommand)
   valueFlag(workerCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
-  valueFlag(workerCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
-  addJsonFlag(workerCommand, 'Print one line of JSON when it works')
+  valueFlag(workerCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
+  addJsonFlag(workerCommand, 'Print one line of JSON when it is ready')
   return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags)) as GdnCommand
 }
 
-/** Works until a signal comes; a stop that was asked for is a success. */
+/** Works until a signal arrives. A requested stop is a success. */
 export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags): Promise<void> {
   signals.own()
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
@@ -87,17 +89,17 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
   })
   const running = await unlessStopped(signals, starting)
   if (running === null) return
-  for (const warning of running.warnings) io.warn(`${safe(warning)}; what needs it waits until it is back`)
+  for (const warning of running.warnings) io.warn(`${safe(warning)}. Jobs that need it wait until it is available.`)
   try {
     if (flags.json) {
       const ready = { event: 'ready', url: running.url, data_dir: dataDir, pid: process.pid }
       await io.data(`${JSON.stringify(ready)}\n`)
     } else {
-      io.note(`gdn worker ${VERSION} works`)
+      io.note(`gdn worker ${VERSION} is running`)
       io.note(`  database ${safe(running.database)}`)
       if (running.url !== null) io.note(`  health   ${safe(running.url)}`)
       if (flags.databaseUrl !== undefined && holdsPassword(flags.databaseUrl)) io.warn(`  ${PASSWORD_IN_ARGV}`)
-      io.note('Ctrl-C stops it.')
+      io.note('Press Ctrl-C to stop.')
     }
     await untilAborted(signals.signal)
     io.note('Stopping.')

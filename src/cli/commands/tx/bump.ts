@@ -11,8 +11,8 @@ export type BumpFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = bump): GdnCommand {
   const bumpCommand = new GdnCommand({
     about:
-      'A backend raises the fees of a transaction that is stuck by itself, after stuck_seconds of its settings; this does not wait. The running backend has the key: it signs the same call again with the same nonce and higher fees, never above max_fee_gwei, and watches all its signings.',
-    examples: [['Do not wait', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+      'A backend raises the fees of a stuck transaction by itself, after stuck_seconds in its configuration. This command does not wait. The running backend has the key. It signs the same call again with the same nonce and higher fees, at most max_fee_gwei, and watches all attempts.',
+    examples: [['Raise the fees now', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   bumpCommand.argument('<transaction>')
   addDataDirFlag(bumpCommand)
@@ -26,5 +26,5 @@ export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<
   const { requestAction } = await import('../../../server/admin/transactions.ts')
   const bumped = await onDatabase(deps, flags, (store) => requestAction(store, name, 'bump', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [bumped]))[0] })
-  deps.io.note(`The backend raises its fees when it looks next; gdn tx show ${name} tells.`)
+  deps.io.note(`The backend raises its fees at its next check. To see them: gdn tx show ${name}`)
 }

@@ -14,11 +14,11 @@ export interface CancelFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = cancel): GdnCommand {
   const cancelCommand = new GdnCommand({
     about:
-      'The running backend signs an empty transaction with the same nonce and higher fees. When that one is in a block for good, what the first was to do has failed: NFTs, a collection or a transfer get the status failed, with the reason. The first may still win; then nothing was cancelled.',
-    examples: [['Give it up', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+      'The running backend signs an empty transaction with the same nonce and higher fees. When that one is final, the NFTs, the collection or the transfer of the first one get the status failed, with the reason. If the first one is mined instead, nothing is cancelled.',
+    examples: [['Cancel the transaction', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   cancelCommand.argument('<transaction>')
-  switchFlag(cancelCommand, '-y, --yes', "Don't ask")
+  switchFlag(cancelCommand, '-y, --yes', "Don't prompt")
   addDataDirFlag(cancelCommand)
   addOutputFlags(cancelCommand)
   return cancelCommand.action(async (name: string, flags: CancelFlags) => await run(deps, name, flags)) as GdnCommand
@@ -38,5 +38,5 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   }
   const cancelled = await onPlace(deps, place, (store) => requestAction(store, name, 'cancel', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0] })
-  io.note(`The backend replaces it when it looks next; gdn tx show ${name} tells.`)
+  io.note(`The backend replaces it at its next check. To see the result: gdn tx show ${name}`)
 }

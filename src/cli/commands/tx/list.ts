@@ -20,15 +20,15 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The newest first. signed: sent and not final yet; final; reverted: the chain refused it; lost: another used its nonce; cancelled. Transactions on Solana are not shown.',
+      'The newest is first. The states are signed (sent and not final yet), final, reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled. Transactions on Solana are not shown.',
     examples: [
-      ['What still waits', 'gdn tx list --state signed'],
-      ['Gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],
+      ['List the pending transactions', 'gdn tx list --state signed'],
+      ['Print the gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],
     ],
   })
-  valueFlag(listCommand, '-b, --blockchain <name>', 'Of this blockchain only', { parse: blockchainName })
-  valueFlag(listCommand, '--state <state>', `In this state only: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
-  valueFlag(listCommand, '--limit <n>', `At most so many (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
+  valueFlag(listCommand, '-b, --blockchain <name>', 'Only transactions on this blockchain', { parse: blockchainName })
+  valueFlag(listCommand, '--state <state>', `Only this state: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
+  valueFlag(listCommand, '--limit <n>', `Maximum number (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
   addDataDirFlag(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
@@ -40,15 +40,15 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const filter = { blockchain: blockchain === undefined ? undefined : evmBlockchain(blockchain), state, limit }
   const { listTransactions } = await import('../../../server/admin/transactions.ts')
   const found = await onDatabase(deps, flags, (store) => listTransactions(store, filter))
-  if (found.length === 0) deps.io.note('There are no such transactions.')
+  if (found.length === 0) deps.io.note('No transactions found.')
   await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
 }
 
-/** The name of a transaction: its id, or a hash. */
+/** Checks the name of a transaction, which is its ID or a hash. */
 export function txName(word: string): string {
   if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(word)) return word.toLowerCase()
-  throw new GdnError('usage', 'is neither the id of a transaction nor a hash', {
+  throw new GdnError('usage', 'is neither the ID of a transaction nor a hash', {
     place: { flag: '<transaction>' },
-    hint: 'gdn tx list shows both',
+    hint: 'Run `gdn tx list` to show both.',
   })
 }

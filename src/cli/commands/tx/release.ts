@@ -20,15 +20,15 @@ export interface ReleaseFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = release): GdnCommand {
   const releaseCommand = new GdnCommand({
     about:
-      'Records the unexplained tokens of `gdn tx unknown` as known, so that the backend mints after them. Before you release a collection, stop clients that would send requests from before the restore again: this backend does not know them and would mint them a second time. NFTs that wait in the collection are minted after the release. Use --fail-pending when they may be the tokens that exist.',
+      'Records the unexplained tokens of `gdn tx unknown` as known, so that the backend mints after them. Before you release a collection, stop clients that would repeat requests from before the restore. This backend does not know those requests and would mint them a second time. Pending NFTs of the collection are minted after the release. Use --fail-pending when they may be the tokens that exist.',
     examples: [
-      ['Mint what waits, after the unknown tokens', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'],
-      ['Fail what waits', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --fail-pending'],
+      ['Mint the pending NFTs after the unknown tokens', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'],
+      ['Fail the pending NFTs', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --fail-pending'],
     ],
   })
   releaseCommand.argument('<collection>')
-  switchFlag(releaseCommand, '--fail-pending', 'Fail the NFTs that wait instead of minting them')
-  switchFlag(releaseCommand, '-y, --yes', "Don't ask")
+  switchFlag(releaseCommand, '--fail-pending', 'Fail the pending NFTs instead of minting them')
+  switchFlag(releaseCommand, '-y, --yes', "Don't prompt")
   addDataDirFlag(releaseCommand)
   addOutputFlags(releaseCommand)
   return releaseCommand.action(

@@ -10,10 +10,10 @@ export type ShowFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
-    about: 'By its id or the hash of any of its signings. One that was signed once has none listed.',
+    about: 'Takes its ID or the hash of any attempt. A transaction that was signed once has no list of attempts.',
     examples: [
-      ['By its hash', `gdn tx show 0x${'1f'.repeat(32)}`],
-      ['The fees that were offered', "gdn tx show ID --json | jq -r '.attempts[].max_fee_gwei'"],
+      ['Show a transaction by its hash', `gdn tx show 0x${'1f'.repeat(32)}`],
+      ['Print the fees of all attempts', "gdn tx show ID --json | jq -r '.attempts[].max_fee_gwei'"],
     ],
   })
   showCommand.argument('<transaction>')

@@ -14,12 +14,12 @@ export const TX_VIEW: View = {
 
 interface Linkable {
   blockchain: string
-  /** Null where only the collection is known. */
+  /** Null if only the collection is known. */
   hash: string | null
   contract_address?: string
 }
 
-/** Adds the pages of a block explorer: null where the backend's settings name none. */
+/** Adds the links to a block explorer, or null if the backend's configuration names none. */
 export async function withLinks<Transaction extends Linkable>(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags,

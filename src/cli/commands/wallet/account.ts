@@ -9,23 +9,23 @@ import type { Io } from '../../io/io.ts'
 import { askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
 
-/** The local backend takes any: there is one account. */
+/** The local backend has one account, and accepts any address. */
 const LOCAL_EMAIL = 'local@example.com'
 
 export interface AccountFlags {
   email?: string
-  /** Minutes. */
+  /** In minutes. */
   validFor?: number
 }
 
 export function addAccountFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--email <address>', "E-mail address of the account (your profile's email)", { parse: notEmpty })
-  return valueFlag(command, '--valid-for <time>', 'How long the signed URL can be used: 15m, 24h, at most 7d', {
+  return valueFlag(command, '--valid-for <time>', 'How long the signed URL is valid: 15m, 24h, at most 7d', {
     parse: validFor,
   })
 }
 
-/** The request for a signed URL, checked by the contract. */
+/** Returns the request for a signed URL, validated against the API schema. */
 export async function signedUrlRequest(
   io: Io,
   flags: AccountFlags,
@@ -37,9 +37,9 @@ export async function signedUrlRequest(
     askLine(io, { message: 'E-mail address of your account', flag: '--email' }),
   )
   if (email === undefined) {
-    throw new GdnError('usage', 'is needed: signed URLs are issued to an account', {
+    throw new GdnError('usage', 'is required: signed URLs are issued to an account', {
       place: { flag: '--email' },
-      hint: 'give it, or keep it: gdn config set email <address>',
+      hint: 'Add --email <address>, or run `gdn config set email <address>` to save it.',
     })
   }
   const timeout = flags.validFor === undefined ? {} : { timeout: flags.validFor }
@@ -48,7 +48,7 @@ export async function signedUrlRequest(
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }
 
-/** `15m`, `24h`, `7d`, in minutes, as the API counts. */
+/** Parses `15m`, `24h` or `7d` to minutes, the unit of the API. */
 const validFor: Parse<number> = Object.assign(
   (raw: string, flag: string) => {
     const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []

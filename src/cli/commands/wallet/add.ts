@@ -17,8 +17,13 @@ const VIEW: View = { fields: ['name', 'address', 'file'], columns: ['name', 'add
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'For addresses whose key is elsewhere: a person you send to, a hardware wallet. Then @name stands for it wherever an address may. A keystore file of another program gets its name by being put into the folder of wallets (gdn wallet list shows it): alice.json is @alice.',
-    examples: [['Then --receiver @bob', 'gdn wallet add bob 0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359']],
+      'Names an address whose key is elsewhere, such as a recipient or a hardware wallet. You can use @name wherever a command takes an address. To name a keystore file of another program, put it in the wallet folder, which gdn wallet list shows: alice.json is @alice.',
+    examples: [
+      [
+        'Name an address, to use it as --receiver @bob',
+        'gdn wallet add bob 0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      ],
+    ],
   })
   addCommand.argument('<name>').argument('<address>')
   addOutputFlags(addCommand)

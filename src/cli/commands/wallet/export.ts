@@ -28,18 +28,20 @@ export interface ExportFlags extends CommonFlags {
 export function command(deps: Deps, run = exportWallet): GdnCommand {
   const exportCommand = new GdnCommand({
     about:
-      'A keystore is copied as it is, encrypted; a private key is what it holds, and whoever sees it has the wallet. The file is new and readable by you alone; nothing is overwritten. A path in place of a name opens any keystore of Web3 Secret Storage, version 3.',
+      'A keystore is copied as it is, encrypted. A private key is not encrypted, and gives full control of the wallet. The new file is readable by you only, and existing files are not overwritten. A path instead of a name opens any keystore of Web3 Secret Storage, version 3.',
     examples: [
-      ['The keystore, for another machine', 'gdn wallet export alice --to alice-copy.json'],
-      ['The private key, to a file', 'gdn wallet export alice --format private-key --to alice.key'],
-      ['The private key, on the screen', 'gdn wallet export alice --format private-key --to -'],
+      ['Copy the keystore for another machine', 'gdn wallet export alice --to alice-copy.json'],
+      ['Write the private key to a file', 'gdn wallet export alice --format private-key --to alice.key'],
+      ['Print the private key', 'gdn wallet export alice --format private-key --to -'],
     ],
   })
   exportCommand.argument('<wallet>')
-  valueFlag(exportCommand, '--format <format>', 'keystore (as it is kept) or private-key', { parse: oneOf(FORMATS) })
-  valueFlag(exportCommand, '--to <file>', 'A new file; - is the screen, or the pipe', { parse: notEmpty })
+  valueFlag(exportCommand, '--format <format>', 'keystore (encrypted) or private-key (keystore)', {
+    parse: oneOf(FORMATS),
+  })
+  valueFlag(exportCommand, '--to <file>', 'New file to write; - is standard output', { parse: notEmpty })
   addPasswordFlag(exportCommand)
-  addJsonFlag(exportCommand, 'Print JSON: what was exported, and where it is')
+  addJsonFlag(exportCommand, 'Print what was exported, and where it is, as JSON')
   return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags)) as GdnCommand
 }
 
@@ -47,9 +49,9 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   const { io } = deps
   const { to } = flags
   if (to === undefined) {
-    throw new GdnError('usage', 'is needed: a new file, or - for the screen', {
+    throw new GdnError('usage', 'is required: name a new file, or - for standard output', {
       place: { flag: '--to' },
-      hint: `gdn wallet export ${safe(what)} --to <file>`,
+      hint: `Run \`gdn wallet export ${safe(what)} --to <file>\`.`,
     })
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
@@ -83,12 +85,12 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   const progress = await deps.io.progress('Opening the keystore')
   try {
     if (isAnswer) {
-      // What a service once answered, and no wallet could be made of.
+      // A response of a service that was saved because it held no usable wallet.
       const bytes = await decrypt(keystore, password, file)
       return { content: `${bytes.toString('utf8')}\n`, address: null, format }
     }
     const { privateKey, address } = await openKeystore(text, password, file)
-    // On the screen it is shown because that was asked for.
+    // Printed in clear only because --to - asks for it.
     const key = flags.to === '-' ? privateKey.disclose() : privateKey.reveal()
     return { content: `${key}\n`, address: checksumAddress(address), format }
   } finally {
@@ -96,7 +98,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   }
 }
 
-/** A name, or the path of a file. */
+/** Returns the keystore file of a name or path. */
 async function fileOf(deps: Deps, what: string): Promise<string> {
   if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)
   const place = { flag: '<wallet>' }
@@ -105,13 +107,13 @@ async function fileOf(deps: Deps, what: string): Promise<string> {
   const file = join(book.folder, name + KEYSTORE_ENDING)
   if (existsSync(file)) return file
   const address = book.resolve(name, place)
-  throw new GdnError('usage', `@${name} is only the name of ${address}: there is no key of it here`, { place })
+  throw new GdnError('usage', `@${name} is only the name of ${address}: its key is not on this machine`, { place })
 }
 
 const exists = (path: string) =>
-  new GdnError('usage', `${path} exists already`, {
+  new GdnError('usage', `${path} already exists`, {
     place: { flag: '--to' },
-    hint: 'give another name; nothing is overwritten',
+    hint: 'Use another name. Existing files are not overwritten.',
   })
 
 async function write(path: string, text: string): Promise<void> {

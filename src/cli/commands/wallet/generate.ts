@@ -39,23 +39,23 @@ const VIEW: View = {
 export function command(deps: Deps, run = generate): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The service makes the key and tells it once: it is kept in a keystore file (Web3 Secret Storage, version 3) that geth, cast, MetaMask and ethers open, encrypted with a password that you type twice. Everything that can fail here is done before the service is asked. The wallet has a name, and @name stands for its address in every command.',
+      'The service generates the key and returns it once. gdn saves it in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. Everything that can fail on this machine is done before the request. You can use @name instead of the address in every command.',
     examples: [
-      ['A wallet of your own', 'gdn wallet generate --name alice --email me@example.com'],
-      ['Then', 'gdn nft mint --receiver @alice --title Dawn'],
+      ['Generate a wallet', 'gdn wallet generate --name alice --email me@example.com'],
+      ['Use it as a receiver', 'gdn nft mint --receiver @alice --title Dawn'],
       [
-        'Ten for a test, their addresses only',
+        'Generate ten for a test, and print their addresses',
         'gdn wallet generate --local --count 10 --name buyer \\',
         '  --password-file pw.txt -o ids',
       ],
     ],
   })
-  valueFlag(generateCommand, '--name <name>', 'Its name here; without it wallet-1, wallet-2, …', { parse: notEmpty })
-  valueFlag(generateCommand, '--count <n>', 'So many wallets, named <name>-1, <name>-2, …', {
+  valueFlag(generateCommand, '--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', { parse: notEmpty })
+  valueFlag(generateCommand, '--count <n>', 'Number of wallets, named <name>-1, <name>-2, …', {
     parse: integer(1, MAX_COUNT),
   })
   addNewPasswordFlags(generateCommand)
-  switchFlag(generateCommand, '--show-private-key', 'Print the private key too')
+  switchFlag(generateCommand, '--show-private-key', 'Also print the private key')
   addAccountFlags(generateCommand)
   addServerFlags(generateCommand)
   addOutputFlags(generateCommand)
@@ -85,15 +85,15 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   } finally {
     await source.close()
   }
-  // What was made is told, whatever became of the others.
+  // Prints the generated wallets even if others failed.
   const records = made.map((wallet) => asRecord(wallet, flags))
   const [first] = records
   if (flags.count !== undefined && (records.length > 0 || failure === undefined)) await output.many(records)
   else if (first !== undefined) await output.one(first)
   if (failure !== undefined) throw failure
-  io.note('Keep the file and its password: without both nobody has the key.')
+  io.note('Keep both the file and its password. Nobody can restore the key without them.')
   const [{ name } = { name: '' }] = made
-  if (made.length === 1) io.note(`@${name} stands for its address in every command: --receiver @${name}`)
+  if (made.length === 1) io.note(`Use @${name} instead of its address in any command, such as --receiver @${name}.`)
 }
 
 const asRecord = ({ address, name, file, privateKey }: NewWallet, flags: GenerateFlags): DataRecord => ({
@@ -103,7 +103,7 @@ const asRecord = ({ address, name, file, privateKey }: NewWallet, flags: Generat
   ...(flags.showPrivateKey ? { private_key: privateKey.disclose() } : {}),
 })
 
-/** All or none: that a name is taken is told before the service is asked for the first. */
+/** Reserves all names or none, so that a name in use is reported before the first request. */
 async function reserveAll(folder: string, names: readonly string[]): Promise<Reservation[]> {
   const reservations: Reservation[] = []
   try {
@@ -124,15 +124,15 @@ interface Making {
   reservations: readonly Reservation[]
   folder: string
   password: Secret
-  /** Gets each wallet when it is done. */
+  /** Each wallet is added when it is done. */
   made: NewWallet[]
 }
 
 const STEPS = {
-  deriving: 'Making the keystore ready',
-  asking: 'Asking for a signed URL',
+  deriving: 'Preparing the keystore',
+  asking: 'Requesting a signed URL',
   calling: 'Generating the wallet',
-  checking: 'Keeping the key, and checking that it can be had again',
+  checking: 'Saving the key and checking that it can be read',
 } as const
 
 async function makeAll(deps: Deps, { connection, source, reservations, folder, password, made }: Making) {
@@ -141,12 +141,12 @@ async function makeAll(deps: Deps, { connection, source, reservations, folder, p
   const otherFolders = placesElse(deps, connection.settings.stateDir)
   const progress = await io.progress(count === 1 ? STEPS.deriving : `Wallet 1 of ${count}`)
   let step: keyof typeof STEPS = 'deriving'
-  // A second Ctrl-C must not end the process between the answer and the disk.
+  // A second Ctrl-C must not end the process between the response and the disk.
   signals.own()
   const onSignal = () => {
     if (step !== 'calling') return
     progress.stop()
-    io.warn('Waiting for the answer: it is the only copy of a key. Ctrl-C again gives it up.')
+    io.warn('Waiting for the response, which is the only copy of a key. Press Ctrl-C again to lose it.')
   }
   signals.signal.addEventListener('abort', onSignal)
   try {
@@ -166,7 +166,7 @@ async function makeAll(deps: Deps, { connection, source, reservations, folder, p
       })
       made.push(wallet)
       if (wallet.name !== reservation.name) {
-        io.warn(`Something took the name @${reservation.name} meanwhile: the wallet is @${wallet.name}.`)
+        io.warn(`The name @${reservation.name} was taken in the meantime. The wallet is @${wallet.name}.`)
       }
     }
   } finally {
@@ -176,7 +176,7 @@ async function makeAll(deps: Deps, { connection, source, reservations, folder, p
   }
 }
 
-/** Where a keystore goes when the folder of wallets takes it no more. */
+/** Returns folders for a keystore that can't be written to the wallet folder. */
 function placesElse({ env, cwd }: Deps, stateDir: string): string[] {
   const places = [stateDir, env.HOME ?? '', cwd, tmpdir()]
   return [...new Set(places.filter((place) => isAbsolute(place)))]

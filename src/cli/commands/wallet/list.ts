@@ -17,10 +17,10 @@ const VIEW: View = {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'A keystore is a wallet whose key is in an encrypted file of this machine; an address was added by gdn wallet add. No key is opened for this.',
+      'A keystore is a wallet whose key is in an encrypted file on this machine. An address was added by gdn wallet add. This command decrypts no key.',
     examples: [
-      ['All there are', 'gdn wallet list'],
-      ['Where they are', 'gdn wallet list --fields name,file'],
+      ['List all wallets and addresses', 'gdn wallet list'],
+      ['Show their files', 'gdn wallet list --fields name,file'],
     ],
   })
   addOutputFlags(listCommand)
@@ -32,7 +32,8 @@ export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   const output = createOutput(io, flags, VIEW)
   const book = await deps.addresses()
   const known = book.list()
-  if (known.length === 0 && output.mode === 'table') io.note('No wallets yet: gdn wallet generate makes one.')
+  if (known.length === 0 && output.mode === 'table')
+    io.note('There are no wallets yet. Run `gdn wallet generate` to create one.')
   await output.many(known.map(asRecord))
   if (known.length > 0 && output.mode === 'table') io.note(`They are in ${safe(book.folder)}`)
 }

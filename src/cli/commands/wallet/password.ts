@@ -16,7 +16,7 @@ export function addPasswordFlag(command: GdnCommand): GdnCommand {
   })
 }
 
-/** The flags of a command that makes keystores. */
+/** The flags of a command that creates keystores. */
 export function addNewPasswordFlags(command: GdnCommand): GdnCommand {
   addPasswordFlag(command)
   return switchFlag(command, '--weak-password', 'Accept a password of fewer than 8 characters, for tests')
@@ -27,7 +27,7 @@ export interface NewPasswordFlags {
   weakPassword?: boolean
 }
 
-/** The password of a new keystore. A person types it twice. */
+/** Returns the password of a new keystore. A person enters it twice. */
 export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPasswordFlags): Promise<Secret> {
   const problemOf: Problem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
   const given = await givenPassword(io, passwordFile, problemOf)
@@ -36,26 +36,29 @@ export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPas
     const problem = problemOf(typed)
     return problem === null || `it ${problem}`
   })
-  await ask(io, 'The same password again', (typed) => typed === first || 'the two differ; Ctrl-C to begin anew')
+  await ask(io, 'Repeat the password', (typed) => typed === first || 'the passwords differ; press Ctrl-C to start over')
   return new Secret(first)
 }
 
-/** The password of a keystore that there is. */
+/** Returns the password of an existing keystore. */
 export async function knownPassword(io: Io, file: string | undefined): Promise<Secret> {
   const given = await givenPassword(io, file, passwordProblem)
-  return given ?? new Secret(await ask(io, 'Password of the keystore', (typed) => typed !== '' || 'it is needed'))
+  return (
+    given ??
+    new Secret(await ask(io, 'Password of the keystore', (typed) => typed !== '' || 'the password is required'))
+  )
 }
 
 type Problem = (password: string) => string | null
 
-/** From a file or a pipe; null where a person is to be asked. */
+/** Returns the password from a file or a pipe, or null if a person has to enter it. */
 async function givenPassword(io: Io, file: string | undefined, problemOf: Problem): Promise<Secret | null> {
   if (file !== undefined && file !== '-') return fromFile(file, problemOf)
   if (file === '-' || io.stdin.isTTY !== true) return passwordIn(await readInput(io, '-'), 'stdin', problemOf)
   if (mayAsk(io)) return null
-  throw new GdnError('usage', 'is needed, and nobody can be asked here', {
+  throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
     place: { flag: FLAG },
-    hint: `give it with ${FLAG}, or through a pipe`,
+    hint: `Add ${FLAG} <file>, or pipe the password in.`,
   })
 }
 
@@ -63,12 +66,12 @@ function fromFile(file: string, problemOf: Problem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {
-    // What a shell or a cluster hands over is often a pipe or a link: it can come by standard input.
+    // Shells and clusters often pass secrets as pipes or links, which standard input can read.
     if (!(error instanceof GdnError) || error.hint !== undefined || systemCode(error.cause) === 'ENOENT') throw error
     const { code, message, place } = error
     throw new GdnError(code, message, {
       ...(place === undefined ? {} : { place }),
-      hint: `or let it come by standard input: ${FLAG} -`,
+      hint: `Pipe it in with ${FLAG} - instead.`,
       cause: error,
     })
   }

@@ -14,8 +14,8 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    about: 'Of an address that gdn wallet add named. Keystores are never deleted by gdn.',
-    examples: [['Forget @bob', 'gdn wallet rm bob']],
+    about: 'Deletes the name of an address that gdn wallet add saved. gdn never deletes keystores.',
+    examples: [['Delete the name @bob', 'gdn wallet rm bob']],
   })
   rmCommand.argument('<wallet>')
   addOutputFlags(rmCommand)
@@ -29,16 +29,16 @@ export async function rm(deps: Deps, typed: string, flags: OutputFlags): Promise
   const book = await deps.addresses()
   const keystore = join(book.folder, name + KEYSTORE_ENDING)
   if (existsSync(keystore)) {
-    throw new GdnError('usage', `@${name} is a wallet, and gdn deletes no keys`, {
+    throw new GdnError('usage', `@${name} is a wallet: gdn never deletes keys`, {
       place,
-      hint: `when nothing is left in it, delete ${keystore} yourself`,
+      hint: `When the wallet is empty, delete ${keystore} yourself.`,
     })
   }
   const file = join(book.folder, name + ADDRESS_ENDING)
-  // An unknown name is told with the nearest; a file that can't be used may go as well.
+  // Rejects an unknown name and suggests the nearest one. A damaged file may be deleted.
   if (!existsSync(file)) book.resolve(name, place)
   const address = book.list().find((known) => known.name === name)?.address ?? null
   await remove(file)
   if (isAskedFor(flags)) await output.one({ name, address })
-  deps.io.note(`@${name} stands for ${address ?? 'what it held'} no more.`)
+  deps.io.note(`Deleted the name @${name}${address === null ? '' : ` of ${address}`}.`)
 }

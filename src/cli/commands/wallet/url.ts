@@ -17,10 +17,10 @@ const VIEW: View = {
 export function command(deps: Deps, run = url): GdnCommand {
   const urlCommand = new GdnCommand({
     about:
-      'A POST to the URL, with no body and no API key, answers a new wallet with its private key. Whoever has the URL can do that until it expires, so give it to one person. gdn wallet generate does both steps, and keeps the key encrypted.',
+      'A POST to the URL, without a body or an API key, returns a new wallet with its private key. Anyone with the URL can do that until it expires, so give it to one person only. gdn wallet generate does both steps, and saves the key encrypted.',
     examples: [
-      ['For a day', 'gdn wallet url --email me@example.com --valid-for 24h'],
-      ['What its reader does', 'curl -X POST "$URL"'],
+      ['Print a URL that is valid for a day', 'gdn wallet url --email me@example.com --valid-for 24h'],
+      ['Generate a wallet with it', 'curl -X POST "$URL"'],
     ],
   })
   addAccountFlags(urlCommand)
@@ -36,13 +36,13 @@ export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
   const request = await signedUrlRequest(io, flags, settings)
   const signed = await signedUrl(deps, await deps.connect(settings), request)
   const expires_at = expiryOf(signed)
-  // A line of its own, unbroken: it is there to be copied.
+  // Printed on its own line, so that it can be copied.
   if (isAskedFor(flags)) await output.one({ url: signed.href, expires_at })
   else await io.data(`${signed.href}\n`)
-  if (expires_at !== null) io.note(`It can be used until ${expires_at}, by whoever has it.`)
+  if (expires_at !== null) io.note(`Anyone with the URL can use it until ${expires_at}.`)
 }
 
-/** As the URL itself says. */
+/** Returns the expiry time that the URL contains. */
 function expiryOf({ searchParams }: URL): string | null {
   const seconds = searchParams.get('expiry') ?? ''
   const at = new Date(/^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN)

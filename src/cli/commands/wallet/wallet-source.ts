@@ -9,18 +9,18 @@ import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { VERSION } from '../../version.ts'
 
-/** The service took the request: it is given more time than others are, because its answer can't be had again. */
+/** Longer than for other requests, because the response can't be requested again. */
 const ANSWER_TIMEOUT_MS = 120_000
 
 type Request = z.output<typeof getpresignedurl.request>
 
-/** A signed URL of the server, checked. Asking for one has no effect: what fails for a moment is asked again. */
+/** Returns a signed URL of the server, checked. The request has no effect, so transient failures are retried. */
 export async function signedUrl(deps: Deps, { client, settings }: Connection, request: Request): Promise<URL> {
   const { response } = await client.call('getpresignedurl', request, { signal: deps.signals.signal })
   return checkSignedUrl(response.url, { baseUrl: client.baseUrl, walletUrl: settings.walletUrl })
 }
 
-/** What wallets come from: signed URLs of the server, each called once, without the API key. */
+/** Generates wallets with signed URLs of the server. Each URL is called once, without the API key. */
 export async function walletSource(
   deps: Deps,
   connection: Connection,
@@ -33,7 +33,7 @@ export async function walletSource(
     signedUrl: () => signedUrl(deps, connection, request),
     async call(url) {
       const started = performance.now()
-      // Nothing of the query or the answer: both are secrets.
+      // Leaves out the query and the response body, which are secrets.
       const debug = (what: string) =>
         io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
       try {
@@ -43,7 +43,7 @@ export async function walletSource(
           headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
           body: new Uint8Array(),
           timeoutMs: ANSWER_TIMEOUT_MS,
-          // The first Ctrl-C lets the answer come: it is the only copy of a key.
+          // The first Ctrl-C does not abort, because the response is the only copy of a key.
           signal: signals.again,
         })
         debug(`${answer.status}, ${answer.body.length} bytes`)

@@ -16,24 +16,27 @@ export interface AddFlags extends OutputFlags, DataDirFlags {
   email?: string
 }
 
-/** The secret stands in no other record. */
+/** No other record contains the secret. */
 const ADDED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'signing_secret'] }
 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
-    about: `The backend posts each event as JSON, signed: Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, its key the signing secret. The secret is printed once; the backend keeps it in its database, because it signs with it. Events are sent at least once and in no promised order: Gdn-Event-Id tells repeated ones. What isn't answered with 2xx within 10 seconds is sent again, for three days; 410 disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. The backend may be running.`,
+    about: `The backend posts each event as JSON. The header Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, with the signing secret as the key. The secret is printed once, and stored in the backend's database. Events are delivered at least once, in any order. A repeated event has the same Gdn-Event-Id. A delivery without a 2xx response within 10 seconds is retried for three days. A 410 response disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. The backend may be running.`,
     examples: [
-      ['When NFTs are done', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],
+      ['Get the events of NFTs', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],
       [
-        "Everything of a customer's account",
+        "Get all events of a customer's account",
         "gdn webhook add https://example.com/hooks/gdn --event '*' \\\n  --email shop@example.com",
       ],
-      ['Into a secret store', "gdn webhook add https://example.com/hooks/gdn --event '*' | pass insert -e gdn/hook"],
+      [
+        'Save the secret in a secret store',
+        "gdn webhook add https://example.com/hooks/gdn --event '*' | pass insert -e gdn/hook",
+      ],
     ],
   })
   addCommand.argument('<url>')
-  valueFlag(addCommand, '--event <a,b>', 'What to tell; repeatable', { parse: eventTypes, repeatable: true })
-  valueFlag(addCommand, '--email <address>', 'Whose account (the local one)', { parse: email })
+  valueFlag(addCommand, '--event <a,b>', 'Event types to deliver; repeatable', { parse: eventTypes, repeatable: true })
+  valueFlag(addCommand, '--email <address>', 'E-mail address of the account (the local account)', { parse: email })
   addDataDirFlag(addCommand)
   addOutputFlags(addCommand)
   return addCommand.action(async (url: string, flags: AddFlags) => await run(deps, url, flags)) as GdnCommand
@@ -43,9 +46,9 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const { io } = deps
   const output = createOutput(io, flags, ADDED_VIEW)
   if (flags.event === undefined) {
-    throw new GdnError('usage', 'is needed', {
+    throw new GdnError('usage', 'is required', {
       place: { flag: '--event' },
-      hint: `say what to tell: --event nft.deployed,nft.failed, or '*' for all; there are ${EVENT_TYPES.join(', ')}`,
+      hint: `Add --event nft.deployed,nft.failed, or '*' for all. Events are ${EVENT_TYPES.join(', ')}.`,
     })
   }
   const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
@@ -56,7 +59,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)
   const of = webhook.email === null ? 'the local account' : safe(webhook.email)
-  io.note(`This secret signs what the webhook ${webhook.id} of ${of} is told: ${webhook.events.join(', ')}.`)
-  io.note(`It is not shown again. gdn webhook test ${webhook.id} sends an event.`)
-  if (isPrivate) io.warn('Only a backend with --allow-private-files sends to such an address.')
+  io.note(`This secret signs the events of the webhook ${webhook.id} of ${of}: ${webhook.events.join(', ')}.`)
+  io.note(`It is not shown again. To send a test event: gdn webhook test ${webhook.id}`)
+  if (isPrivate) io.warn('Only a backend with --allow-private-files delivers to a private address.')
 }

@@ -17,15 +17,15 @@ export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = deliveries): GdnCommand {
   const deliveriesCommand = new GdnCommand({
     about:
-      'The newest event first; events are kept for a week. waiting: to be sent, or to be sent again; failed: given up. The first 200 characters of an answer are kept.',
+      'The newest event is first. Events are stored for a week, with the first 200 characters of the response. The state waiting includes retries, and failed means that there are no more retries.',
     examples: [
-      ['What was given up', 'gdn webhook deliveries 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --state failed'],
-      ['Answers, for a script', "gdn webhook deliveries ID --json | jq -r '.[].response'"],
+      ['List the failed deliveries', 'gdn webhook deliveries 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --state failed'],
+      ['Print the responses, for a script', "gdn webhook deliveries ID --json | jq -r '.[].response'"],
     ],
   })
   deliveriesCommand.argument('<webhook>')
-  valueFlag(deliveriesCommand, '--state <state>', `In this state only: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
-  valueFlag(deliveriesCommand, '--limit <n>', `At most so many (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
+  valueFlag(deliveriesCommand, '--state <state>', `Only this state: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
+  valueFlag(deliveriesCommand, '--limit <n>', `Maximum number (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
   addDataDirFlag(deliveriesCommand)
   addOutputFlags(deliveriesCommand)
   return deliveriesCommand.action(
@@ -38,6 +38,6 @@ export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags)
   const { state, limit = DEFAULT_LIMIT } = flags
   const { getDeliveries } = await import('../../../server/admin/webhooks.ts')
   const found = await onDatabase(deps, flags, (store) => getDeliveries(store, id, { state, limit }))
-  if (found.length === 0) deps.io.note('There are no such deliveries.')
+  if (found.length === 0) deps.io.note('No deliveries found.')
   await output.many(found.map((delivery) => ({ ...delivery })))
 }

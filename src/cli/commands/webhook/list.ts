@@ -10,10 +10,13 @@ export type ListFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'Of all accounts. failing: nothing was taken for five minutes and more; disabled: the receiver answered 410. Counts are of events of the last week.',
+      'Lists the webhooks of all accounts. The status is failing if no delivery has succeeded for at least five minutes, and disabled after a 410 response. Counts are of events of the last week.',
     examples: [
-      ['All of them', 'gdn webhook list'],
-      ['Those in trouble, for a script', `gdn webhook list --json | jq '.[] | select(.status != "active")'`],
+      ['List all webhooks', 'gdn webhook list'],
+      [
+        'List those that are not active, for a script',
+        `gdn webhook list --json | jq '.[] | select(.status != "active")'`,
+      ],
     ],
   })
   addDataDirFlag(listCommand)
@@ -25,6 +28,6 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
   const { getWebhooks } = await import('../../../server/admin/webhooks.ts')
   const webhooks = await onDatabase(deps, flags, (store) => getWebhooks(store, deps.now()))
-  if (webhooks.length === 0) deps.io.note('There are no webhooks: gdn webhook add makes one.')
+  if (webhooks.length === 0) deps.io.note('There are no webhooks. Run `gdn webhook add` to create one.')
   await output.many(webhooks.map((webhook) => ({ ...webhook })))
 }

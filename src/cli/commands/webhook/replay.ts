@@ -4,6 +4,7 @@ import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/dat
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { duration, wordList } from '../../flags/parse.ts'
+import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
@@ -18,19 +19,16 @@ const REPLAYED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 
 export function command(deps: Deps, run = replay): GdnCommand {
   const replayCommand = new GdnCommand({
     about:
-      'Those that were given up, or those that the flags name. They keep their ids, by which a receiver tells what it had before. A webhook that was disabled is in use again.',
+      'Sends the failed events, or those that the flags name. They keep their IDs, so that a receiver can recognize repeated ones. A disabled webhook becomes active again.',
     examples: [
-      ['What was given up', 'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      [
-        'All of the last day, for a receiver that lost them',
-        'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --since 24h',
-      ],
-      ['One event', 'gdn webhook replay ID --id evt_0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'],
+      ['Replay the failed events', 'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Replay all events of the last day', 'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --since 24h'],
+      ['Replay one event', 'gdn webhook replay ID --id evt_0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'],
     ],
   })
   replayCommand.argument('<webhook>')
-  valueFlag(replayCommand, '--id <a,b>', 'These events; repeatable', { parse: wordList, repeatable: true })
-  valueFlag(replayCommand, '--since <time>', 'All events of this time, delivered or not: 24h', { parse: duration })
+  valueFlag(replayCommand, '--id <a,b>', 'IDs of the events; repeatable', { parse: wordList, repeatable: true })
+  valueFlag(replayCommand, '--since <time>', 'All events of this period, delivered or not: 24h', { parse: duration })
   addDataDirFlag(replayCommand)
   addOutputFlags(replayCommand)
   return replayCommand.action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags)) as GdnCommand
@@ -39,7 +37,7 @@ export function command(deps: Deps, run = replay): GdnCommand {
 export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promise<void> {
   const output = createOutput(deps.io, flags, REPLAYED_VIEW)
   if (flags.id !== undefined && flags.since !== undefined) {
-    throw new GdnError('usage', 'can not be given together with --id', { place: { flag: '--since' } })
+    throw new GdnError('usage', "can't be used together with --id", { place: { flag: '--since' } })
   }
   const now = deps.now()
   const eventIds = flags.id === undefined ? undefined : [...new Set(flags.id.flat())]
@@ -47,7 +45,5 @@ export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promis
   const { replayDeliveries } = await import('../../../server/admin/webhooks.ts')
   const { webhook, replayed } = await onDatabase(deps, flags, (store) => replayDeliveries(store, id, choice, now))
   await output.one({ ...webhook, replayed })
-  deps.io.note(
-    replayed === 0 ? 'There was nothing to send again.' : `${replayed} are sent again by the running backend.`,
-  )
+  deps.io.note(replayed === 0 ? 'No events to replay.' : `The running backend sends ${count(replayed, 'event')} again.`)
 }

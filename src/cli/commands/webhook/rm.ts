@@ -10,8 +10,8 @@ export type RmFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    about: 'What it was still to be told is forgotten. The backend may be running.',
-    examples: [['By its id', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+    about: 'Also deletes its pending events. The backend may be running.',
+    examples: [['Delete a webhook by ID', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   rmCommand.argument('<webhook>')
   addDataDirFlag(rmCommand)
@@ -24,5 +24,5 @@ export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> 
   const { dropWebhook } = await import('../../../server/admin/webhooks.ts')
   const webhook = await onDatabase(deps, flags, (store) => dropWebhook(store, id, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
-  deps.io.note(`Removed the webhook to ${safe(webhook.url)}.`)
+  deps.io.note(`Deleted the webhook to ${safe(webhook.url)}.`)
 }

@@ -6,7 +6,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
-/** An attempt takes 10 s at most, and the backend looks twice a second. */
+/** An attempt takes at most 10 s, and the backend polls twice a second. */
 const WAIT_MS = 15_000
 const LOOK_EVERY_MS = 150
 
@@ -15,8 +15,8 @@ export type TestFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = test): GdnCommand {
   const testCommand = new GdnCommand({
     about:
-      'The event webhook.test is sent once, whatever the webhook listens to, by the way that all events go. Exit code 5 says that the receiver did not take it, 8 that no backend sent it.',
-    examples: [['Does the receiver answer?', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+      'The backend sends the event webhook.test once, like any other event, whatever events the webhook has. The exit code is 5 if the receiver does not accept it, and 8 if no backend sends it.',
+    examples: [['Check that the receiver responds', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   testCommand.argument('<webhook>')
   addDataDirFlag(testCommand)
@@ -38,14 +38,14 @@ export async function test(deps: Deps, id: string, flags: TestFlags): Promise<vo
   })
   if (delivery.state === 'waiting') {
     throw new GdnError('pending', 'no backend has sent the test event yet', {
-      hint: 'it sends it when it runs: gdn serve, gdn local start',
+      hint: 'Start the backend with `gdn serve` or `gdn local start`.',
       details: { event_id: delivery.event_id },
     })
   }
   await output.one({ ...delivery })
   if (delivery.state === 'failed') {
-    throw new GdnError('refused', `the receiver did not take the test event: ${delivery.error}`, {
-      hint: `gdn webhook deliveries ${id} shows what it answered`,
+    throw new GdnError('refused', `the receiver did not accept the test event: ${delivery.error}`, {
+      hint: `Run \`gdn webhook deliveries ${id}\` to show its response.`,
     })
   }
 }
