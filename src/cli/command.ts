@@ -2,25 +2,25 @@ import { Argument, Command, Option } from 'commander'
 import { GdnError } from '../core/errors.ts'
 import type { Deps } from './deps.ts'
 
-/** What a command's file exports: a factory that takes the dependencies and returns the command. */
+/** Exports of a command's file: a factory that takes the dependencies and returns the command. */
 export interface CommandModule {
   readonly command: (deps: Deps) => GdnCommand
 }
 
-/** What a command's help says besides its name and summary, which stand in the catalogue. */
+/** Help of a command, besides its name and summary, which are in the catalogue. */
 export interface CommandText {
-  /** More than the summary, if there is more to say. */
+  /** Details beyond the summary, if there are any. */
   about?: string
-  /** What it does, and the line to type. At least one. */
+  /** A comment and the lines to type. At least one example. */
   examples: readonly [does: string, line: string, ...more: string[]][]
-  /** Long flags that mean another: names of the API's fields, mostly. */
+  /** Aliases of long flags, mostly names of API fields. */
   aliases?: Readonly<Record<string, string>>
 }
 
-/** What a value is: for the command tree in JSON, and for completions. */
+/** Type of a value, for the command tree in JSON and for completions. */
 export interface Takes {
   readonly type: ValueType
-  /** All there are, where they are a few words. */
+  /** All allowed values, if they are a few words. */
   readonly values?: readonly string[]
 }
 
@@ -32,25 +32,25 @@ export type ValueType =
   | 'url'
   | 'file'
   | 'directory'
-  /** One of `values`; `words` are several of them, with commas between. */
+  /** One of `values`. With `words`, several of them, separated by commas. */
   | 'word'
   | 'words'
   | 'list'
   | 'pair'
-  /** What this machine knows by name. */
+  /** Something that this machine knows by name. */
   | 'profile'
   | 'run'
   | 'run_name'
   | 'collection'
-  /** The address of a wallet, or the name of one: `@alice`. It is an address when the command gets it. */
+  /** Address or name (`@alice`) of a wallet. The command always gets the address. */
   | 'address'
   /** Another program and its arguments. */
   | 'command'
 
-/** A command with what its help and the reading of its flags need beyond Commander. */
+/** A Commander command with the data that our help and flag parsing need. */
 export class GdnCommand extends Command {
   readonly text: CommandText
-  /** By long flag: what is known of it beyond Commander's own option. */
+  /** Facts about each long flag that Commander's own option does not have. */
   readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean }>()
 
   constructor(text: CommandText) {
@@ -64,26 +64,26 @@ export class GdnCommand extends Command {
     this.allowExcessArguments(false)
   }
 
-  /** Overrides what stands after the name in the usage line, where Commander's own would mislead. */
+  /** Overrides the usage line after the name, if Commander's own would be misleading. */
   usageLine: string
 }
 
-/** Reads the value of a flag; throws a GdnError that names the flag. */
+/** Parses the value of a flag. Throws a GdnError that names the flag. */
 export interface Parse<Value> {
   (raw: string, flag: string): Value
-  /** Without it, the flag's own name and placeholder tell what it takes. */
+  /** Without it, the type follows from the flag's name and placeholder. */
   readonly takes?: Takes
 }
 
 interface ValueFlag<Value> {
   group?: string
   parse?: Parse<Value>
-  /** Given several times, it makes a list. */
+  /** Several values make a list. */
   repeatable?: boolean
   hidden?: boolean
 }
 
-/** Adds a flag that takes a value. Given twice with different values it is an error, unless it may be repeated. */
+/** Adds a flag that takes a value. Two different values are an error, unless the flag is repeatable. */
 export function valueFlag<Value = string>(
   command: GdnCommand,
   flags: string,
@@ -103,7 +103,7 @@ export function valueFlag<Value = string>(
     if (earlier !== undefined && earlier !== raw) {
       throw new GdnError('usage', 'is given twice with different values', {
         place: { flag: name },
-        hint: 'give it once',
+        hint: 'Use it once.',
       })
     }
     earlier = raw
@@ -116,13 +116,13 @@ export function valueFlag<Value = string>(
   return command
 }
 
-/** Adds a flag that is given or not. */
+/** Adds a flag without a value. */
 export function switchFlag(command: GdnCommand, flags: string, description: string, group = 'Flags'): GdnCommand {
   command.addOption(new Option(flags, description).helpGroup(group))
   return command
 }
 
-/** Adds `--name` and `--no-name`; both at once are an error. */
+/** Adds `--name` and `--no-name`. Both at once are an error. */
 export function eitherFlag(command: GdnCommand, name: string, yes: string, no: string, group = 'Flags'): GdnCommand {
   command.addOption(new Option(`--${name}`, yes).helpGroup(group))
   command.addOption(new Option(`--no-${name}`, no).helpGroup(group))
@@ -131,13 +131,13 @@ export function eitherFlag(command: GdnCommand, name: string, yes: string, no: s
     command.on(`option:${form}`, () => {
       seen.add(form)
       if (seen.size < 2) return
-      throw new GdnError('usage', `--${name} and --no-${name} contradict each other`, { hint: 'give one of them' })
+      throw new GdnError('usage', `--${name} and --no-${name} contradict each other`, { hint: 'Use one of them.' })
     })
   }
   return command
 }
 
-/** Adds an argument that is one of a few words. The command itself refuses others, and suggests the nearest. */
+/** Adds an argument that is one of a few words. The command itself rejects others and suggests the nearest. */
 export function wordArgument(command: GdnCommand, name: string, words: readonly string[]): GdnCommand {
   const argument = new Argument(name)
   argument.argChoices = [...words]

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 
 type Env = NodeJS.ProcessEnv
 
-/** Node has the function from 22.8 on. */
+/** Node.js has the function since 22.8. */
 type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder: string) => unknown }
 
 /**
@@ -31,7 +31,7 @@ export function compileCacheFolder(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const found = lstatSync(folder)
-    // A folder of a user of Windows is the user's own by its access list.
+    // On Windows, access lists make the folder private.
     const isOwn = platform === 'win32' || (found.uid === uid && (found.mode & 0o077) === 0)
     return found.isDirectory() && isOwn ? folder : null
   } catch {

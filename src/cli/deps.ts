@@ -12,36 +12,36 @@ import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
 
-/** What the process hands to the command line. Tests hand in their own. */
+/** What the process passes to the command line. Tests pass their own. */
 export interface Edge {
   env: NodeJS.ProcessEnv
   cwd: string
   stdin: Readable & { isTTY?: boolean }
   stdout: OutStream
   stderr: OutStream
-  /** How this program was started, to start it again in the background. */
+  /** How this program was started, so that it can be started again in the background. */
   program: { node: string; script: string }
   signals: Signals
-  /** The system's own, where none is given. */
+  /** Defaults to the system keyring. */
   openKeyring?: OpenKeyring
 }
 
-/** A client whose uploads go to the server, or where it takes none, to the storage that the profile names. */
+/** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {
-  /** Whether local files have a place to go to; asked before anything is sent. Throws for a storage that can't be used. */
+  /** Returns whether local files can be uploaded. Throws for a storage that can't be used. */
   hasPlaceForFiles(signal?: AbortSignal): Promise<boolean>
 }
 
-/** A client of the API, and the server it talks to. */
+/** A client of the API and its server. */
 export interface Connection {
   client: UploadingClient
-  /** The pace that the client keeps to; a batch asks it for leave beforehand. */
+  /** Limits the client's rate. A batch reserves its requests in advance. */
   pacer: Pacer
   server: Server
   settings: Settings
 }
 
-/** Everything a command reaches the world by. */
+/** All external dependencies of a command. */
 export interface Deps {
   io: Io
   env: NodeJS.ProcessEnv
@@ -49,19 +49,19 @@ export interface Deps {
   program: Edge['program']
   signals: Signals
   now: Now
-  /** When this command was started. */
+  /** When this command started, in milliseconds. */
   startedAt: number
   /** Rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   openKeyring: OpenKeyring
-  /** Flags, environment, project and user configuration, put together. */
+  /** Merges flags, environment, project and user configuration. */
   settings(flags: ConfigFlags): Promise<Settings>
   /** The wallets and addresses that have a name on this machine. */
   addresses(): Promise<AddressBook>
-  /** Which backend answers at a server, asked once and without the key; later requests go to that backend only. */
+  /** Identifies the backend of a server once, without the key. Later requests go only to that backend. */
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
-  /** A client of the server that the settings name; `bulk` for many requests. */
+  /** Returns a client of the server that the settings name. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
-  /** The exit code of a command that reports no error and yet doesn't end with 0. */
+  /** Sets the exit code of a command that reports no error but does not exit with 0. */
   setExitCode(code: number): void
 }

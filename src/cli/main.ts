@@ -2,7 +2,7 @@ import { keepCompiledCode } from './compile-cache.ts'
 import { print } from './io/watch-streams.ts'
 import { VERSION } from './version.ts'
 
-/** By it a gdn that nobody waits for asks the registry; of no use to people. */
+/** Hidden flag: the detached process that checks for updates. */
 const CHECK_WORD = '--check-for-update'
 
 const VERSION_WORDS = new Set(['--version', '-V', 'version'])
@@ -10,7 +10,7 @@ const HELP_WORDS = new Set(['--help', '-h', 'help'])
 const NO_COLOR = '--no-color'
 
 /**
- * The command line. Answers `--version` and `--help` before anything else is loaded.
+ * Runs the command line. Handles `--version` and `--help` before anything else is loaded.
  *
  * @param argv arguments after the program's name
  * @returns the exit code

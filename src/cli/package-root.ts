@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the package, which holds README.md and completions/: from the sources and from the bundle alike. */
+/** Returns the folder of the package, which contains README.md and completions/, for the sources and for the bundle. */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
-  // The bundle has a package.json of its own, which says that it is CommonJS.
+  // The bundle has its own package.json, which declares CommonJS.
   while (!existsSync(join(folder, 'bin', 'gdn.js')) && folder !== dirname(folder)) folder = dirname(folder)
   return folder
 }

@@ -4,7 +4,7 @@ import { harden, reportUncaught } from './io/harden.ts'
 import { catchSignals } from './io/signals.ts'
 import { watchStreams, writeAtOnce } from './io/watch-streams.ts'
 
-/** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
+/** Runs the command line with the streams, environment and signals of this process. */
 export async function runFromProcess(argv: string[]): Promise<number> {
   harden(argv)
   const env = takeSecretVariables(process.env)
@@ -20,7 +20,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     const code = await run(argv, {
       env,
       cwd: process.cwd(),
-      // Opened when it is read: most commands never do.
+      // Opened on first use, because most commands never read it.
       get stdin() {
         return process.stdin
       },
@@ -41,12 +41,12 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   }
 }
 
-/** What is left then ends by itself at once, or never. */
+/** Open handles close by themselves within this time, or never. */
 const LEAVE_WITHIN_MS = 500
 
 /**
- * Ends the process though something is still open that doesn't let it go, such as a connection to a server that no longer
- * answers: a command that is over must not look like one that works. What is written but not read yet is waited for.
+ * Ends the process even if something keeps it alive, such as a connection to a server that no longer responds. A
+ * finished command must not look busy. Waits for output that is not read yet.
  */
 function leaveSoon(code: number): void {
   const leave = () => {
@@ -55,7 +55,7 @@ function leaveSoon(code: number): void {
   setInterval(leave, LEAVE_WITHIN_MS).unref()
 }
 
-/** Nothing is added to what programs, or people who want no words, asked for. */
+/** Returns whether the output is for people who did not ask for less of it. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
   const { ioSettings } = await import('./connect/settings-of-argv.ts')
   const { machine, quiet } = ioSettings(argv, process.env)

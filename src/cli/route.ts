@@ -10,15 +10,15 @@ export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] }
 const HELP = new Set(['-h', '--help', 'help'])
 const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '-o', '--output', '--fields'])
 
-/** What `gdn help` takes: how to print, beside what to explain. */
+/** Flags of `gdn help`. */
 const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
 
-/** What may stand before a command, and so alone. */
+/** Flags that may come before a command, and therefore alone. */
 const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--version', '-V', '--local', '--'])]
 
 /**
- * Finds the command that the arguments name. Flags may stand before it: `gdn --json nft show …`.
- * Unknown words are never run as something near: the error names it.
+ * Finds the command that the arguments name. Flags may come before it, as in `gdn --json nft show …`.
+ * An unknown word never runs a similar command. The error suggests it instead.
  */
 export function route(argv: readonly string[]): Route {
   const { flags, word: first, rest } = takeWord(argv)
@@ -42,13 +42,13 @@ function verbRoute(verb: Verb, argv: string[]): Route {
   return wantsHelp(argv) ? { kind: 'verb-help', verb } : { kind: 'verb', verb, argv }
 }
 
-/** Help behind `--` belongs to the command that is run. */
+/** `--help` after `--` belongs to the command that is run. */
 function wantsHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => word === '-h' || word === '--help')
 }
 
-/** @param noun what the words begin with, where it was typed as a command: then no topic of that name is meant */
+/** @param noun the noun that was typed as a command, so that no topic of that name is meant */
 function helpRoute(argv: readonly string[], noun?: Noun): Route {
   for (const flag of argv.filter((word) => word.startsWith('-'))) checkHelpFlag(flag)
   const words = wordsOf(argv)
@@ -70,21 +70,24 @@ function checkHelpFlag(flag: string): void {
   if (HELP_FLAGS.includes(flag)) return
   const near = nearest(flag, HELP_FLAGS)
   throw new GdnError('usage', `unknown option "${flag}"`, {
-    hint: near === undefined ? 'gdn help takes --json and words: gdn help nft mint' : `did you mean ${near}?`,
+    hint:
+      near === undefined
+        ? 'Use `gdn help [--json] [<command>]`, such as `gdn help nft mint`.'
+        : `Did you mean ${near}?`,
   })
 }
 
-/** Flags alone get help, but a misspelt one (`gdn --versoin`) must not end well in a script. */
+/** Flags alone print the help, but a misspelled one (`gdn --versoin`) must fail in a script. */
 function checkRootFlag(flag: string): void {
   const name = flag.split('=', 1)[0] ?? flag
   if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
   const near = name === '-v' ? '--version' : nearest(name, ROOT_FLAGS)
   throw new GdnError('usage', `unknown option "${name}"`, {
-    hint: near === undefined ? 'gdn --help names commands and flags' : `did you mean ${near}?`,
+    hint: near === undefined ? 'Run `gdn --help` to list commands and flags.' : `Did you mean ${near}?`,
   })
 }
 
-/** The first word that is no flag, or that asks for help; the flags before it, and what follows. */
+/** Splits the arguments at the first word that is not a flag or that asks for help. */
 function takeWord(argv: readonly string[]): { flags: string[]; word: string | undefined; rest: string[] } {
   let at = 0
   while (at < argv.length) {
@@ -95,17 +98,17 @@ function takeWord(argv: readonly string[]): { flags: string[]; word: string | un
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }
 
-const TOPICS_IN_WORDS = `, and help topics ${TOPICS.map(({ name }) => name).join(', ')}`
+const TOPICS_IN_WORDS = ` The help topics are ${TOPICS.map(({ name }) => name).join(', ')}.`
 
-/** @param more what else might have been named */
+/** @param more a sentence about other possible names */
 function unknown(words: readonly string[], more = ''): never {
   const { before, word, near, known } = suggestCommands(words)
   throw new GdnError('usage', `unknown command "${before} ${word}"`, {
     hint:
       insteadOf(words) ??
       (near.length === 0
-        ? `commands are ${known.join(', ')}${more}; see ${before} --help`
-        : `did you mean ${inWords(near)}?`),
+        ? `The commands are ${known.join(', ')}.${more} Run \`${before} --help\` for details.`
+        : `Did you mean ${inWords(near)}?`),
   })
 }
 

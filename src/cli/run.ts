@@ -27,7 +27,7 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
   knowSecretsOf(given.env)
   const inActions = isInActions(given.env) && !settings.machine
   const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
-  // Not spread: that would read stdin, and so open it for commands that never do.
+  // Not spread, because that would open stdin for commands that never read it.
   const edge: Edge = Object.create(given, { stderr: { value: changed(given.stderr, words) } })
   const io = await createIo(edge, settings)
   try {
@@ -43,12 +43,12 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
 }
 
 /**
- * A stream that changes whatever is written to it: no secret is told, and nothing from outside passes for a command of
- * the runner.
+ * Returns a stream that changes all text written to it, to redact secrets and to disarm text that looks like a command
+ * of the CI runner.
  */
 function changed(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
-    // The spinner puts a function of its own in its place while it turns.
+    // The spinner replaces this function while it runs.
     write: {
       value: (text: string | Uint8Array, ...rest: unknown[]) =>
         Reflect.apply(stream.write, stream, [typeof text === 'string' ? change(text) : text, ...rest]),
@@ -112,7 +112,7 @@ async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnComma
   return { command, result }
 }
 
-/** Parses and runs; Commander's errors become usage errors. */
+/** Parses the arguments and runs the command. Converts Commander's errors to usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
   try {
     await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
@@ -120,24 +120,24 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
     if (!(error instanceof CommanderError)) throw error
     const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
     throw new GdnError('usage', inOurWords(error, command), {
-      hint: near === undefined ? `see gdn ${command.name()} --help` : `did you mean ${near}?`,
+      hint: near === undefined ? `Run \`gdn ${command.name()} --help\` for its usage.` : `Did you mean ${near}?`,
     })
   }
 }
 
-/** What Commander says, in the words of every other error. What was typed too much isn't repeated: it may be a key. */
+/** Rewrites Commander's messages in our wording. Excess arguments are not repeated, because one may be a key. */
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
     const takes = most === 0 ? 'takes no arguments' : `takes at most ${most} argument${most === 1 ? '' : 's'}`
-    return `gdn ${command.name()} ${takes}, and got ${got}; what has spaces needs quotes`
+    return `gdn ${command.name()} ${takes}, but got ${got}: quote arguments with spaces`
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)
   if (value !== null) return `the flag ${value[1]} needs a value`
   return message.replace(/^error: /, '').replace(/^(unknown option|missing required argument) '(.*)'$/s, '$1 "$2"')
 }
 
-/** The flag that was probably meant: of this command, under any of its names. */
+/** Returns the flag of this command that was probably meant, under any of its names. */
 function nearestFlag(message: string, command: GdnCommand): string | undefined {
   const word = /'(.*)'/s.exec(message)?.[1] ?? ''
   const visible = command.createHelp().visibleOptions(command)
@@ -198,7 +198,7 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
   }
 }
 
-/** Replaces long flags that are other names of a flag: `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
+/** Replaces aliases of long flags: `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
 function spellAliases(argv: readonly string[], aliases: Readonly<Record<string, string>>): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, i) => {

@@ -111,10 +111,10 @@ describe('gdn auth login', () => {
   })
 
   test.each([
-    ['two lines', `${KEY}\nmore`, 'this is no API key'],
+    ['two lines', `${KEY}\nmore`, 'this is not an API key'],
     ['nothing', '', 'is empty'],
-    ['an escape sequence', '\u001b[2J', 'this is no API key'],
-    ['a blank within', 'a b', 'this is no API key'],
+    ['an escape sequence', '\u001b[2J', 'this is not an API key'],
+    ['a blank within', 'a b', 'this is not an API key'],
   ])('%s for a key is refused, and not repeated', async (_what, stdin, message) => {
     const { gdn } = await home()
     const { code, stderr } = await gdn(['auth', 'login', '--base-url', 'https://a.test'], { stdin })

@@ -80,7 +80,7 @@ describe('--verify', () => {
     const { code, stderr, stdout } = await cli([...argv, '-q'], options)
     expect(code).toBe(6)
     expect(stderr).toContain('no row could be verified')
-    expect(stderr).toMatch(/^2 rows not verified: this server shows no chain.*--rpc-url/)
+    expect(stderr).toMatch(/^2 rows not verified: this server has no chain.*--rpc-url/)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
     const again = await cli([...argv, '-q'], options)
     expect({ code: again.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })
@@ -113,7 +113,7 @@ describe('--verify', () => {
     const env = { ...options.env, GDN_RPC_URL: `${other.url}/rpc?key=sesame` }
     const result = await cli(argv, { ...options, env })
     expect(result.code).toBe(2)
-    expect(errorOf(result).message).toBe('GDN_RPC_URL: that is the chain 1; polygon is 137')
+    expect(errorOf(result).message).toBe('GDN_RPC_URL: has the chain ID 1, but polygon has 137')
     expect(result.stderr).not.toContain('sesame')
   })
 

@@ -18,7 +18,7 @@ describe('--debug', () => {
     expect(lines).toContain('debug: > x-api-key: [redacted]')
     expect(lines).toContain('debug: > content-type: application/json')
     expect(lines).toContain('debug: > {"nft_gdn_ids":["a"]}')
-    expect(stderr).toMatch(/^debug: < 200 in \d+ ms, request id req-7$/m)
+    expect(stderr).toMatch(/^debug: < 200 in \d+ ms, request ID req-7$/m)
     expect(lines).toContain('debug: < content-type: application/json')
     expect(stderr).toMatch(/^debug: < \{"requests".*"echo":"\[redacted\]"/m)
     expect(stdout + stderr).not.toContain(KEY)
@@ -33,7 +33,7 @@ describe('--debug', () => {
   test('tells why no answer came', async () => {
     const { stderr } = await cli(['doctor', '--base-url', 'http://127.0.0.1:1', '--debug'], { env })
     expect(stderr).toMatch(/^debug: > GET http:\/\/127\.0\.0\.1:1\/healthz$/m)
-    expect(stderr).toMatch(/^debug: < no answer after \d+ ms: .*ECONNREFUSED/m)
+    expect(stderr).toMatch(/^debug: < no response after \d+ ms: .*ECONNREFUSED/m)
   })
 
   test('without it nothing of this is said', async () => {

@@ -94,9 +94,9 @@ test('what is wrong with the form of a command is told in one way, and what was 
   expect(await said('batch', 'validate')).toBe('error: missing required argument "manifest"')
   expect(await said('nft', 'mint', '--title')).toBe('error: the flag --title <text> needs a value')
   expect(await said('auth', 'login', 'a-key')).toBe(
-    'error: gdn auth login takes no arguments, and got 1; what has spaces needs quotes',
+    'error: gdn auth login takes no arguments, but got 1: quote arguments with spaces',
   )
-  expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, and got 2')
+  expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
 })
 
 test('flags of batch mint become options of the run', () => {

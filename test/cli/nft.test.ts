@@ -117,7 +117,7 @@ describe('nft mint', () => {
       signal: stop.signal,
     })
     expect(result).toMatchObject({ code: 130, stdout: 'id-0\n' })
-    expect(result.stderr).toContain(`go on waiting: gdn nft wait id-0 --base-url ${api.url}\n`)
+    expect(result.stderr).toContain(`Run \`gdn nft wait id-0 --base-url ${api.url}\` to keep waiting.\n`)
   })
 
   test('a JSON request from a file or standard input is sent as it is; flags win', async () => {
@@ -344,7 +344,7 @@ describe('the pace', () => {
     const quiet = await show()
     expect(quiet.code).toBe(0)
     expect(quiet.stderr).toBe('')
-    expect((await show('--debug')).stderr).toContain("the pace is this process's own")
+    expect((await show('--debug')).stderr).toContain('the rate limit is not shared')
   })
 })
 

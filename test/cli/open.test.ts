@@ -113,15 +113,15 @@ describe('the server', () => {
     const result = await cli(['open', '--json', '--base-url', url])
     expect(result).toMatchObject({ code: 5, stdout: '' })
     expect(errorOf(result)).toMatchObject({ code: 'not_found' })
-    expect(errorOf(result).message).toContain("is no backend of gdn's")
+    expect(errorOf(result).message).toContain('it is not a gdn backend')
     expect(errorOf(result).hint).toContain('gdn open --local')
   })
 
-  test('a backend without an explorer is an older one', async () => {
+  test('a backend without an explorer is its version is too old', async () => {
     const { url } = await fakeApi({ '*': () => ({ status: 404, headers: YES, body: {} }) })
     const result = await cli(['open', '--json', '--base-url', url])
     expect(result.code).toBe(5)
-    expect(errorOf(result).message).toContain('an older one')
+    expect(errorOf(result).message).toContain('its version is too old')
   })
 
   test('one that fails is not taken for a hosted one', async () => {

@@ -70,9 +70,9 @@ describe('did you mean', () => {
 
   test('what resembles nothing gets the list of what there is', async () => {
     expect(await hintFor(['xyzzyx'])).toContain(`commands are ${ENTRIES.map(({ name }) => name).join(', ')}`)
-    expect(await hintFor(['help', 'xyzzyx'])).toContain(`help topics ${TOPICS.map(({ name }) => name).join(', ')}`)
+    expect(await hintFor(['help', 'xyzzyx'])).toContain(`help topics are ${TOPICS.map(({ name }) => name).join(', ')}`)
     expect(await hintFor(['nft', 'xyzzyx'])).toContain('commands are mint, grant, transfer')
-    expect(await hintFor(['nft', 'list', '--xyzzyx'])).toContain('see gdn nft list --help')
+    expect(await hintFor(['nft', 'list', '--xyzzyx'])).toContain('Run `gdn nft list --help`')
   })
 
   test('is a hint of the error in JSON as well', async () => {

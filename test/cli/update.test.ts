@@ -55,7 +55,7 @@ describe('the notice', () => {
   test('names both versions, how to get the new one, and how to turn it off', async () => {
     const { end } = await terminal()
     expect(end()).toBe(
-      '\ngdn 1.3.0 is there; this is 1.2.3. Get it: npm install -g gdn\n  GDN_NO_UPDATE_NOTICE=1 turns this notice off.\n',
+      '\ngdn 1.3.0 is available, and this is 1.2.3. To update: npm install -g gdn\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n',
     )
   })
 

@@ -28,6 +28,12 @@ test('a command stays in one piece, on a line of its own if need be', () => {
   expect(wrapLine(`  Next: ${command}`, 120)).toBe(`  Next: ${command}`)
 })
 
+test('a command in backticks stays in one piece', () => {
+  const text = 'Run `gdn nft list --local` to see them.'
+  expect(wrapLine(`  ${text}`, 24)).toBe('  Run\n  `gdn nft list --local`\n  to see them.')
+  expect(wrapLine(`  ${text}`, 80)).toBe(`  ${text}`)
+})
+
 test('colors take no room, and wide letters take two columns', () => {
   const red = '\u001b[31mred\u001b[39m'
   expect(wrapLine(Array(8).fill(red).join(' '), 31)).toBe(Array(8).fill(red).join(' '))

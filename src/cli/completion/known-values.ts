@@ -11,7 +11,7 @@ import { KNOWN_COLLECTIONS, type KnownCollectionOfServer } from '../../state/kno
 import { originOfBackend } from '../connect/run-origin.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
-/** A value that a shell may offer, and what it is. */
+/** A completion value and its description. */
 interface Known {
   value: string
   what: string
@@ -21,15 +21,15 @@ const AT_MOST = 200
 const WIDTH_OF_WHAT = 60
 const GLANCE_BYTES = 512
 
-/** What a shell inserts as it stands: nothing in it means anything to any of them, and it is no flag. */
+/** Values that are safe to insert in every shell, without special characters, and that are not flags. */
 const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**
- * What `gdn __complete <kind> [words…]` prints for the completions of a shell: a line for each value, a tab, and what
- * it is. It reads files of this machine and nothing else; it knows no commands, so that it takes no longer than a
- * keystroke may. Trouble of any kind is nothing to offer.
+ * Returns the output of `gdn __complete <kind> [words…]` for a shell's completions: one line for each value, with a tab
+ * and a description. It only reads local files and loads no commands, because it runs at a keystroke. With any error,
+ * it offers no values.
  *
- * @param words what was typed so far
+ * @param words the words typed so far
  */
 export async function knownValues([kind = '', ...words]: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined
@@ -69,7 +69,7 @@ async function runs(
   }))
 }
 
-/** Of the server and the blockchain that the words or the environment name; of all where they name none. */
+/** Collections of the server and the blockchain that the words or the environment name, or else of all. */
 async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const isOfServer = await serverOf(words, env)
   const all = glanceAtState<KnownCollectionOfServer>(stateDirOf(words, env), KNOWN_COLLECTIONS)
@@ -83,7 +83,7 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
     )
 }
 
-/** Names that stand for addresses. What each is comes from a glance at its file: no keystore is read for a keystroke. */
+/** Names of wallets and addresses. Only the beginning of each file is read, because this runs at a keystroke. */
 async function wallets(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const folder = walletsDirectory(env)
   const found = (await readdir(folder)).flatMap((file) => {
@@ -103,7 +103,7 @@ async function wallets(_words: readonly string[], env: NodeJS.ProcessEnv): Promi
   )
 }
 
-/** The beginning of a regular file; nothing of anything else. */
+/** Returns the beginning of a regular file, or an empty text for anything else. */
 async function glance(path: string): Promise<string> {
   try {
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants
@@ -122,7 +122,9 @@ async function glance(path: string): Promise<string> {
 
 type IsOfServer = (server: Pick<KnownCollectionOfServer, 'origin' | 'url'>) => boolean
 
-/** Tells the server that the words or the environment name. A backend on this machine is known by where it was last. */
+/**
+ * Returns a filter for the server that the words or the environment name. Identifies a local backend by its last ID.
+ */
 async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {
   const profile = words.includes('--local') ? 'local' : flagValue(words, '--profile')
   const url = flagValue(words, '--base-url') ?? (profile === undefined ? env.GDN_BASE_URL : undefined)
@@ -159,7 +161,7 @@ function textOf(record: unknown, name: string): string {
   return typeof value?.[1] === 'string' ? value[1] : ''
 }
 
-/** The value of a flag among words as they were typed, without the quotes around it. */
+/** Returns the value of a flag among the typed words, without the quotes around it. */
 function flagValue(words: readonly string[], ...names: string[]): string | undefined {
   for (const [i, word] of words.entries()) {
     const name = names.find((one) => word === one || word.startsWith(`${one}=`))

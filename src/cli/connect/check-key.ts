@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 
 type Client = Pick<ApiClient, 'call' | 'send'>
 
-/** A question that every server has an answer to, and that has no effect. */
+/** A request that every server can answer and that has no effect. */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
   blockchain: 'polygon',
@@ -12,9 +12,9 @@ const NOBODYS_NFT = {
 } as const
 
 /**
- * Tries a key by a call that has no effect.
+ * Checks a key with a request that has no effect.
  *
- * @throws GdnError `unauthorized` or `forbidden` for a key that nothing is permitted with; `unreachable`, `bad_answer`
+ * @throws GdnError `unauthorized` or `forbidden` for a key without any permission, `unreachable`, `bad_answer`
  */
 export async function tryKey(client: Client, signal: AbortSignal): Promise<void> {
   const error = await reading(client, signal)
@@ -23,7 +23,7 @@ export async function tryKey(client: Client, signal: AbortSignal): Promise<void>
   if (![...permissions.values()].includes(true)) throw error
 }
 
-/** Why the key may not read, or null. A refusal of the question itself shows that the key was taken. */
+/** Returns why the key may not read, or null. If the server rejects the request itself, it accepted the key. */
 async function reading(client: Client, signal: AbortSignal): Promise<GdnError | null> {
   try {
     await client.call('getisgdnnft', { ...NOBODYS_NFT, nft_gdn_ids: [...NOBODYS_NFT.nft_gdn_ids] }, { signal })
@@ -36,7 +36,7 @@ async function reading(client: Client, signal: AbortSignal): Promise<GdnError | 
   }
 }
 
-/** Endpoints by what they need. An empty request is refused by each of them, so it has no effect. */
+/** Endpoint of each permission. Each one rejects an empty request, so the request has no effect. */
 const PROBES = [
   ['nft:read', 'getisgdnnft'],
   ['nft:create', 'createnft'],
@@ -46,8 +46,8 @@ const PROBES = [
 ] as const satisfies readonly (readonly [Permission, string])[]
 
 /**
- * What a key seems to be permitted to do: a server says "not permitted" before it looks at a request, which is empty
- * here and refused by every endpoint. Null where the answer says neither.
+ * Returns the permissions that a key seems to have. A server checks the permission before the request, which is empty
+ * here and rejected by every endpoint. Null means that the response shows neither.
  */
 export async function seemingPermissions(
   client: Client,

@@ -3,12 +3,12 @@ import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Io, safe } from '../io/io.ts'
 
-/** Whether something sent there costs money: no testnet, and a server that isn't on this machine. */
+/** Returns whether a request costs money: the blockchain is not a testnet, and the server is not on this machine. */
 export function costsMoney(blockchain: Blockchain, server: Server): boolean {
   return !BLOCKCHAINS[blockchain].testnet && !server.loopback
 }
 
-/** Prompts before anything is spent on a public network; off a terminal only --yes confirms it. */
+/** Prompts before anything is spent on a public network. Off a terminal, only --yes confirms it. */
 export async function confirmSpending(
   io: Io,
   yes: boolean | undefined,

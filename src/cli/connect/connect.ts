@@ -11,7 +11,7 @@ import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { withStorage } from './with-storage.ts'
 
-/** A client of the server that the settings name, with the key that may go there. */
+/** Returns a client of the server that the settings name, with the key for that server. */
 export async function connect(
   settings: Settings,
   io: Io,
@@ -26,7 +26,7 @@ export async function connect(
     folders: paceDirectories(env),
     origin: server.origin,
     apiKey,
-    onTrouble: (error) => io.debug(safe(`the pace is this process's own, shared with no other: ${messageOf(error)}`)),
+    onTrouble: (error) => io.debug(safe(`the rate limit is not shared with other processes: ${messageOf(error)}`)),
   })
   const pacer = createPacer({
     rate: settings.rate?.value ?? null,
@@ -52,7 +52,7 @@ export async function connect(
   return { client: uploading, pacer, server, settings }
 }
 
-/** Tools write these variables in either case; the lower one goes first, as curl has it. */
+/** Reads the proxy variables. Tools write them in either case. Lower case takes precedence, as in curl. */
 export function proxyOf(
   env: NodeJS.ProcessEnv,
 ): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {

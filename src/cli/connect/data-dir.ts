@@ -18,22 +18,27 @@ export interface DataDirFlags {
 }
 
 export function addDataDirFlag(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--data-dir <dir>', "The backend's data dir (that of gdn local start)", { parse: notEmpty })
+  valueFlag(command, '--data-dir <dir>', "The backend's data directory (that of gdn local start)", { parse: notEmpty })
   return addDatabaseFlag(command)
 }
 
-/** A URL with a password belongs into the environment: the flag is for those without. */
+/** Adds the flag for a URL without a password. A URL with a password belongs in the environment. */
 export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
-  valueFlag(command, '--database-url <url>', 'Its PostgreSQL; with a password better GDN_DATABASE_URL', {
-    parse: notEmpty,
-  })
+  valueFlag(
+    command,
+    '--database-url <url>',
+    'PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password',
+    {
+      parse: notEmpty,
+    },
+  )
 
-/** The data dir that a key command works on: by default the one of `gdn serve` and `gdn local start`. */
+/** Returns the data directory, by default that of `gdn serve` and `gdn local start`. */
 export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
   return flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
 }
 
-/** The database that a command works on: PostgreSQL where one is named, else that of the data dir. */
+/** Returns the database of a command: PostgreSQL if one is named, or else that of the data directory. */
 export function databasePlace(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags & { config?: string },
@@ -48,9 +53,9 @@ export function databasePlace(
 export type DatabasePlace = ReturnType<typeof databasePlace>
 
 /**
- * The database that an administration command works on. It is printed, so that nobody takes it for another one.
+ * Returns the database of an administration command, and prints it, so that you notice a wrong one.
  *
- * @throws GdnError `usage` where it is the default, and the configuration names another server
+ * @throws GdnError `usage` if it is the default and the configuration names another server
  */
 export async function administeredPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
@@ -91,15 +96,15 @@ async function refuseOtherServer(
   )
 }
 
-/** Whether another backend than the stopped one of a data directory answers at a server of this machine. */
+/** Returns whether a server on this machine is another backend than the stopped one of a data directory. */
 async function isOtherBackend(identify: Deps['identify'], server: Server, dataDir: string): Promise<boolean> {
   const seen = await identify(server, 'once').catch(() => null)
   return seen !== null && seen.id !== null && seen.id !== (await localBackendId(dataDir))
 }
 
 /**
- * Works on the database of a backend, while its processes run or not. Ends when a signal comes, even if the database
- * does not answer.
+ * Runs work on the database of a backend, which may be running. Ends at a signal, even if the database does not
+ * respond.
  */
 export async function onDatabase<Result>(
   deps: Pick<Deps, 'env' | 'cwd' | 'signals' | 'io' | 'settings' | 'identify'>,
@@ -109,7 +114,7 @@ export async function onDatabase<Result>(
   return await onPlace(deps, await administeredPlace(deps, flags), work)
 }
 
-/** As `onDatabase`, on a database that is looked up already. */
+/** Like `onDatabase`, for a database that is known already. */
 export async function onPlace<Result>(
   { signals }: Pick<Deps, 'signals'>,
   place: DatabasePlace,
@@ -119,7 +124,7 @@ export async function onPlace<Result>(
   return await orAborted(administrate(place, work), signals.signal)
 }
 
-/** The backend's settings where a flag or the environment names them; elsewhere the data dir's own count. */
+/** Returns the configuration file that a flag or the environment names, or undefined for that of the data directory. */
 export function settingsGiven(
   { env, cwd }: Pick<Deps, 'env' | 'cwd'>,
   { config }: { config?: string },

@@ -2,10 +2,10 @@ import { HEADERS } from '../../api/headers.ts'
 import type { Exchange } from '../../client/exchange.ts'
 import { type Io, safe } from '../io/io.ts'
 
-/** Headers that say nothing about what happened. */
+/** Headers that are of no use for debugging. */
 const DULL = new Set(['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding', 'accept', 'host'])
 
-/** Tells of an exchange with `--debug`, on stderr; undefined where nobody wants to know. */
+/** Returns a function that prints exchanges to stderr, or undefined without `--debug`. */
 export function debugExchanges(io: Io): ((exchange: Exchange) => void) | undefined {
   if (!io.settings.debug) return undefined
   return (exchange) => {
@@ -13,14 +13,14 @@ export function debugExchanges(io: Io): ((exchange: Exchange) => void) | undefin
   }
 }
 
-/** `>` is what was sent, `<` what came back; the secrets are out of it already. */
+/** Formats an exchange: `>` is sent, `<` is received. Secrets are redacted already. */
 export function exchangeLines(exchange: Exchange): string[] {
   const { method, url, status, ms, requestHeaders, requestBody, responseHeaders, responseBody, error } = exchange
   const id = responseHeaders[HEADERS.requestId]
   const came =
     status === null
-      ? `no answer after ${ms} ms: ${error}`
-      : `${status} in ${ms} ms${id === undefined ? '' : `, request id ${id}`}`
+      ? `no response after ${ms} ms: ${error}`
+      : `${status} in ${ms} ms${id === undefined ? '' : `, request ID ${id}`}`
   return [
     `> ${method} ${url}`,
     ...headerLines('>', requestHeaders),

@@ -15,25 +15,25 @@ import { debugExchanges } from './debug-exchange.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** What stands between us and the backend may give cookies of its own. */
+/** The session cookie. Proxies in front of the backend may set others. */
 const SESSION_COOKIE = /\bgdn_session_[0-9a-f]{8}=[\w.-]+/
 
 const session = z.object({ version: z.string(), open: z.boolean() })
 
-/** The web explorer of a gdn backend: what it shows in a browser, and the data behind it. */
+/** The web explorer of a gdn backend, and the data behind it. */
 export interface Explorer {
-  /** Whether it shows us what it has: all to whoever asks from here, or what the key may see. */
+  /** Whether it gives us data: everything on this machine, or what the key may see. */
   readonly open: boolean
-  /** The JSON that it has under a path, or null where it has none or won't give it to us. */
+  /** Returns the JSON at a path, or null if there is none or access is denied. */
   get(path: `/explorer/${string}`): Promise<unknown>
   close(): Promise<void>
 }
 
 /**
- * Asks a server whether it has a web explorer. No key goes along: none is needed for that. Where it is behind a login, the
- * key that is given opens it for us.
+ * Connects to the web explorer of a server. The first request needs no key and sends none. If the web explorer requires
+ * a login, logs in with the given key.
  *
- * @throws GdnError `unreachable`, or `not_found` with what to do where the server is no backend of ours
+ * @throws GdnError `unreachable`, or `not_found` with a hint if the server is not a gdn backend
  */
 export async function connectExplorer(
   { env, io, signals }: Deps,
@@ -62,7 +62,7 @@ export async function connectExplorer(
       throw error instanceof TransportError ? unreachable(url, error) : error
     }
   }
-  /** A session as a browser has one; it ends with the key, or by itself. */
+  /** Starts a session, as a browser does. It ends with the key or by itself. */
   const logIn = async (): Promise<boolean> => {
     const key = await apiKey()
     if (key === null) return false
@@ -89,7 +89,7 @@ export async function connectExplorer(
   }
 }
 
-/** Where the pages begin: the address of the server, and nothing that stood behind it. */
+/** Returns the base URL of the pages, without a trailing slash. */
 export function explorerBase({ baseUrl }: Pick<Server, 'baseUrl'>): string {
   const { origin, pathname } = new URL(baseUrl)
   return `${origin}${pathname.replace(/\/+$/, '')}`
@@ -97,14 +97,15 @@ export function explorerBase({ baseUrl }: Pick<Server, 'baseUrl'>): string {
 
 function noExplorer({ origin, source }: Server, { status, headers }: TransportAnswer): GdnError {
   if (status >= 500) {
-    return new GdnError('unreachable', `${origin} answers HTTP ${status}`, { hint: 'try again in a moment' })
+    return new GdnError('unreachable', `${origin} responds with HTTP ${status}`, { hint: 'Try again in a moment.' })
   }
   if (headers[HEADERS.idempotencySupported] !== undefined) {
-    return new GdnError('not_found', `the backend at ${origin} has no web explorer yet: it is an older one`, {
-      hint: source === 'local' ? 'gdn local stop, then gdn local start, starts this one' : 'update it',
+    return new GdnError('not_found', `the backend at ${origin} has no web explorer: its version is too old`, {
+      hint:
+        source === 'local' ? 'Run `gdn local stop && gdn local start` to start this version.' : 'Update the backend.',
     })
   }
-  return new GdnError('not_found', `${origin} is no backend of gdn's, and has no web explorer`, {
-    hint: 'the web explorer belongs to a backend of your own: gdn open --local, or --base-url <its address>',
+  return new GdnError('not_found', `${origin} has no web explorer: it is not a gdn backend`, {
+    hint: 'Run `gdn open --local`, or name a gdn backend with --base-url <url>.',
   })
 }

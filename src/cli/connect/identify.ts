@@ -8,7 +8,7 @@ import type { Io } from '../io/io.ts'
 import { proxyOf } from './connect.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** Asks a server which backend it is, without the key. @throws GdnError `bad_answer` */
+/** Identifies the backend of a server, without the key. @throws GdnError `bad_answer` */
 export async function identify(
   { env, signals }: Pick<Edge, 'env' | 'signals'>,
   io: Io,

@@ -5,7 +5,7 @@ import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 
-/** Saves a key for a server: in the system keyring where that works and isn't declined, else in a file. */
+/** Saves a key for a server in the system keyring, or in a file if the keyring does not work or is not wanted. */
 export async function keepKey(
   { env, openKeyring, io }: Deps,
   origin: string,
@@ -18,21 +18,21 @@ export async function keepKey(
       return 'keyring'
     } catch (error) {
       if (wanted === 'keyring') throw error
-      io.debug(safe(`the key goes to a file: ${messageOf(error)}`))
+      io.debug(safe(`the key is saved in a file: ${messageOf(error)}`))
     }
   }
   await saveApiKey(env, origin, key)
   return 'file'
 }
 
-/** Where that is, in words. */
+/** Describes where a key is saved. */
 export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeptIn): string {
-  return keptIn === 'keyring' ? 'the system keyring' : `${credentialsFile(env)}, which only you may read`
+  return keptIn === 'keyring' ? 'the system keyring' : `${credentialsFile(env)}, which only you can read`
 }
 
 const SHOWN = 8
 
-/** The beginning of a key, enough to tell it from others: servers give their keys a prefix for that. Never more than a quarter. */
+/** Returns the beginning of a key, at most a quarter. Servers give keys a prefix to tell them apart. */
 export function maskedKey(key: Secret): string {
   const text = key.reveal()
   return `${text.slice(0, Math.min(SHOWN, Math.floor(text.length / 4)))}…`

@@ -14,8 +14,8 @@ import { runOrigin } from './run-origin.ts'
 type Place = Pick<Connection, 'server' | 'settings'>
 
 /**
- * The collections of a server that were created from this machine, oldest first. A backend on this machine is asked for
- * its ID if there are any.
+ * Returns the collections of a server that were created on this machine, oldest first. If there are any, requests the
+ * ID of a backend on this machine.
  *
  * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */
@@ -35,7 +35,7 @@ export async function knownCollections(deps: Deps, { server, settings }: Place):
   }
 }
 
-/** As `knownCollections`, but none if they can't be read at once: for a detail that a command can do without. */
+/** Like `knownCollections`, but returns none if they can't be read at once. For optional details. */
 export async function collectionsAtAGlance(
   deps: Deps,
   { server, settings }: Place,
@@ -58,7 +58,7 @@ async function ofServer(
   return all.filter((one) => one.origin === origin).map(({ origin: _origin, url: _url, ...collection }) => collection)
 }
 
-/** Remembers a collection, or what became known of it since. @throws GdnError `data_dir`, `run_busy`, `native_missing` */
+/** Records a collection, or new details of it. @throws GdnError `data_dir`, `run_busy`, `native_missing` */
 export async function rememberCollection(
   deps: Deps,
   { server, settings }: Place,

@@ -14,10 +14,10 @@ import { VERSION } from '../version.ts'
 import { proxyOf } from './connect.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** Chain and storage to compare NFTs with, or why they can't be read here. */
+/** Chain and storage to compare NFTs with, or the reason why they can't be read. */
 export type Verifier = { chain: ChainReader; storage: StorageReader } | { reason: string }
 
-/** Where chain and storage are read from. */
+/** Sources of chain and storage data. */
 export interface ReaderFlags {
   rpcUrl?: string
   gateway?: string
@@ -29,24 +29,24 @@ export interface VerifyFlags extends ReaderFlags {
 
 const VERIFYING = 'Verifying'
 
-/** `--verify` and what it reads from. */
+/** Adds `--verify` and the flags of its sources. */
 export function addVerifyFlags(command: GdnCommand): GdnCommand {
   switchFlag(
     command,
     '--verify',
-    'Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs',
+    'Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs',
     VERIFYING,
   )
   return addReaderFlags(command)
 }
 
-/** `--rpc-url` and `--gateway`. */
+/** Adds `--rpc-url` and `--gateway`. */
 export function addReaderFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--rpc-url <url>', "JSON-RPC of the chain (GDN_RPC_URL); without it, the server's own", {
+  valueFlag(command, '--rpc-url <url>', 'JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)', {
     group: VERIFYING,
     parse: notEmpty,
   })
-  return valueFlag(command, '--gateway <url>', "IPFS gateway; without it, the server's own", {
+  return valueFlag(command, '--gateway <url>', 'IPFS gateway (that of the server)', {
     group: VERIFYING,
     parse: notEmpty,
   })
@@ -58,10 +58,10 @@ interface Opened {
 }
 
 /**
- * Opens what NFTs are compared with: the chain behind `--rpc-url` or GDN_RPC_URL, else the one that the server serves
- * beside its API; a gateway, else the server's.
+ * Opens the chain and the storage to compare NFTs with. The chain is at `--rpc-url` or GDN_RPC_URL, or else at the
+ * server. The storage is the gateway, or else that of the server.
  *
- * @throws GdnError `usage` for a URL that is none, or one of another chain
+ * @throws GdnError `usage` for an invalid URL, or for the URL of another chain
  */
 export async function openVerifier(
   deps: Deps,
@@ -72,26 +72,26 @@ export async function openVerifier(
   const named = namedRpc(deps, flags)
   const gateway = flags.gateway === undefined ? server?.baseUrl : httpUrl(flags.gateway, '--gateway')
   const nothing = (reason: string): Opened => ({ verifier: { reason }, close: async () => {} })
-  if (!isEvm(blockchain)) return nothing(`${blockchain} can't be read by gdn yet`)
+  if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
-  if (url === null || gateway === undefined) return nothing(`no server is named to read from; ${NAME_ONE}`)
+  if (url === null || gateway === undefined) return nothing(`no chain is named: ${NAME_ONE}`)
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
     const found = await chain.chainId()
     const { chainId } = BLOCKCHAINS[blockchain]
     if (found === chainId) return { verifier: { chain, storage }, close }
-    throw new GdnError('usage', `that is the chain ${found}; ${blockchain} is ${chainId}`, {
+    throw new GdnError('usage', `has the chain ID ${found}, but ${blockchain} has ${chainId}`, {
       place: { flag: named?.flag ?? '--rpc-url' },
     })
   } catch (error) {
     await close()
-    // One that was named must answer; that a server has none is how many are.
+    // A chain that is named must respond. Many servers have none.
     if (named !== null || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    return nothing(`this server shows no chain (${error.message}); ${NAME_ONE}`)
+    return nothing(`this server has no chain (${error.message}): ${NAME_ONE}`)
   }
 }
 
-/** The price of gas in wei, where a chain can be asked: one that is named, or that of a server on this machine. */
+/** Returns the gas price in wei of a named chain or of a server on this machine, or null without one. */
 export async function gasPriceOf(
   deps: Deps,
   flags: ReaderFlags,
@@ -112,7 +112,7 @@ export async function gasPriceOf(
   }
 }
 
-const NAME_ONE = 'name one with --rpc-url or GDN_RPC_URL, and with --gateway where its files are'
+const NAME_ONE = 'name it with --rpc-url or GDN_RPC_URL, and its files with --gateway'
 
 async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
   const proxy = isLocal ? undefined : proxyOf(env)
@@ -130,7 +130,7 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
   }
 }
 
-/** The JSON-RPC URL that the user names; it may hold a key, and is never shown. */
+/** Returns the JSON-RPC URL that the user names. It may contain a key, so it is never shown. */
 function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: httpUrl(rpcUrl, '--rpc-url'), flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
@@ -142,5 +142,5 @@ function httpUrl(text: string, flag: string): string {
     knowKeysIn(text)
     return text
   }
-  throw new GdnError('usage', 'is no URL that begins with https:// or http://', { place: { flag } })
+  throw new GdnError('usage', 'must be a URL that begins with https:// or http://', { place: { flag } })
 }

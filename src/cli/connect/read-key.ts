@@ -9,8 +9,8 @@ import { askSecret } from '../prompt/ask-for.ts'
 const MAX_FILE_BYTES = 64 * 1024
 
 /**
- * An API key, from a file, standard input (`-`, or a pipe), or a hidden answer; never from an argument, which others
- * can read in the list of processes and the shell's history.
+ * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Never from an argument, which is
+ * visible in the list of processes and the shell's history.
  */
 export async function readKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
   if (file !== undefined && file !== '-') {
@@ -21,21 +21,21 @@ export async function readKey(io: Io, file: string | undefined, question: string
   const key = await askSecret(io, {
     message: question,
     flag: '--key-file',
-    check: (text) => (isKey(text.trim()) ? true : 'one line of printable characters, without spaces'),
+    check: (text) => (isKey(text.trim()) ? true : 'the key must be one line of printable characters without spaces'),
   })
   return new Secret(key.trim())
 }
 
-/** A key as a file holds it: one line. */
+/** Parses a key from the text of a file, which must be one line. */
 export function keyIn(text: string, file: string): Secret {
   const key = text.replace(/\r?\n$/, '')
   if (isKey(key)) return new Secret(key)
   throw new GdnError(
     'invalid_input',
     key === ''
-      ? 'is empty; an API key is expected'
-      : 'this is no API key: one line of printable characters is expected',
-    { place: { file }, hint: 'give it by --key-file <file>, through a pipe, or at a terminal' },
+      ? 'is empty: an API key is expected'
+      : 'this is not an API key: one line of printable characters is expected',
+    { place: { file }, hint: 'Use --key-file <file>, a pipe or a terminal.' },
   )
 }
 

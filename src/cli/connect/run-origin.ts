@@ -5,8 +5,8 @@ import type { Server } from '../../config/server.ts'
 export const originOfBackend = (id: string): string => `backend:${id}`
 
 /**
- * What tells a server from others in runs. A backend on this machine may listen on another port tomorrow, and
- * another backend on this one: there it is the backend's ID.
+ * Returns the identity of a server in runs. For a backend on this machine, that is its ID, because its port may change,
+ * and another backend may use the same port later.
  */
 export function runOrigin(
   { loopback, origin }: Pick<Server, 'loopback' | 'origin'>,

@@ -1,8 +1,8 @@
 import type { Server } from '../../config/server.ts'
 
 /**
- * What names the same server again in a command that people are told to type: a flag with a space before it, or
- * nothing where their configuration names it.
+ * Returns the flag that names the same server in a suggested command, with a space before it. Empty if the
+ * configuration names the server.
  */
 export function serverFlag({ source, baseUrl }: Server): string {
   if (source === 'local') return ' --local'

@@ -15,9 +15,9 @@ export interface Collection {
 }
 
 /**
- * The collection that a command means: from flags, environment, project or profile; else the only one that was made
- * from this machine on that server. Its blockchain may be known from there too. With `io` a person may be asked for what
- * is left open.
+ * Returns the collection of a command, from flags, environment, project or profile, or else the only one that was
+ * created on this machine for that server. Its blockchain may be known from there too. With `io`, prompts for what is
+ * missing.
  */
 export async function whichCollection(deps: Deps, settings: Settings, server: Server, io?: Io): Promise<Collection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
@@ -35,7 +35,7 @@ export async function whichCollection(deps: Deps, settings: Settings, server: Se
   if (blockchain === undefined) {
     throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
       place: { flag: '--blockchain' },
-      hint: 'name it with --blockchain (-b)',
+      hint: 'Add --blockchain <name>.',
     })
   }
   const problem = addressProblem(contract, blockchain)
@@ -46,7 +46,7 @@ export async function whichCollection(deps: Deps, settings: Settings, server: Se
 const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
   io === undefined ? undefined : await orAsk(io, undefined, () => ask(io))
 
-/** What is no address on any blockchain is told before the blockchain is asked for. */
+/** Rejects a value that is not an address on any blockchain before the prompt for the blockchain. */
 function refuseMistyped(contract: string, { contract: named }: Settings): void {
   const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
   if (problem !== null) throw notAnAddress(contract, problem, named?.from)
@@ -61,10 +61,14 @@ function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
 }
 
 const notNamed = (fitting: readonly KnownCollection[]) =>
-  new GdnError('usage', fitting.length === 0 ? 'no collection is named' : 'several collections are known: name one', {
-    place: { flag: '--contract' },
-    hint:
-      fitting.length === 0
-        ? 'name one with --contract (-c), or make one with gdn collection create'
-        : fitting.map(({ name, contract_address }) => `${contract_address} ${name}`).join('\n'),
-  })
+  new GdnError(
+    'usage',
+    fitting.length === 0 ? 'no collection is named' : 'several collections are known, and none is named',
+    {
+      place: { flag: '--contract' },
+      hint:
+        fitting.length === 0
+          ? 'Add --contract <address>, or run `gdn collection create` to create a collection.'
+          : fitting.map(({ name, contract_address }) => `${contract_address} ${name}`).join('\n'),
+    },
+  )

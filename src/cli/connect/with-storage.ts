@@ -19,7 +19,7 @@ export interface StorageSurroundings {
 }
 
 export const STORAGE_HINT =
-  'name a storage of your own (gdn config set storage s3://<bucket>/<prefix>, or gdn config set storage ipfs), or give http(s) or ipfs URLs'
+  'Set your own storage with `gdn config set storage s3://<bucket>/<prefix>` or `gdn config set storage ipfs`, or use http(s) or ipfs URLs.'
 
 export function withStorage(client: ApiClient, surroundings: StorageSurroundings): UploadingClient {
   /** Null until it is known. */
@@ -36,7 +36,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
   return {
     ...client,
     async hasPlaceForFiles(signal) {
-      // A backend of ours has said who it is, and takes them.
+      // A gdn backend identifies itself and accepts uploads.
       serverTakes ??= client.supportsIdempotency() === true || (await takesUploads(client, signal))
       return serverTakes || (await storage()) !== null
     },
@@ -51,7 +51,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
       }
       const place = await storage()
       if (place !== null) return await place.upload(content, name, options)
-      throw new GdnError('invalid_input', `${client.baseUrl} takes no uploads, so ${name} can't become an NFT's file`, {
+      throw new GdnError('invalid_input', `can't upload ${name}: ${client.baseUrl} accepts no uploads`, {
         hint: STORAGE_HINT,
       })
     },
@@ -64,7 +64,9 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
 
 const saysNone = (status: number | undefined): boolean => status === 404 || status === 405
 
-/** Asks with what is no file. Only a server without the endpoint says that there is none; its faults show later. */
+/**
+ * Sends a request without a file. Only a server without the endpoint returns 404 or 405. Other errors show up later.
+ */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
   const answer = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })
   return answer.kind !== 'answered' || !saysNone(answer.status)

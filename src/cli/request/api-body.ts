@@ -5,7 +5,7 @@ import { keyValue } from '../flags/parse.ts'
 import type { Io } from '../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../io/request-file.ts'
 
-/** One `--field`: a member of the request, or an element of a list in it. */
+/** One `--field`: a field of the request, or an element of a list in it. */
 export interface BodyField {
   key: string
   value: unknown
@@ -20,22 +20,22 @@ export const bodyField: Parse<BodyField> = (raw, flag) => {
   const isElement = name.endsWith('[]')
   const key = isElement ? name.slice(0, -2) : name
   if (key === '' || key === '__proto__') {
-    throw new GdnError('usage', `"${key}" is no name of a member`, { place: { flag } })
+    throw new GdnError('usage', `"${key}" is not a valid field name`, { place: { flag } })
   }
   return { key, value: isJson ? parseStrictJson(pair.value, flag, 'invalid_input') : pair.value, isElement }
 }
 
-/** A request as it goes over the wire, and what it says. */
+/** A request as sent, and its parsed value. */
 export interface Body {
   text: string
   value: Record<string, unknown>
 }
 
-/** The request: a file as it is, or with what the fields add or replace. */
+/** Returns the request: the file as it is, or with fields added or replaced. */
 export async function bodyOf(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
   const text = file === undefined ? '{}' : await readInput(io, file)
   const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
-  // Not written anew: a number of many digits would lose some.
+  // Sent as it is, because a number with many digits would lose some when rewritten.
   if (fields.length === 0) return { text: text.replace(/^\ufeff/, ''), value: body }
   const isGiven = new Set<string>()
   for (const { key, value, isElement } of fields) {
@@ -49,7 +49,7 @@ export async function bodyOf(io: Io, file: string | undefined, fields: readonly 
     if (isGiven.has(key)) {
       throw new GdnError('usage', `"${key}" is given twice`, {
         place: { flag: '--field' },
-        hint: `give it once, or as elements of a list: --field '${key}[]=…'`,
+        hint: `Use it once, or add elements of a list with --field '${key}[]=…'.`,
       })
     }
     isGiven.add(key)

@@ -3,10 +3,10 @@ import type { RawEndpoint } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 
-/** Names that `gdn api` takes: every endpoint that takes JSON. */
+/** Names that `gdn api` accepts: every endpoint with a JSON request. */
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
-/** The endpoint that a word means: its name, its path, or another path of the API, which the server knows alone. */
+/** Returns the endpoint of a name or path, or another path of the API that only the server knows. */
 export function endpointNamed(word: string): RawEndpoint {
   refuseWallets(word)
   const path = word.startsWith('api/') ? `/${word}` : word
@@ -14,39 +14,39 @@ export function endpointNamed(word: string): RawEndpoint {
   const known = JSON_ENDPOINTS.find((one) => one === name)
   if (known !== undefined) return { name: known }
   if (name === 'files') {
-    throw new GdnError('usage', 'files takes a file, no JSON', {
+    throw new GdnError('usage', 'files accepts a file, not JSON', {
       place: { flag: '<endpoint>' },
-      hint: 'gdn nft mint --image <path> uploads one and mints with it',
+      hint: 'Run `gdn nft mint --image <path>` to upload a file and mint with it.',
     })
   }
   if (/^\/api\/[\w./~-]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)/.test(path)) return { path: path as `/${string}` }
   const near = nearest(name, JSON_ENDPOINTS)
-  throw new GdnError('usage', `there is no endpoint "${word}"`, {
+  throw new GdnError('usage', `unknown endpoint "${word}"`, {
     place: { flag: '<endpoint>' },
     hint:
       near === undefined
-        ? `endpoints are ${JSON_ENDPOINTS.join(', ')}; another is named by its path: /api/…`
-        : `did you mean ${near}?`,
+        ? `The endpoints are ${JSON_ENDPOINTS.join(', ')}. Name any other endpoint by its path, such as /api/….`
+        : `Did you mean ${near}?`,
   })
 }
 
-/** A POST to a signed URL answers with a private key, which would be lost in a terminal: it goes by a command of its own. */
+/** A POST to a signed URL returns a private key, which must not end up on a terminal. */
 function refuseWallets(word: string): void {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(word)
   if (/wallet|signature=/i.test(word)) {
-    throw new GdnError('usage', 'a wallet is not made this way: the answer would hold its private key, once', {
+    throw new GdnError('usage', "can't generate a wallet: the response would contain its private key", {
       place: { flag: '<endpoint>' },
-      hint: 'gdn wallet generate keeps it in a keystore',
+      hint: 'Run `gdn wallet generate` to save the key in a keystore.',
     })
   }
   if (!isUrl) return
-  throw new GdnError('usage', 'name the endpoint, not a URL', {
+  throw new GdnError('usage', 'a URL is not an endpoint', {
     place: { flag: '<endpoint>' },
-    hint: 'such as getnfts; --base-url names the server',
+    hint: 'Name an endpoint such as getnfts, and the server with --base-url.',
   })
 }
 
-/** Whether asking it may change anything; of a path that the contract doesn't know nobody can tell. */
+/** Returns whether a request may have an effect. A path that is not in the API contract may. */
 export async function mayHaveEffect(endpoint: RawEndpoint): Promise<boolean> {
   return 'path' in endpoint || (await loadEndpoint(endpoint.name)).creates !== null
 }

@@ -4,7 +4,7 @@ import { type FieldIssue, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 
-/** The flag that stands for a field of a request. */
+/** Flag of each field of a request. */
 const FLAG_OF: Readonly<Record<string, string>> = {
   contract_address: '--contract',
   contract_addresses: '--contract',
@@ -24,7 +24,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 
 const MAX_SHOWN = 60
 
-/** What the metadata of one NFT comes from, when flags gave it. */
+/** Flag of each metadata field of an NFT. */
 const METADATA_FLAG: Readonly<Record<string, string>> = {
   title: '--title',
   description: '--description',
@@ -33,8 +33,8 @@ const METADATA_FLAG: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks a request by the contract before anything is sent: every problem at once, with the flag or the field of the
- * file that it stands in.
+ * Validates a request against the API contract before anything is sent. Reports all problems at once, each with its
+ * flag, or with its field in the file.
  */
 export function checkRequest<Schema extends z.ZodType>(
   schema: Schema,
@@ -60,11 +60,11 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
   return {
     place: placeOf(issue, request, file),
     message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,
-    ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
+    ...(near === undefined ? {} : { hint: `Did you mean ${near}?` }),
   }
 }
 
-/** A wrong address is repeated, as for the flags that are read elsewhere; not what is as long as a key. */
+/** A wrong address is repeated in the message, as for other flags, but not a value that is as long as a key. */
 const isShown = (name: string, value: unknown) =>
   name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
 
@@ -77,7 +77,7 @@ function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, 
   return { flag: METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}` }
 }
 
-/** The flag that a file of an NFT comes from. */
+/** Returns the flag of a file of an NFT. */
 export const mediaFlag = (key: unknown): string =>
   key === 'image' ? '--image' : `--media ${typeof key === 'string' ? key : ''}`.trimEnd()
 

@@ -4,7 +4,7 @@ import { type Io, safe } from '../io/io.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-/** The file that `--faults` names, as the backend takes it. */
+/** Reads the file of `--faults` for the backend. */
 export async function readFaults(
   cwd: string,
   path: string | undefined,

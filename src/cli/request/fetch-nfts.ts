@@ -2,10 +2,10 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import type { Deps } from '../deps.ts'
 
-/** Ids in one getnfts request. */
+/** Number of IDs in one getnfts request. */
 export const IDS_PER_REQUEST = 200
 
-/** Details of NFTs in the order asked for, in chunks; unknown ids are left out. */
+/** Returns the details of NFTs in the order of their IDs, fetched in chunks. Unknown IDs are left out. */
 export async function fetchNfts(
   { signals }: Deps,
   client: ApiClient,

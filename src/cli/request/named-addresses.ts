@@ -5,12 +5,12 @@ import type { GdnCommand } from '../command.ts'
 
 type OpenBook = () => Promise<AddressBook>
 
-/** Fields of a request that hold the address of a wallet. */
+/** Fields of a request that contain the address of a wallet. */
 const FIELDS = ['receiver_wallet_address', 'sender_wallet_address', 'wallet_address'] as const
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
 
-/** Puts the address in place of `@alice` in every flag that takes one: commands never see the name. */
+/** Replaces names such as `@alice` by addresses in all flags, so that commands never see a name. */
 export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
   for (const { long, attributeName } of command.options.map((option) => ({
     long: option.long ?? '',
@@ -22,7 +22,7 @@ export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<vo
   }
 }
 
-/** As nameFlags, in the fields of a request that came from a file. */
+/** Replaces names by addresses in the fields of a request from a file. */
 export async function nameFields(
   request: Record<string, unknown>,
   file: string,
@@ -35,7 +35,7 @@ export async function nameFields(
   return { ...request, ...Object.fromEntries(resolved) }
 }
 
-/** As nameFlags, in a profile. A name that nobody knows is told when the wallet is used, and not before. */
+/** Replaces the wallet name of a profile by its address. An unknown name is an error only when the wallet is used. */
 export async function nameSettings(settings: Settings, flags: ConfigFlags, open: OpenBook): Promise<Settings> {
   const { wallet } = settings
   if (wallet === null || !isName(wallet.value)) return settings

@@ -31,7 +31,7 @@ export function addOperationFlags(command: GdnCommand): void {
 
 type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget'>
 
-/** Asks the server for one thing at most once, and reports what becomes of it. */
+/** Sends one request at most once, and reports its progress. */
 export async function operateOnce(
   deps: Deps,
   { client, server, settings }: Connection & { settings: Settings },
@@ -92,15 +92,15 @@ class EventReporter {
 
   async report(event: OperationEvent): Promise<void> {
     if (event.type === 'looking') {
-      return await this.#look(`Looking into the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
+      return await this.#look(`Searching the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }
     if (event.type === 'looking_again') {
-      return await this.#look(`Not seen yet; looking for another ${Math.ceil(event.waitingMs / 1000)} s`)
+      return await this.#look(`Not found yet, searching for another ${Math.ceil(event.waitingMs / 1000)} s`)
     }
     this.done()
     if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
     this.#io.warn(
-      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). The same command will not know it.`,
+      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). A repeated command will not know it.`,
     )
   }
 

@@ -7,17 +7,17 @@ import { safe } from '../io/io.ts'
 import { count } from '../render/count.ts'
 import { fetchNfts } from './fetch-nfts.ts'
 
-/** How long to wait for a chain, unless --timeout says otherwise. */
+/** How long to wait for a chain without --timeout. */
 export const DEFAULT_TIMEOUT_MS = 5 * 60_000
 
 const FIRST_POLL_MS = 200
 const MAX_POLL_MS = 2000
 const FAILED = new Set(['failed', 'error'])
 /**
- * Asks again and again, more slowly each time, until the answer is the last one.
+ * Polls with increasing intervals until there is a final answer.
  *
- * @param ask returns undefined as long as there is reason to ask again
- * @returns undefined when the time was up
+ * @param ask returns undefined to be called again
+ * @returns undefined after the timeout
  */
 export async function poll<Value>(
   { sleep, signals }: Deps,
@@ -38,18 +38,18 @@ export const hasFailed = (status: string) => FAILED.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
 
-/** What waiting for NFTs came to: their records as last seen, and the problem, if there is one. */
+/** Result of waiting for NFTs: their latest records, and the problem, if there is one. */
 export interface Waited {
   records: NftRecord[]
-  /** Whether nothing more is to come of any of them. */
+  /** Whether all of them are in a final state. */
   ended: boolean
   problem: GdnError | null
 }
 
 /**
- * Waits until every NFT is deployed or failed. Only those still under way are asked about again.
+ * Waits until every NFT is deployed or failed. Polls only those that are still pending.
  *
- * @param isDone where more than that is waited for
+ * @param isDone condition to wait for, if not the final status
  */
 export async function waitForNfts(
   deps: Deps,
@@ -90,7 +90,7 @@ export async function waitForNfts(
   }
 }
 
-/** Who interrupts a wait may want to go on with it later. */
+/** Adds a hint to an interrupted wait: how to keep waiting later. */
 function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
   const { code, message, hint, details } = error
   if ((code !== 'interrupted' && code !== 'terminated') || hint !== undefined || pending.length === 0) return error
@@ -98,7 +98,7 @@ function withWayOn(error: GdnError, pending: readonly string[], server: Server):
 }
 
 const waitAgainHint = (pending: readonly string[], server: Server) =>
-  `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`
+  `Run \`gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}\` to keep waiting.`
 
 function problemOf(
   pending: readonly string[],
@@ -121,13 +121,13 @@ function problemOf(
     'nft_failed',
     `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server gives no reason'}`,
     {
-      hint: 'what failed was not minted; put right what the reason names, and mint it again',
+      hint: 'Failed NFTs are not minted. Fix the cause and mint them again.',
       details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
     },
   )
 }
 
-/** The commonest reason why NFTs are pending, as the end of a sentence; empty where the server gives none. */
+/** Returns the most common reason why NFTs are pending, as the end of a sentence, or an empty text. */
 function pendingReason(records: readonly NftRecord[]): string {
   const times = new Map<string, number>()
   for (const { pending_reason } of records) {

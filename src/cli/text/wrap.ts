@@ -8,9 +8,12 @@ const COLORS = /\u001b\[[\d;]*m/g
 /** A command at the end of a line, which people copy: `Next: gdn nft list --local`. */
 const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
 
+/** A command in backticks, which people copy as well. */
+const QUOTED_COMMAND = /`(?:gdn|node|kill|chmod) [^`]+`/g
+
 const widthOf = (text: string) => displayWidth(text.replaceAll(COLORS, ''))
 
-/** The width to write prose in: the terminal's, within reason; 80 where there is none. */
+/** Returns the width for prose: that of the terminal, within limits, or 80 if it has none. */
 export function proseWidth(columns: number | undefined): number {
   return Math.max(MIN_WIDTH, Math.min(columns || 80, MAX_WIDTH))
 }
@@ -21,15 +24,17 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /**
- * Breaks a line of a message for a terminal, and keeps its indent. A command at its end is never broken: the
- * terminal folds what is too long, and what is copied is still one line.
+ * Breaks a line of a message for a terminal, and keeps its indent. A command at its end or in backticks is never
+ * broken: the terminal folds it if it is too long, and a copy of it is still one line.
  */
 export function wrapLine(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   const command = COMMAND.exec(line)
   const prose = line.slice(indent.length, command?.index).trimEnd()
-  const words = [...prose.split(' '), ...(command === null ? [] : [command[0]])]
+  const unbroken = prose.replace(QUOTED_COMMAND, (quoted) => quoted.replaceAll(' ', '\0'))
+  const parts = unbroken.split(' ').map((part) => part.replaceAll('\0', ' '))
+  const words = [...parts, ...(command === null ? [] : [command[0]])]
   return wrapWords(words, Math.max(MIN_WIDTH, columns - indent.length))
     .map((part) => indent + part)
     .join('\n')
@@ -49,7 +54,9 @@ function wrapWords(words: readonly string[], width: number): string[] {
   return [...lines, line]
 }
 
-/** Terms and their descriptions in two columns, the second wrapped; one under the other where it is too narrow. */
+/**
+ * Formats terms and descriptions in two columns, the second wrapped, or below each other if there is too little room.
+ */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number, indent = 2): string[] {
   const termWidth = Math.max(...rows.map(([term]) => term.length))
   const start = indent + termWidth + 2

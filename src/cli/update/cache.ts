@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import { pid } from 'node:process'
 import { stateDirectory } from '../../config/paths.ts'
 
-/** What is known of a newer version. Times in milliseconds. */
+/** Result of the latest update check. Times are in milliseconds. */
 export interface UpdateCache {
-  /** When the registry was last asked, or about to be. */
+  /** When the registry was last asked, or when a request was about to start. */
   checkedAt: number
-  /** When a person was last told. */
+  /** When the notice was last shown. */
   notifiedAt: number
-  /** The registry's latest version; null where it has none of ours. */
+  /** The latest version in the registry, or null if it does not have this package. */
   latest: string | null
 }
 
@@ -17,7 +17,7 @@ const NOTHING: UpdateCache = { checkedAt: 0, notifiedAt: 0, latest: null }
 
 export const updateCacheFile = (env: NodeJS.ProcessEnv): string => join(stateDirectory(env), 'update-check.json')
 
-/** What was written down. What can't be read counts as nothing. */
+/** Reads the cache. A file that can't be read counts as empty. */
 export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
   try {
     const { checkedAt, notifiedAt, latest } = JSON.parse(readFileSync(updateCacheFile(env), 'utf8'))
@@ -31,7 +31,7 @@ export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
   }
 }
 
-/** Throws where it can't be written. */
+/** Writes the cache. Throws if that fails. */
 export function writeUpdateCache(env: NodeJS.ProcessEnv, cache: UpdateCache): void {
   const path = updateCacheFile(env)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

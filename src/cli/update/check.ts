@@ -9,8 +9,8 @@ import { npmRegistry } from './registry.ts'
 const TIMEOUT_MS = 10_000
 
 /**
- * Asks the registry for the latest version, and writes it down. Only where the registry's package of our name and
- * version is this very one: the name may be somebody else's there. No credentials are sent.
+ * Asks the registry for the latest version and stores it. The registry's package with our name and version must be this
+ * package, because the name may belong to someone else there. Sends no credentials.
  */
 export async function checkForUpdate(
   env: NodeJS.ProcessEnv,
@@ -43,7 +43,7 @@ export async function checkForUpdate(
     const latest = typeof newest?.version === 'string' && newest.name === installed.name ? newest.version : null
     writeUpdateCache(env, { ...readUpdateCache(env), latest })
   } catch {
-    // The registry is away: the next day is soon enough.
+    // The registry is unreachable. The next check is a day later.
   } finally {
     await transport.close()
   }

@@ -12,8 +12,8 @@ export interface Installed {
 }
 
 /**
- * The installed package; null for what npm didn't install for good: a source checkout, also one that is linked, what
- * npx fetched for a single run, and a package that is published nowhere.
+ * Returns the installed package. Returns null for a source checkout, linked or not, for a copy that npx fetched for a
+ * single run, and for a private package.
  */
 export function installedPackage(root: string = packageRoot()): Installed | null {
   const path = realpathSync(root)

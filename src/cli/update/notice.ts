@@ -7,7 +7,7 @@ import { type Installed, installedPackage } from './installed.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** The word by which gdn starts itself to ask the registry; main.ts knows it. */
+/** Hidden flag of the detached update check, which main.ts handles. */
 const CHECK_WORD = '--check-for-update'
 
 interface NoticeEdge {
@@ -19,18 +19,18 @@ interface NoticeEdge {
   installed?: () => Installed | null
 }
 
-/** Whether anybody wants to read of new versions here. */
+/** Returns whether to show update notices here. */
 export function wantsNotice(env: NodeJS.ProcessEnv, stderrTty: boolean): boolean {
   const off = [env.GDN_NO_UPDATE_NOTICE, env.NO_UPDATE_NOTIFIER, env.CI, env.GITHUB_ACTIONS, env.CONTINUOUS_INTEGRATION]
   return stderrTty && env.TERM !== 'dumb' && !off.some(isSet)
 }
 
 /**
- * Says at most once a day that there is a newer version, from what was found out before; where that is a day old, has
- * it found out anew by a process that nothing waits for.
+ * Shows a notice about a newer version at most once a day, from the cached result of the last check. If that is a day
+ * old, starts a detached process that checks again.
  *
- * update-notifier would bring some forty packages for this, and simple-update-notifier asks npmjs.org whatever registry
- * npm is configured with, in the way of the command.
+ * update-notifier would add about forty packages. simple-update-notifier asks npmjs.org instead of the configured
+ * registry, and delays the command.
  */
 export function updateNotice({ env, cwd, stderr, program, now, installed = installedPackage }: NoticeEdge): void {
   if (!wantsNotice(env, stderr.isTTY === true)) return
@@ -38,7 +38,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     const found = installed()
     if (found === null) return
     const cache = readUpdateCache(env)
-    // A clock that was set back makes a time of the future count as long ago.
+    // If the clock was set back, a time in the future counts as long ago.
     const isDue = (time: number) => time > now || now - time >= DAY_MS
     const notifies = cache.latest !== null && isNewer(cache.latest, found.version) && isDue(cache.notifiedAt)
     const asks = isDue(cache.checkedAt)
@@ -48,7 +48,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
       ...(notifies ? { notifiedAt: now } : {}),
       ...(asks ? { checkedAt: now } : {}),
     }
-    // Written first: what can't be remembered is neither told nor asked again with every command.
+    // Written first. Otherwise, a cache that can't be written would repeat the notice and the check with every command.
     writeUpdateCache(env, next)
     if (notifies) stderr.write(noticeText(found, cache.latest ?? '', cwd))
     if (asks) {
@@ -56,17 +56,17 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
       spawn(program.node, [program.script, CHECK_WORD], { detached: true, stdio: 'ignore', env: childEnv }).unref()
     }
   } catch {
-    // It is a courtesy: nothing of it may disturb a command.
+    // The notice is optional, so its errors must not affect a command.
   }
 }
 
 function noticeText({ name, version, root }: Installed, latest: string, cwd: string): string {
   const isOfProject = root.startsWith(`${cwd}${sep}node_modules${sep}`)
   const install = isOfProject ? `npm install ${name}@latest` : `npm install -g ${name}`
-  return `\ngdn ${latest} is there; this is ${version}. Get it: ${install}\n  GDN_NO_UPDATE_NOTICE=1 turns this notice off.\n`
+  return `\ngdn ${latest} is available, and this is ${version}. To update: ${install}\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n`
 }
 
-/** Whether `a` is newer than `b`, for releases; whatever else a registry says is newer than nothing. */
+/** Returns whether release `a` is newer than release `b`. Anything that is not a release is never newer. */
 export function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbers(a), numbers(b)]
   if (left === null || right === null) return false

@@ -8,11 +8,11 @@ const TIMEOUT_MS = 30_000
 const run = promisify(execFile)
 
 /**
- * The registry that npm installs from globally, by npm's own word: a project's .npmrc has no say in it, so npm is asked
- * from the home folder. Null where there is no npm, or it names something that isn't asked by HTTP.
+ * Returns the registry of npm's global installs. npm runs in the home folder, so that a project's .npmrc has no effect.
+ * Returns null without npm, or if the registry has no HTTP URL.
  */
 export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
-  // On Windows npm is a script, which only a shell runs.
+  // On Windows, npm is a script that only a shell can run.
   const options = {
     env: npmEnvironment(env),
     cwd: env.HOME ?? homedir(),
@@ -24,11 +24,11 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
 }
 
-/** Names of variables that hold a secret, and values that do: an address with a password. */
+/** Names of variables that may contain a secret, and values that do: a URL with a password. */
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
 const WITH_PASSWORD = /:\/\/[^/\s]+@/
 
-/** A user's .npmrc may name any variable, so npm gets all but those that seem to be secret: none makes an address. */
+/** A user's .npmrc may use any variable, so npm gets all except likely secrets, which no registry URL needs. */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isHarmless = ([name, value = '']: [string, string | undefined]) =>
     !SECRET_NAME.test(name) && !WITH_PASSWORD.test(value)
