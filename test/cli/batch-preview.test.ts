@@ -41,7 +41,7 @@ describe('the preview of a manifest that has a run', () => {
   test('says in its header and on each card that the rows are minted, with their tokens', async () => {
     const { shown } = await minted()
     const { html, stderr } = await shown()
-    expect(html).toContain('Preview of a drop: every row is minted already')
+    expect(html).toContain('Preview of a drop: every row is already minted')
     expect(html).toMatch(/<dt>Run<\/dt><dd><code>drop-\w+<\/code>/)
     expect(html.match(/<span class="badge good">deployed<\/span>/g)).toHaveLength(3)
     const tokens = cards(html).map((card) => /<span>token (\d)<\/span>/.exec(card)?.[1])
@@ -63,7 +63,7 @@ describe('the preview of a manifest that has a run', () => {
     expect(failed).toContain('this one is not liked')
     expect(copy).toMatch(/<span>token [12]<\/span>/)
     for (const card of [third, added]) expect(card).not.toContain('badge')
-    expect(html).toContain('Preview of a drop: 3 of 5 rows were sent already, 2 are minted')
+    expect(html).toContain('Preview of a drop: 3 of 5 rows are already sent, and 2 are minted')
     expect(html).toContain('Not sent 2')
   })
 
@@ -99,7 +99,7 @@ describe('the page', () => {
     expect(first).toContain('<span><bdi>mood</bdi></span> <bdi>calm</bdi>')
     expect(first).toContain(`<dt>Receiver</dt><dd><code>${OWNER}</code></dd>`)
     expect(first).toContain('<dt>artist</dt><dd><bdi>E</bdi></dd>')
-    expect(html).toContain('<b>2</b><span>rows, all of them good</span>')
+    expect(html).toContain('<b>2</b><span>rows, all valid</span>')
   })
 
   test('shows each fault on top and beside its row, with line, column and what to do, and the exit code is 2', async () => {
@@ -117,7 +117,7 @@ describe('the page', () => {
     expect(bad).toContain('<img src="./a.png" alt="Bad"')
     expect(bad).toContain('<code>4:4 receiver</code>')
     expect(html).toContain('<a href="#line-3"><code>3:3</code></a>')
-    expect(html).toContain('With faults 2')
+    expect(html).toContain('With errors 2')
   })
 
   test('has all faults of one row on its card, and each unreadable line on its own', async () => {

@@ -94,7 +94,7 @@ describe('the report of a run', () => {
     expect(first).toContain('<dt>NFT</dt><dd><code>id-0</code></dd>')
     expect(html).toContain('<b>2</b><span>deployed</span>')
     expect(html).toContain('<b>1</b><span>owner</span>')
-    expect(html).toContain('<dt>Gas</dt><dd>unknown: the server does not tell</dd>')
+    expect(html).toContain('<dt>Gas</dt><dd>unknown: the server does not report it</dd>')
     expect(html).toMatch(/<dt>All accepted<\/dt><dd><time datetime="20/)
     expect(html).toContain(CONTRACT)
   })
@@ -121,7 +121,7 @@ describe('the report of a run', () => {
   ])('does without what an explorer tells %s', async (_, explorer) => {
     const { code, html } = await reported(await backend({ explorer }), [row('Dawn')])
     expect(code).toBe(0)
-    expect(html).toContain('unknown: the server does not tell')
+    expect(html).toContain('unknown: the server does not report it')
   })
 
   test('groups what failed by its reason, with the lines', async () => {
@@ -170,7 +170,7 @@ describe('its pictures', () => {
   })
 
   test.each<[string, Uint8Array, string]>([
-    ['a web page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'The picture is no picture'],
+    ['a web page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'The picture is not a picture'],
     ['an SVG of 600 kB', Buffer.from(`<svg>${' '.repeat(600_000)}</svg>`), 'an SVG, which can&#39;t be drawn here'],
   ])('that can’t be in the file are named: %s', async (_, image, words) => {
     const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])

@@ -1,7 +1,7 @@
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
-// The libraries at hand hang on a damaged file (omggif), or take the whole process with them (gifuct-js); the first frame
-// takes no more than this. Format: GIF89a, W3C.
+// The available libraries hang on a damaged file (omggif) or crash the process (gifuct-js). The first frame needs only
+// this much code. Format: GIF89a, W3C.
 
 const HEADER_BYTES = 13
 const EXTENSION = 0x21
@@ -9,7 +9,7 @@ const GRAPHIC_CONTROL = 0xf9
 const FRAME = 0x2c
 const MAX_CODES = 4096
 
-/** Decodes the first frame of a GIF. What a cut one lacks stays see-through. */
+/** Decodes the first frame of a GIF. Missing pixels of a truncated file are transparent. */
 export function decodeGif(bytes: Uint8Array): Pixels {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const [width, height] = [file.readUInt16LE(6), file.readUInt16LE(8)]
@@ -28,7 +28,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   if (file[at] !== FRAME) throw broken()
   const [left, top] = [file.readUInt16LE(at + 1), file.readUInt16LE(at + 3)]
   const [columns, rows] = [file.readUInt16LE(at + 5), file.readUInt16LE(at + 7)]
-  // A frame has a size of its own, and may claim to lie outside of the picture.
+  // A frame has its own size, and may claim to lie outside of the picture.
   checkSize(columns, rows)
   if (left + columns > width || top + rows > height) throw broken()
   const flags = file[at + 9] ?? 0
@@ -50,12 +50,12 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   return { width, height, data }
 }
 
-/** The table of colors that begins here, where the flags say that there is one. */
+/** Returns the color table at an offset, if the flags say that there is one. */
 function tableAt(file: Buffer, at: number, flags: number): Buffer {
   return file.subarray(at, (flags & 0x80) === 0 ? at : at + 3 * 2 ** ((flags & 7) + 1))
 }
 
-/** Blocks, each behind its length, up to an empty one: bytes in all, and where it goes on. */
+/** Measures blocks with length prefixes up to an empty one. Returns the number of bytes and the end offset. */
 function blocksAt(file: Buffer, from: number): { length: number; end: number } {
   let length = 0
   for (let at = from; at < file.length; ) {
@@ -75,7 +75,7 @@ function joined(file: Buffer, from: number): Buffer {
   return Buffer.concat(blocks)
 }
 
-/** The rows of an interlaced frame, in the order in which they come. */
+/** Returns the row numbers of an interlaced frame, in file order. */
 function interlaced(rows: number): number[] {
   const passes = [
     [0, 8],
@@ -89,8 +89,8 @@ function interlaced(rows: number): number[] {
 }
 
 /**
- * LZW as GIF has it: at most so many values, and fewer where the codes end early. Each code is a shorter one and a value
- * more; its values are written from the last to the first.
+ * Decodes the LZW of GIF: at most `most` values, and fewer if the codes end early. Each code extends a shorter one by
+ * one value. Its values are written from last to first.
  */
 function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
   if (minBits < 2 || minBits > 8) throw broken()
@@ -130,7 +130,7 @@ function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
       if (last >= 0 && next < MAX_CODES) {
         before[next] = last
         length[next] = (length[last] ?? 0) + 1
-        // The one that is just being made begins as the last one did, and ends so too.
+        // A code that is just being created begins and ends with the first value of the last one.
         value[next] = firstOf(code === next ? last : code, before, length, value)
         next++
         if (next === 1 << bits && bits < 12) bits++

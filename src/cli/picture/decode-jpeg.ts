@@ -2,10 +2,10 @@ import jpeg from 'jpeg-js'
 import { orientationOf, turned } from './orientation.ts'
 import { broken, type Pixels } from './pixels.ts'
 
-/** A photograph has one, a progressive one about ten; each goes over the whole picture again. */
+/** A baseline JPEG has one scan, and a progressive one about ten. Each scan processes the whole picture. */
 const MAX_SCANS = 64
 
-/** Decodes a JPEG, and turns it as its camera says. */
+/** Decodes a JPEG, and applies its EXIF orientation. */
 export function decodeJpeg(bytes: Uint8Array): Pixels {
   if (scansOf(bytes) > MAX_SCANS) throw broken()
   const limits = { maxResolutionInMP: 20, maxMemoryUsageInMB: 512 }
@@ -15,7 +15,7 @@ export function decodeJpeg(bytes: Uint8Array): Pixels {
   return turned({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
 }
 
-/** Scans, at most: within one, no FF is followed by this byte. */
+/** Returns the maximum number of scans. Within scan data, FF is never followed by this byte. */
 function scansOf(bytes: Uint8Array): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let scans = 0

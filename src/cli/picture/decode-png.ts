@@ -8,7 +8,7 @@ const AROUND = 12
 const KEPT = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
 
-/** Decodes a PNG; of one that moves, the picture that stands. */
+/** Decodes a PNG. For an animated one, returns the default image. */
 export function decodePng(bytes: Uint8Array): Pixels {
   return toRgba(decode(harmless(bytes)))
 }
@@ -19,8 +19,8 @@ interface Chunk {
 }
 
 /**
- * The same picture without anything that isn't needed for its pixels: profiles and texts are compressed too, and could
- * become gigabytes. What the pixels become is found out beforehand, and can't be more than their number says.
+ * Returns the picture with only the chunks that its pixels need. Profiles and texts are compressed too, and could
+ * expand to gigabytes. The decompressed size of the pixels is limited by their number.
  */
 function harmless(bytes: Uint8Array): Uint8Array {
   const chunks = [...chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))]
@@ -82,7 +82,9 @@ function toRgba(png: DecodedPng): Pixels {
   return { width, height, data: rgba }
 }
 
-/** Samples of any depth as bytes; those of less than eight bits stand several to a byte, each row on its own. */
+/**
+ * Converts samples of any depth to bytes. Samples of less than eight bits are packed, and each row starts a new byte.
+ */
 function eightBits({ data, depth, width, height, channels }: DecodedPng): Uint8Array | Uint8ClampedArray {
   if (depth === 8 && !(data instanceof Uint16Array)) return data
   const perRow = width * channels

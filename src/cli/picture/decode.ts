@@ -15,17 +15,17 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Decodes a PNG, a JPEG or the first frame of a GIF, whatever it is called. Its size is known, and refused, before any
- * pixel is decoded.
+ * Decodes a PNG, a JPEG or the first frame of a GIF, whatever its file name. A picture that is too large is rejected
+ * before any pixel is decoded.
  *
- * @throws PictureFault for what can't be drawn, and for what is broken
+ * @throws PictureError if it can't be drawn or is broken
  */
 export async function decodePicture(bytes: Uint8Array): Promise<Pixels> {
   if (bytes.length > MAX_PICTURE_BYTES) throw tooManyBytes()
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
   if (decoder === undefined) throw cantBeDrawn(type)
-  // Of what a camera made, the size may stand behind more than a prefix holds.
+  // In a photo, the size may come after a lot of metadata.
   const size = pictureSize(bytes, type, bytes.length)
   if (size === null) throw broken()
   checkSize(size.width, size.height)
@@ -35,7 +35,7 @@ export async function decodePicture(bytes: Uint8Array): Promise<Pixels> {
   return pixels
 }
 
-/** What libraries say of broken pictures holds names of theirs, and quotes from the picture. */
+/** Replaces errors of libraries, which contain internal names and content of the picture. */
 function attempt<Value>(act: () => Value): Value {
   try {
     return act()
@@ -49,5 +49,5 @@ function cantBeDrawn(type: string): PictureError {
   if (name !== undefined) return new PictureError(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
   const [kind] = type.split('/')
   if (kind === 'video') return new PictureError("is a video, which can't be drawn here", 'video')
-  return new PictureError('is no picture', 'no picture')
+  return new PictureError('is not a picture', 'no picture')
 }

@@ -4,15 +4,15 @@ import type { Pixels } from './pixels.ts'
 import { fitted, type Size, scaled } from './scale.ts'
 import type { Way } from './way.ts'
 
-/** Room on a terminal, in characters. */
+/** Space on a terminal, in characters. */
 export interface Room {
   columns: number
   rows: number
 }
 
 /**
- * Pixels to a character: as many as are worth sending. A terminal scales what its own protocols bring to the room that
- * they name; sixels are the terminal's own pixels, and a character seldom has fewer.
+ * Pixels per character that are worth sending. With kitty and iTerm2, the terminal scales the picture to the given
+ * space. Sixels are the terminal's own pixels, and a character seldom has fewer.
  */
 const CELL: Readonly<Record<Way, Size>> = {
   kitty: { width: 12, height: 24 },
@@ -22,22 +22,22 @@ const CELL: Readonly<Record<Way, Size>> = {
   'blocks-256': { width: 1, height: 2 },
 }
 
-/** The box of pixels that a room has in one way of drawing. */
+/** Returns the size of a space in pixels. */
 export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
   width: columns * CELL[way].width,
   height: rows * CELL[way].height,
 })
 
-/** A picture in the size in which it is drawn in a room. */
+/** Scales a picture to fit a space. */
 export const inRoom = (picture: Pixels, room: Room, way: Way): Pixels =>
   scaled(picture, fitted(picture, boxOf(room, way)))
 
 /**
- * What a terminal is sent to draw a picture that has the size of its room already, on lines of its own. Pixels are all
- * that is left of the file: whatever else stood in it can't reach the terminal.
+ * Returns the text that draws a picture, which is already scaled, on its own lines. It is made from the pixels only, so
+ * nothing else in the file can reach the terminal.
  */
 export async function drawn(pixels: Pixels, way: Way): Promise<string> {
-  // Height follows: a terminal's characters needn't be twice as high as wide.
+  // The terminal derives the height, because its characters need not be twice as high as wide.
   const columns = Math.ceil(pixels.width / CELL[way].width)
   switch (way) {
     case 'blocks':
@@ -59,10 +59,10 @@ export async function drawn(pixels: Pixels, way: Way): Promise<string> {
 const asPng = ({ width, height, data }: Pixels): Buffer =>
   Buffer.from(encode({ width, height, data, channels: 4, depth: 8 }))
 
-/** The most base64 that one escape sequence of kitty's takes. */
+/** Maximum base64 length in one kitty escape sequence. */
 const KITTY_PIECE = 4096
 
-/** `q=2`: the terminal says nothing back; it would be read as what a person typed. */
+/** `q=2` suppresses responses, which would be read as typed input. */
 function kittyText(png: Buffer, columns: number): string {
   const text = png.toString('base64')
   const pieces: string[] = []

@@ -1,11 +1,11 @@
 import type { Pixels } from './pixels.ts'
 
 const RESET = '\u001b[0m'
-/** What shines through less than half isn't there. */
+/** Minimum alpha of a visible pixel. */
 const SEEN = 128
 
 /**
- * A picture as text: two pixels a character, one above the other, in the colors of letter and background.
+ * Formats a picture as text, with two pixels per character: the foreground and the background color.
  *
  * @param pixels as wide as there are columns, and twice as high as there are rows
  */
@@ -55,7 +55,7 @@ const direct: Code = (red, green, blue) => `2;${red};${green};${blue}`
 const STEPS = [0, 95, 135, 175, 215, 255]
 const nearestStep = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40))
 
-/** The nearest of the cube of colors and the ramp of greys that all terminals of 256 colors have. */
+/** Returns the nearest color of the color cube and the gray ramp of 256-color terminals. */
 const indexed: Code = (red, green, blue) => {
   const [r, g, b] = [nearestStep(red), nearestStep(green), nearestStep(blue)]
   const grey = Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)))

@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { MAX_PICTURE_BYTES, PictureError } from './pixels.ts'
 
-/** What an NFT tells of where its picture is. */
+/** Where the picture of an NFT is. */
 export interface PicturedNft {
   metadata_url: string | null
   /** The URL of the file field `image`, as requested. */
@@ -17,23 +17,23 @@ export interface PicturedNft {
 }
 
 const MAX_METADATA_BYTES = 1024 * 1024
-/** A picture beside a record isn't worth more. */
+/** Short, because the picture is optional. */
 const TIMEOUT_MS = 5000
-/** A gateway that is silent so often isn't asked again: a report has thousands of pictures. */
+/** After this many timeouts, the gateway is skipped, because a report has thousands of pictures. */
 const MAX_SILENT = 3
 
-/** Reads pictures of NFTs from an IPFS gateway, and from nowhere else: other URLs may lead anywhere. */
+/** Reads pictures of NFTs from an IPFS gateway only, because other URLs may lead anywhere. */
 export interface PictureReader {
   /**
-   * The picture's file as it is in storage, or null where the gateway isn't where it is.
+   * Returns the stored file of the picture, or null if its URL is not one that the gateway serves.
    *
-   * @throws PictureFault where the gateway doesn't give it
+   * @throws PictureError if the gateway does not return it
    */
   read(nft: PicturedNft): Promise<Uint8Array | null>
   close(): Promise<void>
 }
 
-/** The URL of the file field `image` in metadata as requested; these are anything that JSON is. */
+/** Returns the URL of the file field `image` in requested metadata, which may be any JSON. */
 export function requestedImage(metadata: unknown): string | null {
   const fields: unknown = isObject(metadata) ? metadata.file_fields : null
   const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
@@ -52,14 +52,16 @@ export async function createPictureReader(
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let silent = 0
   const get = async (url: string, maxBytes: number) => {
-    if (silent >= MAX_SILENT) throw new PictureError(`is not given by ${new URL(url).origin}: no answer`, 'not there')
+    if (silent >= MAX_SILENT)
+      throw new PictureError(`is not available at ${new URL(url).origin}: no response`, 'missing')
     silent++
     const { status, body } = await fetchFile(transport, url, maxBytes, signals.signal)
     silent = 0
     if (status === 200) return body
     const { origin } = new URL(url)
-    const why = status === 404 || status === 410 ? `is not at ${origin}` : `is not given by ${origin}: HTTP ${status}`
-    throw new PictureError(why, 'not there')
+    const why =
+      status === 404 || status === 410 ? `is not found at ${origin}` : `is not available at ${origin}: HTTP ${status}`
+    throw new PictureError(why, 'missing')
   }
   return {
     async read(nft) {
@@ -73,7 +75,7 @@ export async function createPictureReader(
 
 type Get = (url: string, maxBytes: number) => Promise<Uint8Array>
 
-/** What the metadata say, once there are any: a file that was requested by a web address is in storage by then. */
+/** Returns the image URL of the stored metadata. By then, a file from the web is in storage too. */
 async function imageOf({ metadata_url }: PicturedNft, gateway: string, get: Get): Promise<string | null> {
   const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
   if (url === null) return null
@@ -88,6 +90,6 @@ async function fetchFile(transport: Transport, url: string, maxBytes: number, si
     return await transport.request({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS, maxBytes, signal })
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    throw new PictureError(`is not given by ${new URL(url).origin}: ${error.message}`, 'not there')
+    throw new PictureError(`is not available at ${new URL(url).origin}: ${error.message}`, 'missing')
   }
 }

@@ -2,10 +2,10 @@ import type { Pixels } from './pixels.ts'
 
 const TAG = 0x0112
 const ENTRY_BYTES = 12
-/** Mirrored, turned, or both: how EXIF numbers them. */
+/** EXIF number of a picture that is neither mirrored nor rotated. */
 const UPRIGHT = 1
 
-/** The orientation that a camera wrote down: 1 to 8, and 1 where it tells none. What is cut or odd tells none. */
+/** Returns the EXIF orientation from 1 to 8, or 1 if it is missing or damaged. */
 export function orientationOf(exif: Uint8Array): number {
   const bytes = Buffer.from(exif.buffer, exif.byteOffset, exif.byteLength)
   const start = bytes.toString('latin1', 0, 6).startsWith('Exif') ? 6 : tiffStart(bytes)
@@ -23,14 +23,14 @@ export function orientationOf(exif: Uint8Array): number {
   return UPRIGHT
 }
 
-/** Where the byte order stands: what decodes a JPEG may have taken a part of the name before it. */
+/** Returns the offset of the byte order mark. The JPEG decoder may have removed a part of the name before it. */
 function tiffStart(bytes: Buffer): number {
   const head = bytes.toString('latin1', 0, 16)
   const at = head.search(/II\*\0|MM\0\*/)
   return at
 }
 
-/** A picture as it is meant to be looked at. */
+/** Returns a picture with its orientation applied. */
 export function turned(picture: Pixels, orientation: number): Pixels {
   if (orientation === UPRIGHT) return picture
   const { width, height } = picture

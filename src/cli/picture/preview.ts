@@ -6,13 +6,13 @@ const TILE = { columns: 18, rows: 9 }
 const GAP = 2
 const MAX_LINES = 3
 
-/** The first rows of a manifest, to be drawn when it was read. */
+/** Collects the first rows of a manifest, and draws them at the end. */
 export interface Preview {
   add(row: ManifestRow): void
   draw(): Promise<void>
 }
 
-/** Null where stdout draws no pictures, or has no room for one. */
+/** Returns a preview, or null if stdout can't draw pictures or has no room for one. */
 export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
   const way = wayOf(deps)
   const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))

@@ -2,9 +2,9 @@ import { open } from 'node:fs/promises'
 import { MAX_PICTURE_BYTES, PictureError, tooManyBytes } from './pixels.ts'
 
 /**
- * Reads a picture of this machine.
+ * Reads a local picture.
  *
- * @throws PictureFault where it isn't there any more, or is too large
+ * @throws PictureError if it no longer exists or is too large
  */
 export async function readPicture(path: string): Promise<Uint8Array> {
   try {

@@ -8,8 +8,8 @@ import { PictureError } from './pixels.ts'
 import type { Way } from './way.ts'
 
 /**
- * Draws the picture of an NFT, from the server's own gateway or the one that is named. What can't be drawn is told in a
- * line; it is no failure of the command.
+ * Draws the picture of an NFT from the server's gateway or from a named one. If it can't be drawn, prints a note, and
+ * the command succeeds.
  */
 export async function showPicture(
   deps: Deps,

@@ -1,20 +1,19 @@
 import type { Pixels } from './pixels.ts'
 
 const MAX_COLORS = 256
-/** What can't be seen shows the terminal's own background. */
+/** Transparent pixels show the background of the terminal. */
 const KEEP_BACKGROUND = 1
-/** There are no shades of that: what shines through less than half isn't there. */
+/** Minimum alpha of a visible pixel. Sixels have no partial transparency. */
 const SEEN = 128
 
-/** A picture as sixels. */
+/** Formats a picture as sixels. */
 export async function sixelText({ width, height, data }: Pixels): Promise<string> {
-  // What finds its colors is a script that makes this global without declaring it: in a module only one that is there
-  // already can be set.
+  // The library assigns this global without declaring it, which only works in a module if the global exists.
   if (!('UPNG' in globalThis)) Object.assign(globalThis, { UPNG: undefined })
   const { FINALIZER, image2sixel, introducer, sixelEncode } = await import('./sixel-library.ts')
   const opaque = data.map((value, i) => (i % 4 !== 3 ? value : value < SEEN ? 0 : 255))
   const colors = fewColors(opaque)
-  // Its search for colors takes a few flat ones for shades of one: where there is a place for each, none are searched.
+  // The library's quantization can merge a few flat colors, so it is skipped if all colors fit.
   return colors === null
     ? image2sixel(opaque, width, height, MAX_COLORS, KEEP_BACKGROUND)
     : introducer(KEEP_BACKGROUND) + sixelEncode(opaque, width, height, colors) + FINALIZER
@@ -22,7 +21,7 @@ export async function sixelText({ width, height, data }: Pixels): Promise<string
 
 type Color = [red: number, green: number, blue: number]
 
-/** All colors of a picture that has no more than a terminal takes; null for others. */
+/** Returns all colors of a picture, or null if they are more than a terminal supports. */
 function fewColors(data: Uint8Array): Color[] | null {
   const found = new Map<number, Color>([[0, [0, 0, 0]]])
   for (let at = 0; at < data.length && found.size <= MAX_COLORS; at += 4) {

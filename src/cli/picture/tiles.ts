@@ -17,23 +17,23 @@ interface Tiles {
   /** Columns between tiles. */
   gap: number
   perLine: number
-  /** Rows that are left out. */
+  /** Number of rows that are left out. */
   more: number
 }
 
 interface Tile {
   picture: Pixels
   title: string[]
-  /** Why there is only a frame; empty where there is a picture. */
+  /** Why there is only a frame. Empty if there is a picture. */
   why: string
 }
 
 const TITLE_LINES = 2
 const FRAME_COLOR = [104, 104, 104, 255]
-/** Width of a frame's line as a share of its box, at least one pixel. */
+/** Width of a frame's line relative to its box. At least one pixel. */
 const FRAME_PART = 1 / 100
 
-/** Draws the pictures of rows side by side, each with its title. A line of them is one picture to the terminal. */
+/** Draws the pictures of rows side by side with their titles. Each line is one picture for the terminal. */
 export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly ManifestRow[], how: Tiles): Promise<void> {
   const { way, tile, gap, perLine, more } = how
   const space = boxOf({ columns: gap, rows: 0 }, way).width
@@ -48,7 +48,7 @@ export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly Manifes
     if (why !== '') captions.push(io.outPaint.dim(why))
     await io.read(`${picture}${captions.join('\n')}\n\n`)
   }
-  if (more > 0) io.note(`${count(more, 'more row')}: gdn batch preview shows all of them in a browser.`)
+  if (more > 0) io.note(`${count(more, 'more row')}. Run \`gdn batch preview\` to show all of them in a browser.`)
 }
 
 async function tileOf(row: ManifestRow, room: Room, way: Way): Promise<Tile> {
@@ -81,7 +81,7 @@ function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textO
   return padded.join(' '.repeat(gap)).trimEnd()
 }
 
-/** An empty frame, where a picture would be. */
+/** Returns an empty frame instead of a picture. */
 function frame({ width, height }: Size): Pixels {
   const data = new Uint8Array(width * height * 4)
   const thick = Math.max(1, Math.round(width * FRAME_PART))
@@ -94,7 +94,7 @@ function frame({ width, height }: Size): Pixels {
   return { width, height, data }
 }
 
-/** Pictures side by side, each in the middle of a box of its own. */
+/** Combines pictures side by side, each centered in its own box. */
 function sideBySide(pictures: readonly Pixels[], box: Size, gap: number): Pixels {
   const width = pictures.length * (box.width + gap) - gap
   const data = new Uint8Array(width * box.height * 4)

@@ -1,22 +1,22 @@
 import type { ColorLevel } from '../io/color.ts'
 
-/** How a terminal is sent a picture: by a protocol of its own, or as blocks of 256 or 16 million colors. */
+/** How to draw a picture on a terminal: with its own protocol, or as blocks in 256 or 16 million colors. */
 export type Way = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
 
 interface Terminal {
   env: NodeJS.ProcessEnv
-  /** Whether stdout is one. */
+  /** Whether stdout is a terminal. */
   tty: boolean
   colors: ColorLevel
-  /** Whether its font has blocks. */
+  /** Whether its font has block characters. */
   hasBlocks: boolean
 }
 
 const isSet = (value: string | undefined) => value !== undefined && value !== ''
 
 /**
- * How a terminal draws pictures, by what it says of itself in the environment; null where it draws none. It isn't
- * asked: an answer would come late, or never, or among what a person types. GDN_IMAGES goes before what is found out.
+ * Returns how a terminal draws pictures, according to the environment, or null if it can't. The terminal is not
+ * queried, because a response could be late, missing or mixed with typed input. GDN_IMAGES overrides the detection.
  */
 export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
@@ -28,7 +28,7 @@ export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null
   return (isMultiplexed(env) ? null : ownProtocol(env)) ?? blocks
 }
 
-/** tmux and screen stand between, and know text only. */
+/** tmux and screen only pass text through. */
 const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
   isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
 
@@ -37,9 +37,9 @@ function ownProtocol(env: NodeJS.ProcessEnv): Way | null {
   const program = (env.TERM_PROGRAM ?? '').toLowerCase()
   if (isSet(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'
   if (program === 'ghostty' || TERM === 'xterm-ghostty') return 'kitty'
-  // Konsole has it since 22.04.
+  // Konsole supports it since version 22.04.
   if (Number(KONSOLE_VERSION) >= 220_400) return 'kitty'
-  // Windows of iTerm2 say so over ssh, too; WezTerm's kitty protocol is off unless it is turned on.
+  // iTerm2 sets LC_TERMINAL over ssh too. WezTerm's kitty protocol is off by default.
   if (program === 'iterm.app' || env.LC_TERMINAL === 'iTerm2') return 'iterm'
   if (program === 'wezterm' || isSet(env.WEZTERM_PANE) || program === 'mintty' || program === 'rio') return 'iterm'
   if (/^(?:foot|mlterm|yaft|contour)|sixel/.test(TERM)) return 'sixel'

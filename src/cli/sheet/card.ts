@@ -5,30 +5,30 @@ const MAX_TITLE = 1000
 const MAX_DESCRIPTION = 2000
 const MAX_VALUE = 300
 const MAX_TAGS = 24
-/** More than three lines of a card, about: then all of it can be unfolded. */
+/** About three lines of a card. A longer text can be expanded. */
 const LONG_TITLE = 70
 const LONG_DESCRIPTION = 110
 
 type Metadata = Readonly<Record<string, unknown>>
 
 export interface Card {
-  /** By which links find it; letters, digits and dashes. */
+  /** Target of links, with letters, digits and dashes. */
   id: string
   classes: string
   /** HTML. */
   picture: string
-  /** HTML: where it stands, in what state it is. */
+  /** HTML: its line and state. */
   where: string
   title: string
   description: string
   tags: readonly (readonly [string, string])[]
-  /** HTML: what is wrong with it. */
+  /** HTML: its problems. */
   problems: string
   /** Terms and HTML. */
   more: readonly (readonly [string, string])[]
 }
 
-/** One NFT on a sheet. */
+/** Returns the HTML of one NFT on a sheet. */
 export function card({ id, classes, picture, where, title, description, tags, problems, more }: Card): string {
   const whole: [string, string][] = []
   if (title.length > LONG_TITLE) whole.push(['Title', ownDirection(beginningOf(title, MAX_TITLE))])
@@ -60,7 +60,7 @@ function tagList(tags: Card['tags']): string {
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 const MAX_EXTRAS = 30
 
-/** The keys of metadata that are its owner's own. */
+/** Returns the extra keys of metadata. */
 export function extrasOf(metadata: Metadata): [string, string][] {
   const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
   return extras

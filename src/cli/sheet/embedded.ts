@@ -3,24 +3,24 @@ import { decodePicture } from '../picture/decode.ts'
 import { PictureError } from '../picture/pixels.ts'
 import { fitted, scaled } from '../picture/scale.ts'
 
-/** A card is half as wide: what is more can't be seen. */
+/** Twice the width of a card. A larger picture looks the same. */
 const SIDE = 480
-/** Smaller files are taken as they are. */
+/** Smaller files are embedded as they are. */
 const SMALL_BYTES = 40 * 1024
-/** What can't be made smaller here (SVG, WebP, AVIF) is taken up to this. */
+/** Maximum size of formats that can't be scaled here (SVG, WebP, AVIF). */
 const MAX_BYTES = 512 * 1024
 const JPEG_QUALITY = 82
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/svg+xml'])
 
 /**
- * A picture as a data URL, made smaller where it is large.
+ * Returns a picture as a data URL, scaled down if it is large.
  *
- * @throws PictureFault for what is no picture, and for one that stays too large
+ * @throws PictureError if it is not a picture or remains too large
  */
 export async function dataUrl(bytes: Uint8Array): Promise<string> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
-  if (!PICTURES.has(type)) throw new PictureError('is no picture', 'no picture')
+  if (!PICTURES.has(type)) throw new PictureError('is not a picture', 'no picture')
   if (bytes.length <= SMALL_BYTES) return asUrl(type, bytes)
   const small = await smaller(bytes).catch((error: unknown) => {
     if (error instanceof PictureError && bytes.length <= MAX_BYTES) return null

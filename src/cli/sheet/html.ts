@@ -6,10 +6,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Controls that HTML has no place for; line ends and tabs are white space there. */
+/** Control characters that HTML does not allow. Line ends and tabs are white space. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
-/** Text from outside, for between tags and within quotes. */
+/** Escapes external text for use between tags and in quotes. */
 export function escapeHtml(text: string): string {
   return text
     .toWellFormed()
@@ -17,23 +17,23 @@ export function escapeHtml(text: string): string {
     .replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
 }
 
-/** The beginning of a text that may have a megabyte, and how much of it is left out. */
+/** Returns the beginning of a text, which may have a megabyte, and how much is left out. */
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text
   const left = text.length - most
   return `${text.slice(0, most)} … (${left.toLocaleString('en')} more characters)`
 }
 
-/** Text whose direction is its own, and changes nothing around it. */
+/** Isolates the writing direction of a text from its surroundings. */
 export const ownDirection = (text: string) => `<bdi>${escapeHtml(text)}</bdi>`
 
-/** A link that tells nobody where it stands; what isn't a web address is only text. */
+/** Returns a link without a referrer, or only text if the URL is not a web address. */
 export function webLink(url: string, text: string): string {
   if (!/^https?:\/\//i.test(url)) return escapeHtml(text)
   return `<a href="${escapeHtml(url)}" rel="noreferrer noopener" target="_blank">${escapeHtml(text)}</a>`
 }
 
-/** Terms and what they are, without those that are empty; values are HTML. */
+/** Returns a definition list without empty values. The values are HTML. */
 export function definitions(rows: readonly (readonly [term: string, html: string])[]): string {
   const filled = rows.filter(([, html]) => html !== '')
   if (filled.length === 0) return ''

@@ -7,9 +7,9 @@ import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
 import { inItsPlace, localPicture, remotePicture } from './picture-of.ts'
 import { TONES } from './result-card.ts'
 
-/** How cards of a manifest are made. */
+/** Settings for the cards of a manifest. */
 export interface ManifestCards {
-  /** The page's own path, from which local files are named. */
+  /** Path of the page. Local files are relative to it. */
   page: string
   /** Whether pictures on the web are loaded. */
   remoteImages: boolean
@@ -18,7 +18,7 @@ export interface ManifestCards {
 const MAX_MESSAGE = 500
 
 /**
- * A row as it would be minted.
+ * Returns the card of a row as it would be minted.
  *
  * @param outcome its outcome in a run of this manifest
  */
@@ -57,7 +57,7 @@ export function rowCard(
   })
 }
 
-/** What a row became; nothing for one that was not sent. */
+/** Returns the outcome of a row, or an empty text if it was not sent. */
 function outcomeOf(outcome: ResultRow | null): string {
   if (outcome === null || outcome.status === 'pending') return ''
   const { status, token_id } = outcome
@@ -72,7 +72,7 @@ function fileText({ url, path }: { url: string; path: string | undefined }): str
   return path === undefined ? webLink(url, beginningOf(url, 200)) : escapeHtml(basename(path))
 }
 
-/** A row, or a place of a manifest, with all that is wrong with it. */
+/** Returns the card of a row, or of a place in a manifest, with all its problems. */
 export function invalidRowCard(
   issues: readonly ManifestIssue[],
   invalidRow: InvalidRow | undefined,
@@ -90,7 +90,7 @@ export function invalidRowCard(
         ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No picture to show')
         : localPicture(page, path, title ?? ''),
     where: whereOf(line, null),
-    title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? "What can't be read" : 'The manifest itself'),
+    title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? 'Unreadable row' : 'The manifest itself'),
     description: '',
     tags: [],
     problems: `<ul class="problems">${issues.map(problem).join('')}</ul>\n`,
@@ -107,6 +107,6 @@ function problem({ place, message, hint }: ManifestIssue): string {
 }
 
 function whereOf(line: number, id: string | null): string {
-  const name = id === null ? '' : `<span title="${escapeHtml(id)}">id ${ownDirection(beginningOf(id, 60))}</span>`
+  const name = id === null ? '' : `<span title="${escapeHtml(id)}">ID ${ownDirection(beginningOf(id, 60))}</span>`
   return `<a href="#line-${line}">line ${line}</a>${name}`
 }

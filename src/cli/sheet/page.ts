@@ -6,7 +6,7 @@ import { STYLE } from './style.ts'
 
 export interface PageHead {
   title: string
-  /** What images may come from, as a content security policy has it. */
+  /** Sources of images, in the syntax of a content security policy. */
   images: string
 }
 
@@ -14,8 +14,8 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
 const OWN = `style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}`
 
 /**
- * What stands before the header of a page. Whatever gets into such a page runs nothing, sends nothing, and loads
- * nothing but pictures from where they may come from: that is the browser's to see to.
+ * Returns the HTML before the header of a page. Injected content can't run or send anything, and can only load pictures
+ * from the allowed sources. The browser enforces that.
  */
 export function pageHead({ title, images }: PageHead): string {
   const policy = `default-src 'none'; img-src ${images}; ${OWN}; base-uri 'none'; form-action 'none'`
@@ -35,13 +35,13 @@ export function pageHead({ title, images }: PageHead): string {
 `
 }
 
-/** What stands before the rows. The script comes first: it shows the first of them while the browser reads on. */
+/** HTML before the rows. The script comes first, so that it shows the first rows while the browser loads the others. */
 export const ROWS_START = `<main>\n${CONTROLS}<script>${SCRIPT}</script>\n`
 export const PAGE_END = '</main>\n</body>\n</html>\n'
 
 export type Tone = 'good' | 'busy' | 'bad' | ''
 
-/** Figures on top. */
+/** Returns the figures at the top. */
 export function stats(rows: readonly (readonly [figure: string, what: string, tone?: Tone])[]): string {
   const items = rows.map(
     ([figure, what, tone = '']) =>
@@ -50,7 +50,7 @@ export function stats(rows: readonly (readonly [figure: string, what: string, to
   return `<ul class="stats">${items.join('')}</ul>\n`
 }
 
-/** A line of what share each part has. */
+/** Returns a bar with the share of each part. */
 export function shareBar(parts: readonly { share: number; tone: Tone; what: string }[]): string {
   let at = 0
   const rects = parts
@@ -67,7 +67,7 @@ export function shareBar(parts: readonly { share: number; tone: Tone; what: stri
   return `<div class="bar" role="img" aria-label="${escapeHtml(label)}"><svg viewBox="0 0 100 1" preserveAspectRatio="none">${rects.join('')}</svg></div>\n`
 }
 
-/** Which cards are shown: the first is chosen. Only what there is some of is offered. */
+/** Returns the choice of the cards to show. The first one is selected. */
 export function filter(choices: readonly (readonly [id: string, label: string])[]): string {
   if (choices.length < 2) return ''
   const labels = choices.map(

@@ -15,49 +15,49 @@ interface PreviewTop {
   issueCount: number
   receivers: number
   remoteImages: boolean
-  /** Rows whose picture is there. */
+  /** Number of rows whose picture is on the web. */
   onTheWeb: number
   now: number
-  /** The run of this manifest on this machine, and how many of the good rows it has sent and minted. */
+  /** The run of this manifest on this machine, and how many valid rows it has sent and minted. */
   run: { name: string; sent: number; minted: number } | null
 }
 
 const MAX_SHOWN = 12
 const MAX_MESSAGE = 240
 
-/** Everything above the rows of a manifest. */
+/** Returns the HTML above the rows of a manifest. */
 export function previewTop(top: PreviewTop): string {
   const { name, target, rows, invalidRows, issueCount, receivers, remoteImages, onTheWeb, now, run } = top
   const images = remoteImages ? 'file: https: http:' : 'file:'
   const isPartlySent = run !== null && run.sent > 0 && run.sent < rows
   const choices: [string, string][] = [
     ['all', `All ${number(invalidRows + rows)}`],
-    ...(invalidRows > 0 && rows > 0 ? [['only-faulty', `With faults ${number(invalidRows)}`] as [string, string]] : []),
+    ...(invalidRows > 0 && rows > 0 ? [['only-faulty', `With errors ${number(invalidRows)}`] as [string, string]] : []),
     ...(isPartlySent ? [['only-new', `Not sent ${number(rows - run.sent)}`] as [string, string]] : []),
   ]
   return `${pageHead({ title: `${name}: preview`, images })}<header>
 <p class="kicker">${escapeHtml(kickerOf(top))}</p>
 <h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
 ${stats([
-  [number(rows), issueCount === 0 ? 'rows, all of them good' : 'good rows', issueCount === 0 ? 'good' : ''],
-  ...(issueCount > 0 ? ([[number(issueCount), issueCount === 1 ? 'fault' : 'faults', 'bad']] as const) : []),
+  [number(rows), issueCount === 0 ? 'rows, all valid' : 'valid rows', issueCount === 0 ? 'good' : ''],
+  ...(issueCount > 0 ? ([[number(issueCount), issueCount === 1 ? 'error' : 'errors', 'bad']] as const) : []),
   [number(receivers), receivers === 1 ? 'receiver' : 'receivers'],
-  ...(run === null || run.minted === 0 ? [] : ([[number(run.minted), 'minted already', 'good']] as const)),
+  ...(run === null || run.minted === 0 ? [] : ([[number(run.minted), 'already minted', 'good']] as const)),
 ])}${definitions([
   ['Blockchain', target.blockchain === null ? '' : escapeHtml(target.blockchain)],
   ['Collection', target.contractAddress === null ? '' : `<code>${escapeHtml(target.contractAddress)}</code>`],
   ['Run', run === null ? '' : `<code>${escapeHtml(run.name)}</code>`],
   ['Checked', `${escapeHtml(`${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC, by gdn ${VERSION}`)}`],
 ])}
-${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Pictures on the web are links here: opening this page calls nobody.</p>\n'}</header>
+${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Pictures on the web are links, so this page makes no requests.</p>\n'}</header>
 ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 }
 
-/** Whether the drop was minted, as far as this machine knows. */
+/** Describes whether the drop was minted, as far as this machine knows. */
 function kickerOf({ run, rows }: PreviewTop): string {
   if (run === null || run.sent === 0) return 'Preview of a drop: no row was sent from this machine'
-  if (run.minted === rows) return 'Preview of a drop: every row is minted already'
-  return `Preview of a drop: ${number(run.sent)} of ${number(rows)} rows were sent already, ${number(run.minted)} are minted`
+  if (run.minted === rows) return 'Preview of a drop: every row is already minted'
+  return `Preview of a drop: ${number(run.sent)} of ${number(rows)} rows are already sent, and ${number(run.minted)} are minted`
 }
 
 function faults({ issues, issueCount }: PreviewTop): string {
@@ -75,7 +75,7 @@ function faults({ issues, issueCount }: PreviewTop): string {
   })
   const left = issueCount - items.length
   if (left > 0) items.push(`<li class="hint">and ${number(left)} more, each beside its row</li>`)
-  return `<section class="faults"><h2>To put right before it is sent</h2><ul>${items.join('')}</ul></section>\n`
+  return `<section class="faults"><h2>Fix before you mint</h2><ul>${items.join('')}</ul></section>\n`
 }
 
 export const number = (value: number) => value.toLocaleString('en')

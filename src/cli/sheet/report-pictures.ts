@@ -7,29 +7,29 @@ import { dataUrl } from './embedded.ts'
 import { escapeHtml, webLink } from './html.ts'
 import { image, inItsPlace } from './picture-of.ts'
 
-/** Of all pictures together, as they stand in the page. */
+/** Maximum size of all embedded pictures together. */
 const MAX_CHARS = 32 * 1024 * 1024
 
 interface Sources {
-  /** Where storage is read; null where nothing is. */
+  /** Reads storage, or null if pictures are not read. */
   reader: PictureReader | null
-  /** A gateway that others can reach too, for links. */
+  /** Gateway for links that others can reach too. */
   publicGateway: string | null
 }
 
-/** The pictures of a report, which has them within itself: it is handed on. */
+/** Pictures of a report. They are embedded, because reports are shared. */
 export class ReportPictures {
   readonly #sources: Sources
   #chars = 0
   embedded = 0
-  /** That are only linked or named. */
+  /** Number of pictures that are only linked or named. */
   left = 0
 
   constructor(sources: Sources) {
     this.#sources = sources
   }
 
-  /** The picture of a row as HTML, or words in its place. */
+  /** Returns the HTML of the picture of a row, or text instead. */
   async of({ row, result, sentMetadata }: RunRow, title: string): Promise<string> {
     const requested = requestedImage((await sentMetadata()) ?? row?.metadata ?? {})
     const path = row?.localFiles.find(({ key }) => key === 'image')?.path
@@ -41,7 +41,7 @@ export class ReportPictures {
     return inItsPlace(escapeHtml(why), this.#link(requested))
   }
 
-  /** The picture, or why there is none. */
+  /** Returns the picture, or the reason why there is none. */
   async #embed(
     path: string | undefined,
     requested: string | null,
@@ -62,7 +62,7 @@ export class ReportPictures {
     }
   }
 
-  /** What is in storage is what was minted; the file of this machine may have changed, but is here. */
+  /** Reads the stored file, which was minted, or else the local file, which may have changed. */
   async #read(path: string | undefined, nft: Parameters<PictureReader['read']>[0]): Promise<Uint8Array | null> {
     const { reader } = this.#sources
     const stored = reader === null ? null : await reader.read(nft).catch(orNull)

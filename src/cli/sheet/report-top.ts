@@ -9,15 +9,15 @@ import { type ReportLinks, TONES } from './result-card.ts'
 export interface ReportTop extends ReportLinks {
   status: RunStatus
   counts: Readonly<Record<RowStatus, number>>
-  /** How the drop is called. */
+  /** Name of the drop. */
   name: string
   collection: string | null
   owners: number
   times: RunTimes
-  /** Decimal digits; null where nothing tells. */
+  /** Decimal digits, or null if unknown. */
   gasUsed: string | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
-  /** Pictures that are only linked or named. */
+  /** Number of pictures that are only linked or named. */
   left: number
   now: number
 }
@@ -33,7 +33,7 @@ const WORDS: Readonly<Record<RowStatus, string>> = {
 const MAX_SHOWN = 8
 const MAX_REASON = 300
 
-/** Everything above the rows of a run. */
+/** Returns the HTML above the rows of a run. */
 export function reportTop(top: ReportTop): string {
   const { status, counts, name, collection, owners, times, gasUsed, left, now, blockExplorer } = top
   const total = STATES.reduce((sum, state) => sum + counts[state], 0)
@@ -57,21 +57,21 @@ ${stats([
         : `${contract} ${webLink(`${blockExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the block explorer')}`,
     ],
     ['Blockchain', escapeHtml(status.blockchain)],
-    ['Begun', time(times.startedAt)],
+    ['Started', time(times.startedAt)],
     [
-      counts.pending + counts.unknown > 0 ? 'Last answer' : 'All accepted',
+      counts.pending + counts.unknown > 0 ? 'Last response' : 'All accepted',
       times.answeredAt === null ? '' : `${time(times.answeredAt)}, ${span(times.startedAt, times.answeredAt)} later`,
     ],
     [
-      'All done',
+      'Completed',
       times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
     ],
-    ['Gas', gasUsed === null ? 'unknown: the server does not tell' : ''],
+    ['Gas', gasUsed === null ? 'unknown: the server does not report it' : ''],
     ['Run', `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? `, drop ${status.generation}` : ''}`],
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, and named or linked instead.</p>\n`}</header>
+${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, but named or linked.</p>\n`}</header>
 ${filter(choices(counts, total))}${ROWS_START}`
 }
 
@@ -79,7 +79,7 @@ function choices(counts: ReportTop['counts'], total: number): [string, string][]
   const sum = (tone: Tone) => STATES.reduce((all, state) => (TONES[state] === tone ? all + counts[state] : all), 0)
   const parts: [string, string, number][] = [
     ['only-good', 'Deployed', sum('good')],
-    ['only-busy', 'Under way', sum('busy')],
+    ['only-busy', 'In progress', sum('busy')],
     ['only-bad', 'Failed', sum('bad')],
   ]
   const some = parts.filter(([, , count]) => count > 0)
@@ -101,13 +101,13 @@ function failures({ failures: found }: ReportTop): string {
   })
   if (sorted.length > MAX_SHOWN)
     items.push(`<li class="hint">and ${number(sorted.length - MAX_SHOWN)} other reasons, each beside its row</li>`)
-  return `<section class="faults"><h2>What went wrong</h2><ul>${items.join('')}</ul></section>\n`
+  return `<section class="faults"><h2>Failures</h2><ul>${items.join('')}</ul></section>\n`
 }
 
 const time = (iso: string) =>
   `<time datetime="${escapeHtml(iso)}">${escapeHtml(iso.slice(0, 19).replace('T', ' '))} UTC</time>`
 
-/** How long from one time to another, in words. */
+/** Describes the time between two dates in words. */
 export function span(from: string, to: string): string {
   const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000))
   if (seconds < 1) return 'less than a second'

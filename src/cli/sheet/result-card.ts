@@ -13,20 +13,20 @@ export const TONES: Readonly<Record<RowStatus, Tone>> = {
   unknown: 'bad',
 }
 
-/** Where things of a report can be looked up by whoever has it. */
+/** Base URLs of links that every reader of a report can open. */
 export interface ReportLinks {
-  /** Of the chain, where one is known. */
+  /** Block explorer of the chain, if it is known. */
   blockExplorer: string | null
-  /** A gateway that others can reach too. */
+  /** Gateway that others can reach too. */
   publicGateway: string | null
 }
 
 const MAX_REASON = 600
 
-/** Both ends of an address, by which people know it. */
+/** Shortens an address to both ends, by which people recognize it. */
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
-/** A row with what became of it. */
+/** Returns the card of a row with its outcome. */
 export function resultCard({ result, row }: RunRow, picture: string, links: ReportLinks): string {
   const { line, key, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error } =
     result
@@ -44,7 +44,7 @@ export function resultCard({ result, row }: RunRow, picture: string, links: Repo
     classes: `is-${tone}`,
     picture,
     where: `${badge(status, tone)}${token}<span>line ${line}</span><span>owner <code>${escapeHtml(shortened(receiver_wallet_address))}</code></span>`,
-    title: row === null ? 'A row that is in the manifest no more' : row.metadata.title,
+    title: row === null ? 'A row that is no longer in the manifest' : row.metadata.title,
     description: row?.metadata.description ?? '',
     tags: (row?.metadata.attribute ?? []).map(({ tag, value }) => [tag, value]),
     problems:

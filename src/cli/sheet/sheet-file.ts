@@ -6,12 +6,14 @@ import { redactSecrets } from '../../core/secret.ts'
 import { CARDS_PER_SECTION } from './sections.ts'
 
 const CHUNK_CHARS = 256 * 1024
-/** The script takes what is between for text, and so does the browser until it is shown: a card has no such tags. */
+/**
+ * Tags around a section, whose cards the browser and the script read as text first. Cards do not contain these tags.
+ */
 const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
 
 /**
- * A page that is written from its middle: what stands on top is known when the last row was read. It is there whole or
- * not at all, and memory holds a piece of it only.
+ * Writes a page whose top is known only after the last row. The file is complete or does not exist, and only a part of
+ * it is in memory.
  */
 export class SheetFile {
   readonly #path: string
@@ -26,7 +28,7 @@ export class SheetFile {
     this.#body = body
   }
 
-  /** @throws GdnError `usage` where a file can't be made there */
+  /** @throws GdnError `usage` if the file can't be created */
   static async open(path: string): Promise<SheetFile> {
     const bodyPath = draftOf(path)
     try {
@@ -43,7 +45,7 @@ export class SheetFile {
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()
   }
 
-  /** Puts the top before what was written, and the file in its place. `replace`: also in that of another file. */
+  /** Adds the top, and moves the file to its path. With `replace`, overwrites an existing file. */
   async finish(top: string, end: string, replace: boolean): Promise<void> {
     const draft = draftOf(this.#path)
     try {
@@ -71,7 +73,7 @@ export class SheetFile {
     }
   }
 
-  /** Leaves nothing but what was finished. */
+  /** Deletes the draft. */
   async close(): Promise<void> {
     await this.#body.close()
     await rm(this.#bodyPath, { force: true })
@@ -90,7 +92,7 @@ export class SheetFile {
 
 const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
 
-/** What has the name already is kept, unless it is to be replaced; where there are no links, as far as can be seen. */
+/** Moves the draft to its path. Without `replace`, keeps an existing file, as far as possible without hard links. */
 async function put(draft: string, path: string, replace: boolean): Promise<void> {
   if (!replace) {
     try {
@@ -102,7 +104,7 @@ async function put(draft: string, path: string, replace: boolean): Promise<void>
   await rename(draft, path)
 }
 
-/** Whether anything has this name: a link that leads nowhere doesn't count. */
+/** Returns whether the path exists. A dangling link does not count. */
 export async function isThere(path: string): Promise<boolean> {
   return await stat(path).then(
     () => true,
@@ -111,15 +113,15 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 const existsAlready = (path: string) =>
-  new GdnError('usage', `${path} was made meanwhile`, {
+  new GdnError('usage', `${path} was created in the meantime`, {
     place: { flag: '--to' },
-    hint: 'give another name, or --force',
+    hint: 'Use another name, or add --force.',
   })
 
 function cantWrite(path: string, error: unknown): GdnError {
   return new GdnError('usage', `can't write ${path}: ${messageOf(error)}`, {
     place: { flag: '--to' },
-    hint: 'name a file in a folder that is there and yours',
+    hint: 'Name a file in an existing folder that you can write to.',
     cause: error,
   })
 }

@@ -16,12 +16,12 @@ export interface SheetFlags {
 }
 
 export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
-  valueFlag(command, '--to <file>', `The file to write (${usual})`, { parse: notEmpty })
-  switchFlag(command, '--force', 'Write it in place of a file of that name')
+  valueFlag(command, '--to <file>', `File to write (${usual})`, { parse: notEmpty })
+  switchFlag(command, '--force', 'Overwrite an existing file')
   return switchFlag(command, '--open', 'Open it in the browser')
 }
 
-/** Where a page goes, and whether it takes the place of a file that is there: only where a person says so. */
+/** Returns the path of a page, and whether to overwrite an existing file, which must be confirmed. */
 export async function whereTo(
   { io, cwd }: Deps,
   usual: string,
@@ -29,24 +29,30 @@ export async function whereTo(
 ): Promise<{ path: string; replace: boolean }> {
   const path = resolve(cwd, to ?? usual)
   if (to === '-') {
-    throw new GdnError('usage', 'is a file, not standard output', { place: { flag: '--to' }, hint: 'name a file' })
+    throw new GdnError('usage', 'must be a file, not standard output', {
+      place: { flag: '--to' },
+      hint: 'Name a file.',
+    })
   }
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory()) {
-    throw new GdnError('usage', `${path} is a directory`, { place: { flag: '--to' }, hint: 'name a file in it' })
+    throw new GdnError('usage', `${path} is a directory`, { place: { flag: '--to' }, hint: 'Name a file in it.' })
   }
   if (found !== null && !found.isFile()) {
-    throw new GdnError('usage', `${path} is no regular file`, { place: { flag: '--to' }, hint: 'name another' })
+    throw new GdnError('usage', `${path} is not a regular file`, {
+      place: { flag: '--to' },
+      hint: 'Name another file.',
+    })
   }
   if (force === true || !(await isThere(path))) return { path, replace: force === true }
-  if (!(await io.confirm(`${safe(path)} exists already. Write over it?`, '--force'))) {
-    throw new GdnError('not_confirmed', 'nothing was written', { hint: 'name another file with --to' })
+  if (!(await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force'))) {
+    throw new GdnError('not_confirmed', 'nothing was written', { hint: 'Name another file with --to.' })
   }
   return { path, replace: true }
 }
 
-/** Shows a page that was written. Where there is no browser, where it lies was said already. */
+/** Opens a page in the browser. Its path was printed already. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {
   const { openInBrowser } = await import('../io/browser.ts')
-  if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note('There is no browser to open here.')
+  if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note('There is no browser here.')
 }

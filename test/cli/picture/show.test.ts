@@ -110,8 +110,8 @@ describe('gdn nft show at a terminal', () => {
     ],
     ['16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'longer than 16 MiB'],
     ['a broken one', png(QUARTERS).subarray(0, 60), 'The picture is broken.'],
-    ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J\u009b2J'), 'The picture is no picture.'],
-    ['a missing one', null, 'The picture is not at http://127.0.0.1'],
+    ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J\u009b2J'), 'The picture is not a picture.'],
+    ['a missing one', null, 'The picture is not found at http://127.0.0.1'],
   ])('%s is told in a line on stderr, and is no failure', async (_, image, line) => {
     const { url } = await picturedService({ image })
     const { code, stdout, stderr } = await show(url, { ...inXterm, stderrTty: false })

@@ -4,19 +4,19 @@ export const cardsIn = (section: string): string[] =>
 
 const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
-/** Returns the text that a card shows, in lower case, without the headings of what is folded. */
+/** Returns the text of a card in lower case, without the summaries of collapsed details. */
 const textOf = (card: string): string =>
   card
     .replace(/<summary>.*?<\/summary>|<[^>]*>/g, ' ')
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => CHARACTERS[name] ?? '')
     .toLowerCase()
 
-/** Whether a card is of the row at a line of the manifest (`line-12`). */
+/** Returns whether a card is for the row at a line of the manifest (`line-12`). */
 export const isAt = (card: string, id: string): boolean => card.includes(` id="${id}"`)
 
 /**
- * Returns the test that a card of the kind and with every word of the text passes, or null where all cards do.
- * `line 12` is the row at that line.
+ * Returns a test for cards of the kind with every word of the text, or null if all cards pass. `line 12` matches the
+ * row at that line.
  *
  * @param kind a class of the card, or null for all kinds
  */

@@ -1,9 +1,9 @@
 import { CARDS_PER_SECTION } from '../sections.ts'
 import { cardsIn, cardTest, isAt } from './cards.ts'
 
-/** Cards on the screen at a time: whole sections. */
+/** Number of cards on a page: whole sections. */
 const CARDS_PER_PAGE = 5 * CARDS_PER_SECTION
-/** A search lets the browser do other work this often. */
+/** How often a search yields to other work of the browser. */
 const SLICE_MS = 30
 const TYPING_MS = 150
 
@@ -27,11 +27,11 @@ const sections = document.getElementsByTagName('noscript')
 
 let total = 0
 let page = 0
-/** Numbers of the rows that are wanted; null for all. */
+/** Numbers of the matching rows, or null for all. */
 let found: number[] | null = null
-/** Number of the latest search: an earlier one stops. */
+/** Number of the latest search. Earlier searches stop. */
 let search = 0
-/** The section that was split into cards last. */
+/** The section that was last split into cards. */
 let last: { at: number; cards: string[] } = { at: -1, cards: [] }
 
 function cardsOf(at: number): string[] {
@@ -44,7 +44,7 @@ const kind = () => /^only-(.+)$/.exec(document.querySelector('.filter :checked')
 const pages = () => Math.max(1, Math.ceil((found?.length ?? total) / CARDS_PER_PAGE))
 const inDigits = (value: number) => value.toLocaleString('en')
 
-/** Shows rows: those of the page, or all of them. */
+/** Shows the rows of the page, or all rows. */
 function show(all = false): void {
   const count = found?.length ?? total
   page = Math.min(page, pages() - 1)
@@ -59,7 +59,7 @@ function show(all = false): void {
   describe(from, to)
 }
 
-/** Says which rows are shown, and where the buttons lead. */
+/** Updates the status text and the page buttons. */
 function describe(from: number, to: number): void {
   for (const { nav, input, label, buttons } of bars) {
     nav.hidden = pages() < 2
@@ -70,7 +70,7 @@ function describe(from: number, to: number): void {
   }
   const all = `${inDigits(total)} ${total === 1 ? 'row' : 'rows'}`
   const which = found === null ? all : found.length === 0 ? `None of ${all}` : `${inDigits(found.length)} of ${all}`
-  status.textContent = which + (pages() < 2 ? '' : `. Here: ${inDigits(from + 1)} to ${inDigits(to)}`)
+  status.textContent = which + (pages() < 2 ? '' : `. Showing ${inDigits(from + 1)} to ${inDigits(to)}`)
 }
 
 function pageOf({ value }: HTMLButtonElement): number {
@@ -86,7 +86,7 @@ function turnTo(wanted: number): void {
   finder.scrollIntoView()
 }
 
-/** Shows the first page of the rows of the chosen kind that have every word. The page stays responsive meanwhile. */
+/** Finds the rows of the selected kind with every word, and shows their first page. The browser stays responsive. */
 async function find(): Promise<void> {
   const mine = ++search
   const passes = cardTest(kind(), field.value)
@@ -105,7 +105,7 @@ async function find(): Promise<void> {
   show()
 }
 
-/** Shows the row that the address names. */
+/** Shows the row that the URL names. */
 function showNamed(): void {
   const id = location.hash.slice(1)
   if (!/^line-\d+$/.test(id)) return
@@ -117,7 +117,7 @@ function showNamed(): void {
     page = Math.floor((found?.indexOf(row) ?? row) / CARDS_PER_PAGE)
     show()
   }
-  // It wasn't there when the browser looked for it.
+  // The row did not exist when the browser first looked for it.
   location.replace(`#${id}`)
 }
 
@@ -129,13 +129,13 @@ function wantAll(): void {
   if (all !== null) all.checked = true
 }
 
-// The first page is there before the rest of the file has been read.
+// Shows the first page before the rest of the file is loaded.
 const observer = new MutationObserver(() => {
   if (sections.length <= CARDS_PER_PAGE / CARDS_PER_SECTION) return
   observer.disconnect()
   total = CARDS_PER_PAGE
   show()
-  status.textContent = 'More rows are being read'
+  status.textContent = 'Loading more rows'
 })
 observer.observe(pick('main'), { childList: true })
 
@@ -144,7 +144,7 @@ addEventListener('DOMContentLoaded', () => {
   if (sections.length === 0) return
   total = (sections.length - 1) * CARDS_PER_SECTION + cardsOf(sections.length - 1).length
   finder.hidden = total < 2
-  // Browsers keep what was chosen and typed when the page is reloaded.
+  // Browsers keep the selection and the search text after a reload.
   if (kind() !== null || field.value !== '') void find()
   else if (rows.firstChild === null) show()
   else describe(0, Math.min(total, CARDS_PER_PAGE))
@@ -161,7 +161,7 @@ addEventListener('DOMContentLoaded', () => {
     for (const button of buttons) button.addEventListener('click', () => turnTo(pageOf(button)))
     input.addEventListener('change', () => turnTo(Number(input.value || 1) - 1))
   }
-  // Paper has all of what is wanted.
+  // A printout has all matching rows.
   addEventListener('beforeprint', () => show(true))
   addEventListener('afterprint', () => show())
 })
