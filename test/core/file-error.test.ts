@@ -22,7 +22,7 @@ describe('a full disk', () => {
       const error: unknown = await write(path).catch((reason: unknown) => reason)
       const text = await reported(error)
       expect(text).toMatch(new RegExp(`^error: ${path}: no space left on the disk`))
-      expect(text).not.toContain('fault of gdn')
+      expect(text).not.toContain('bug in gdn')
     } finally {
       await disk.remove()
     }

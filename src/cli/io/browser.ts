@@ -1,22 +1,22 @@
 import { spawn } from 'node:child_process'
 import { childEnvironment } from '../../core/child-environment.ts'
 
-/** What a browser needs to find the screen of the person that it is opened for. */
+/** Variables that a browser needs to find the user's screen. */
 const OF_THE_DESKTOP =
   /^(?:DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|BROWSER|DESKTOP_SESSION|GNOME_\w+|KDE_\w+|WSL\w*)$/
 
-/** A program and its arguments; no shell is between, so that nothing in an address means anything but itself. */
+/** A program and its arguments. It runs without a shell, so that no character of a URL is special. */
 export type Opener = readonly [program: string, ...args: string[]]
 
 /**
- * The programs that may open an address here, in the order in which to try them; none where there is no screen to open
- * it on. BROWSER goes before all: commands with colons between, `%s` for the address, `none` for no browser at all.
+ * Returns the programs that may open a URL, in the order to try them, or none without a screen. BROWSER takes
+ * precedence. It has commands separated by colons, with `%s` for the URL, or `none` for no browser.
  */
 export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
   const named = env.BROWSER?.trim() ?? ''
   if (named === 'none') return []
   if (named !== '') return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => asNamed(line, url))
-  // Whoever sits at the other end of ssh doesn't see this machine's screen.
+  // A user who is connected with ssh doesn't see this machine's screen.
   if ((env.SSH_CONNECTION ?? env.SSH_TTY ?? '') !== '') return []
   if (platform === 'darwin') return [['open', url]]
   if (platform === 'win32') return [['rundll32', 'url.dll,FileProtocolHandler', url]]
@@ -36,13 +36,13 @@ function asNamed(line: string, url: string): Opener[] {
   return [[program, ...(hasPlace ? args.map((arg) => arg.replaceAll('%s', () => url)) : [...args, url])]]
 }
 
-/** A program that hands the address on ends at once; one that is the browser itself stays. */
+/** A program that only passes the URL on exits at once. The browser itself keeps running. */
 const SETTLED_MS = 1500
 
 /**
- * Opens an address in the browser of this machine.
+ * Opens a URL in the browser of this machine.
  *
- * @returns false where there is none, or none that would
+ * @returns false if there is no browser or none could open it
  */
 export async function openInBrowser(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<boolean> {
   for (const opener of openersOf(url, env, platform)) if (await start(opener, env)) return true

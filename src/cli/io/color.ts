@@ -6,8 +6,8 @@ interface Stream {
 }
 
 /**
- * How much color one stream gets. NO_COLOR (not empty), --no-color and TERM=dumb turn it off and win over
- * FORCE_COLOR; without either only a terminal gets color.
+ * Returns the color level of one stream. NO_COLOR (not empty) and --no-color turn color off and override FORCE_COLOR.
+ * Without these, only a terminal other than TERM=dumb gets color.
  */
 export function colorLevel(stream: Stream, env: NodeJS.ProcessEnv, noColor = false): ColorLevel {
   if (noColor || (env.NO_COLOR ?? '') !== '') return 0

@@ -2,7 +2,7 @@ import { Chalk } from 'chalk'
 import type { ColorLevel } from './color.ts'
 import type { Paint } from './paint.ts'
 
-/** A chalk of its own for one stream: chalk's default instance knows neither NO_COLOR nor which stream it writes to. */
+/** Returns colors for one stream. chalk's default instance ignores NO_COLOR and does not know its stream. */
 export function coloredPaint(level: ColorLevel): Paint {
   const chalk = new Chalk({ level })
   return {

@@ -2,37 +2,37 @@ import { writeFileSync } from 'node:fs'
 import { redactText } from '../../core/redact.ts'
 
 /**
- * Makes this process keep what it knows: called before anything secret is read. Each measure is one that may be
- * missing: none is worth failing for.
+ * Hardens this process against leaks of secrets. Call it before any secret is read. Measures that the system does not
+ * support are skipped.
  *
- * @param argv what the process was asked for
+ * @param argv the arguments of the process
  */
 export function harden(argv: readonly string[]): void {
   const [noun, verb] = argv
-  // A command of the user's own inherits this, and is to have its own.
+  // The user's command would inherit this setting, and should keep its own.
   if (!(noun === 'local' && verb === 'exec')) leaveOutOfCoreFiles()
-  // A debugger would show everything, and listens where other users of the machine reach it.
+  // A debugger would show everything, on a port that other users of the machine can reach.
   if (process.platform !== 'win32') process.on('SIGUSR1', () => {})
   const { report } = process as { report?: { excludeEnv?: boolean } }
   if (report !== undefined && 'excludeEnv' in report) report.excludeEnv = true
 }
 
 /**
- * A core file of this process, and of what it starts, holds none of its memory. Node.js can't set a limit, but Linux
- * lets a process say what of it is dumped: of no kind of mapping.
+ * Keeps the memory of this process and its children out of core files. Node.js can't set a limit, but on Linux a
+ * process can exclude all its mappings from the dump.
  */
 function leaveOutOfCoreFiles(): void {
   if (process.platform !== 'linux') return
   try {
     writeFileSync('/proc/self/coredump_filter', '0')
   } catch {
-    // No /proc, or a kernel that dumps nothing.
+    // There is no /proc, or the kernel writes no dumps.
   }
 }
 
 /**
- * Has an error that nobody caught told as any other, without secrets, in place of Node's own words with all that the
- * error carries.
+ * Reports an uncaught error like any other error, without secrets. Node.js itself would print all properties of the
+ * error.
  */
 export function reportUncaught(argv: readonly string[], say: (text: string) => void, exitCode: number): void {
   process.on('uncaughtException', (error: unknown) => {
@@ -42,7 +42,8 @@ export function reportUncaught(argv: readonly string[], say: (text: string) => v
   })
 }
 
-const REPORT_IT = 'this is a fault of gdn: run it again with --debug and report what it says; keys are never in it'
+const REPORT_IT =
+  'This is a bug in gdn. Run the command again with --debug, and report the output. It never contains keys.'
 
 function uncaughtText(error: unknown, { inJson, isDebug }: { inJson: boolean; isDebug: boolean }): string {
   const message = redactText(error instanceof Error ? error.message : String(error))

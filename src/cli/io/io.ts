@@ -11,11 +11,11 @@ import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
 
 export interface IoSettings {
-  /** stdout carries JSON: nothing for people goes to stderr. */
+  /** stdout has JSON, so stderr gets no text for people. */
   machine: boolean
   quiet: boolean
   debug: boolean
-  /** Whether a question may be asked, where a terminal is there to answer it. */
+  /** Whether prompts are allowed at a terminal. */
   input: boolean
   noColor: boolean
 }
@@ -24,41 +24,41 @@ export interface IoSettings {
 export interface Io {
   readonly settings: IoSettings
   /**
-   * Data, on stdout: as it is, but made inert for a terminal, and without any secret that wasn't disclosed. Resolves when
+   * Writes data to stdout, inert on a terminal, and with secrets redacted unless they were disclosed. Resolves when
    * there is room for more.
    */
   data(text: string): Promise<void>
-  /** Text for people to read, with colors, such as a table: its text from outside is inert already. */
+  /** Writes text for people to stdout, with colors, such as a table. External text in it must be inert already. */
   read(text: string): Promise<void>
-  /** A line for people, on stderr; silent with -q and in JSON mode. Text from outside goes through `safe` first. */
+  /** Writes a line for people to stderr, except with -q and in JSON mode. Pass external text through `safe` first. */
   note(line: string): void
-  /** As note, but said with -q too. */
+  /** Like note, but also written with -q. */
   warn(line: string): void
   debug(line: string): void
-  /** A line of a log, on stderr in every mode: for what was asked to log there. Inert on a terminal, and the same JSON. */
+  /** Writes a log line to stderr in every mode. On a terminal, it is inert and still the same JSON. */
   log(line: string): void
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
-  /** Lines of the terminal that stdout is. */
+  /** Number of rows of the terminal at stdout. */
   readonly rows: number
-  /** Breaks lines for people to the width of stderr; off a terminal they stay as they are. */
+  /** Wraps lines to the width of stderr if it is a terminal. */
   toWidth(text: string): string
-  /** How much color stdout gets. */
+  /** Color level of stdout. */
   readonly outColors: ColorLevel
   readonly outPaint: Paint
   readonly errPaint: Paint
-  /** Whether a question would be answered by a person. */
+  /** Whether a person can answer prompts. */
   readonly interactive: boolean
   progress(text: string): Promise<Progress>
-  /** A block of lines on stderr that is written over, and that messages don't tear; null where there is no terminal. */
+  /** Creates a block of lines on stderr that is updated in place, or returns null without a terminal. */
   block(): Promise<LiveBlock | null>
-  /** How such a block is to look now: the terminal may have been resized. */
+  /** Returns how to draw such a block now, because the terminal may have been resized. */
   look(): { columns: number; paint: Paint; ascii: boolean }
-  /** Asks; false means no. Where nobody can answer, an error that names the flag. */
+  /** Prompts for confirmation. False means no. If gdn can't prompt, throws an error that names the flag. */
   confirm(question: string, flag: string): Promise<boolean>
   readonly stdin: Readable & { isTTY?: boolean }
-  /** Where questions are asked: stdout belongs to data. */
+  /** Stream for prompts. stdout is for data only. */
   readonly promptOutput: OutStream
 }
 
@@ -69,10 +69,10 @@ interface IoEdge {
   stderr: OutStream
 }
 
-/** What came from outside was searched thoroughly when it came: this is for what is nobody's but ours. */
+/** Redacts our own secrets. External text was already redacted thoroughly when it was received. */
 const withoutSecrets = (text: string) => redactSecrets(text, 'plain')
 
-/** Text from outside, made inert for a terminal. */
+/** Makes external text inert for a terminal. */
 export const safe = terminalText
 
 const PROGRESS_EVERY_MS = 5000
@@ -87,7 +87,7 @@ async function paintFor(level: ColorLevel): Promise<Paint> {
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
-  // A log with a terminal's width is a log all the same.
+  // The log of a CI job is not animated, even if it has the width of a terminal.
   const animates = stderrTty && env.TERM !== 'dumb' && !isSet(env.CI)
   const toWidth = (text: string) =>
     stderrTty
@@ -152,7 +152,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     look: () => ({ columns: stderr.columns || 80, paint: errPaint, ascii: !hasBlockCharacters(env) }),
     async confirm(question, flag) {
       if (!interactive) {
-        throw new GdnError('not_confirmed', `this needs a yes: ${question}`, { hint: `add ${flag} to say it` })
+        throw new GdnError('not_confirmed', `confirmation required: ${question}`, { hint: `Add ${flag} to confirm.` })
       }
       const { prompts } = await import('./prompts.ts')
       return await prompts(stderr).ask(question)
@@ -160,7 +160,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   }
 }
 
-/** Off a terminal: a line now, and one whenever something changed and a few seconds have gone by. */
+/** Shows progress off a terminal: a line at the start, and another after a change, at most every few seconds. */
 function lineProgress(first: string, say: (line: string) => void): Progress {
   say(first)
   let last = first
@@ -176,7 +176,7 @@ function lineProgress(first: string, say: (line: string) => void): Progress {
   }
 }
 
-/** The console of Linux has a font of 512 characters; an old one of Windows has no Unicode. */
+/** The Linux console has a font of 512 characters, and old Windows consoles have no Unicode. */
 export function hasBlockCharacters({ TERM, OS, WT_SESSION, TERM_PROGRAM }: NodeJS.ProcessEnv): boolean {
   if (OS === 'Windows_NT') return isSet(WT_SESSION) || isSet(TERM_PROGRAM)
   return TERM !== 'linux'
@@ -186,7 +186,7 @@ export function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
-/** Waits while the reader is slower than we are; one that went away is not waited for. */
+/** Writes text and waits for a slow reader, but not for one that closed the stream. */
 async function writeAll(stream: OutStream, text: string): Promise<void> {
   if (stream.write(text) !== false || stream.once === undefined) return
   await new Promise<void>((resolve) => {

@@ -1,12 +1,12 @@
 import { displayWidth } from '../text/display-width.ts'
 import type { OutStream } from './out-stream.ts'
 
-/** Some lines at the foot of a terminal that are written over in place. */
+/** Lines at the bottom of a terminal that are updated in place. */
 export interface LiveBlock {
   show(lines: readonly string[]): void
-  /** Does something that writes, with the lines out of its way. */
+  /** Runs a function that writes, with the lines removed meanwhile. */
   aside(write: () => void): void
-  /** Takes the lines away for good. */
+  /** Removes the lines permanently. */
   end(): void
 }
 
@@ -20,14 +20,14 @@ const COLORS = /\u001b\[[\d;]*m/g
 const widthOf = (line: string) => displayWidth(line.replace(COLORS, ''))
 
 /**
- * Makes the block. Each picture is one write, over the one before and not after wiping it, so that nothing flickers;
- * the cursor is hidden within a write only, so that no way of ending leaves it hidden. It rests below the lines.
+ * Creates the block. Each update is one write over the previous lines, without clearing them first, so that nothing
+ * flickers. The cursor is hidden only during a write, so that it is never left hidden. It stays below the lines.
  */
 export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBlock {
   let shown: readonly string[] = []
   let shownAt = stream.columns
 
-  /** Back to the first line. A terminal that became narrower has folded the lines meanwhile. */
+  /** Moves to the first line. A terminal that became narrower has wrapped the lines. */
   const up = (): string => {
     const columns = stream.columns || Number.POSITIVE_INFINITY
     const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
@@ -36,7 +36,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   const draw = (lines: readonly string[]): void => {
     const text = lines.map((line) => `${line}${TO_LINE_END}\n`).join('')
-    // A terminal remembers where it folded a line, and would join others there when it gets wider, unless that is wiped.
+    // A terminal remembers where it wrapped a line, and would join other lines there when it gets wider.
     const wipe = stream.columns === shownAt ? '' : TO_SCREEN_END
     stream.write(`${HIDE_CURSOR}${up()}${wipe}${text}${TO_SCREEN_END}${SHOW_CURSOR}`)
     shown = lines
@@ -45,7 +45,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   return {
     show(lines) {
-      // What doesn't fit on the screen could not be written over.
+      // Lines that do not fit on the screen can't be updated.
       const fitting = lines.slice(0, Math.max(1, (stream.rows || 24) - 2))
       if (
         stream.columns === shownAt &&

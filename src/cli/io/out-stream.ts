@@ -1,4 +1,4 @@
-/** What the process, or a test, gives to write to. */
+/** An output stream of the process or of a test. */
 export interface OutStream extends Partial<Drainable> {
   isTTY?: boolean
   columns?: number
@@ -7,7 +7,7 @@ export interface OutStream extends Partial<Drainable> {
   getColorDepth?: (env?: object) => number
 }
 
-/** A stream that tells when it has room again. */
+/** A stream that emits an event when it has room again. */
 interface Drainable {
   once(event: 'drain' | 'close' | 'error', listener: () => void): unknown
   off(event: 'drain' | 'close' | 'error', listener: () => void): unknown

@@ -1,4 +1,4 @@
-/** Colors by what they mean. The words say the same: color only adds to them. */
+/** Colors by meaning. The text alone has the same information. */
 export interface Paint {
   bold(text: string): string
   dim(text: string): string

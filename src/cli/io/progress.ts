@@ -1,4 +1,4 @@
-/** Something that takes a while, shown on stderr. */
+/** Progress of a long operation, shown on stderr. */
 export interface Progress {
   update(text: string): void
   stop(): void

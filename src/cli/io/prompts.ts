@@ -8,9 +8,9 @@ import type { Prompts, TextQuestion } from './questions.ts'
 type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
 
 /**
- * The prompts, by inquirer.
+ * Returns the prompts, implemented with inquirer.
  *
- * @param output the terminal where they are asked
+ * @param output the terminal for the prompts
  */
 export function prompts(output: OutStream): Prompts {
   const stream = output as NodeJS.WriteStream
@@ -43,9 +43,9 @@ export function prompts(output: OutStream): Prompts {
         type: 'password',
         message: terminalText(message),
         mask: false,
-        // A key on the screen is a key on the recording.
+        // A key on the screen would also be in a screen recording.
         toggleMask: false,
-        theme: { style: { maskedText: '(nothing is shown)' } },
+        theme: { style: { maskedText: '(hidden)' } },
         ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
       }),
     choose: ({ message, choices, default: usual }) => {
@@ -64,7 +64,7 @@ export function prompts(output: OutStream): Prompts {
   }
 }
 
-/** What is wrong with an answer stands behind `> `, and is broken between words: the terminal would break it anywhere. */
+/** Wraps the problem with an answer between words. inquirer shows it after `> `. */
 export function folded(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
   return async (answer) => {
     const wrong = await check(answer)
@@ -72,7 +72,7 @@ export function folded(check: NonNullable<TextQuestion['check']>, columns: numbe
   }
 }
 
-/** What holds every word that was typed; what begins with it goes first. */
+/** Returns the choices that contain every typed word. Those that begin with the first word come first. */
 export function narrowed<Of extends { name: string; description?: string }>(all: readonly Of[], typed: string): Of[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const textOf = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()

@@ -1,4 +1,4 @@
-/** Something that a person may be asked for, and the flag that answers it where nobody can be asked. */
+/** A prompt, and the flag that answers it without a terminal. */
 export interface Question {
   message: string
   flag: string
@@ -6,24 +6,24 @@ export interface Question {
 
 export interface TextQuestion extends Question {
   default?: string | undefined
-  /** True, or what is wrong with an answer. */
+  /** Returns true, or the problem with an answer. */
   check?: (answer: string) => true | string | Promise<true | string>
 }
 
 export interface Choice<Value> {
   name: string
   value: Value
-  /** More about it, under the list. */
+  /** Details, shown below the list. */
   description?: string
 }
 
-/** Questions to the person at a terminal. Ctrl-C at one is a no that ends the command. */
+/** Prompts at a terminal. Ctrl-C counts as no and ends the command. */
 export interface Prompts {
-  /** A yes to something that can't be undone, or costs; nothing but Enter is a no. */
+  /** Confirms an action that can't be undone or that costs money. The default is no. */
   ask(question: string): Promise<boolean>
   whether(question: { message: string; default: boolean }): Promise<boolean>
   text(question: TextQuestion): Promise<string>
-  /** As text, and nothing is shown. */
+  /** Like text, with hidden input. */
   secret(question: TextQuestion): Promise<string>
   choose<Value>(question: ListQuestion<Value>): Promise<Value>
 }

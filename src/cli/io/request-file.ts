@@ -5,10 +5,10 @@ import type { Io } from './io.ts'
 
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
-/** The text of `-f file`, or of standard input for `-`. */
+/** Reads the text of `-f file`, or standard input for `-`. */
 export async function readInput(io: Io, path: string): Promise<string> {
   if (path !== '-') return await readText(path, MAX_REQUEST_BYTES, 'invalid_input')
-  if (io.stdin.isTTY) io.note('Reading from the terminal; Ctrl-D ends it.')
+  if (io.stdin.isTTY) io.note('Reading from the terminal. Press Ctrl-D to end.')
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of io.stdin) {
@@ -25,16 +25,16 @@ export const nameOfInput = (path: string) => (path === '-' ? 'stdin' : path)
 
 const isDryRun = (value: object) => ['method', 'url', 'body'].every((name) => Object.hasOwn(value, name))
 
-/** A JSON request from a file: an object. */
+/** Parses a JSON request from a file, which must be an object. */
 export function parseRequest(text: string, file: string): Record<string, unknown> {
   if (text.trim() === '')
-    throw new GdnError('invalid_input', 'is empty', { place: { file }, hint: 'a JSON request is expected' })
+    throw new GdnError('invalid_input', 'is empty', { place: { file }, hint: 'Pass a JSON request.' })
   const value = parseStrictJson(text.replace(/^\ufeff/, ''), file, 'invalid_input')
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
     if (isDryRun(value)) {
-      throw new GdnError('invalid_input', 'is what --dry-run prints: the request is its "body"', {
+      throw new GdnError('invalid_input', 'is the output of --dry-run: the request is its "body"', {
         place: { file },
-        hint: 'take that alone: --dry-run | jq .body',
+        hint: 'Pass only the body: `… --dry-run | jq .body`.',
       })
     }
     return { ...value }

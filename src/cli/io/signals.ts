@@ -1,23 +1,23 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 
-/** What SIGINT, SIGTERM and SIGHUP do to a command. */
+/** How a command handles SIGINT, SIGTERM and SIGHUP. */
 export interface Signals {
   /** Aborted by the first signal, with a GdnError (`interrupted` or `terminated`) as its reason. */
   readonly signal: AbortSignal
   /** Aborted by the second one. */
   readonly again: AbortSignal
-  /** From here on the command itself says what it does at a signal, and a second one doesn't end the process. */
+  /** From now on, the command itself reports what it does at a signal, and a second signal doesn't end the process. */
   own(): void
-  /** Has this done at the first signal in place of saying that it stops: for what shows that itself. Null undoes it. */
+  /** Sets a function to call at the first signal instead of the default message. Null restores the message. */
   instead(act: (() => void) | null): void
-  /** Has this done at SIGHUP, which then ends nothing. */
+  /** Sets a function to call at SIGHUP, which then does not stop the command. */
   hangup(act: () => void): void
   release(): void
 }
 
 interface SignalEdge {
-  /** Says something to the person at the terminal, at once; nothing where there is none. */
+  /** Prints a message to the terminal at once, if there is one. */
   say(text: string): void
   /** Ends the process. */
   exit(code: number): void
@@ -26,8 +26,8 @@ interface SignalEdge {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Listens for SIGINT, SIGTERM and SIGHUP (the terminal was closed): the first stops the command in good order, the
- * second ends the process.
+ * Listens for SIGINT, SIGTERM and SIGHUP (the terminal was closed). The first signal stops the command gracefully, and
+ * the second one ends the process.
  */
 export function catchSignals({ say, exit }: SignalEdge): Signals {
   const first = new AbortController()
@@ -40,7 +40,7 @@ export function catchSignals({ say, exit }: SignalEdge): Signals {
     const interrupted = name === 'SIGINT'
     if (!first.signal.aborted) {
       if (instead !== null) instead()
-      else if (!owned) say('\nStopping. Ctrl-C again stops at once.\n')
+      else if (!owned) say('\nStopping. Press Ctrl-C again to stop at once.\n')
       first.abort(new GdnError(interrupted ? 'interrupted' : 'terminated', interrupted ? 'interrupted' : 'terminated'))
       return
     }

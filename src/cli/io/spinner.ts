@@ -5,16 +5,18 @@ import type { Progress } from './progress.ts'
 
 const USUAL_COLUMNS = 80
 
-/** A terminal with a width: a terminal that tells none says 0 columns, by which a line of text would be endlessly high. */
+/**
+ * Returns a terminal with a width. A terminal of unknown width reports 0 columns, and a line would be infinitely high.
+ */
 function withColumns(stream: OutStream): NodeJS.WriteStream {
   return Object.create(stream, { columns: { get: () => stream.columns || USUAL_COLUMNS } }) as NodeJS.WriteStream
 }
 
 /**
- * A spinner on stderr. `discardStdin` is off: it would swallow Ctrl-C.
+ * Starts a spinner on stderr. `discardStdin` is off, because it would swallow Ctrl-C.
  *
  * @param stderr a terminal
- * @param colored the library would ask no NO_COLOR
+ * @param colored whether to use color, because the library ignores NO_COLOR
  */
 export function spinner(text: string, stderr: OutStream, colored: boolean): Progress {
   const running = ora({

@@ -1,18 +1,18 @@
 import { writeSync } from 'node:fs'
 import { EXIT } from '../../core/exit-codes.ts'
 
-/** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
+/** Error codes of a write to a closed pipe or (EIO) a closed terminal. */
 const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 
 export interface WatchedStreams {
-  /** The exit code of a command, given what it would be if all could be written. */
+  /** Returns the exit code of a command, given the code for successful writes. */
   exitCode(code: number): number
 }
 
 /**
- * `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. Anything else,
- * such as a full disk, is reported once, and the command goes on to its end: what it does must not depend on who listens.
+ * Handles write errors of stdout and stderr. A pipe that is closed early, as by `gdn nft list | head`, is not an error.
+ * Any other error, such as a full disk, is reported once, and the command continues, so that its effect is the same.
  */
 export function watchStreams(argv: readonly string[]): WatchedStreams {
   let hasFailed = false
@@ -27,7 +27,7 @@ export function watchStreams(argv: readonly string[]): WatchedStreams {
     })
   watch('stdout', process.stdout)
   watch('stderr', process.stderr)
-  // Never the code that says that nothing was sent: the command has done its work.
+  // Never the code for "nothing was sent", because the command has completed.
   return { exitCode: (code) => (hasFailed ? EXIT.unexpected : code) }
 }
 

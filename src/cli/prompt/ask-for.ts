@@ -2,17 +2,17 @@ import { GdnError } from '../../core/errors.ts'
 import type { Io } from '../io/io.ts'
 import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts'
 
-/** Asks for a line of text. */
+/** Prompts for a line of text. */
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
   return await (await prompts(io, question)).text(question)
 }
 
-/** As askText, and what is typed isn't shown. */
+/** Like askText, with hidden input. */
 export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
   return await (await prompts(io, question)).secret(question)
 }
 
-/** Lets a person choose from a list, which typing narrows down. */
+/** Prompts for a choice from a list, which typing filters. */
 export async function choose<Value>(
   io: Io,
   question: Question & { choices: readonly Choice<Value>[]; default?: Value | undefined },
@@ -20,17 +20,17 @@ export async function choose<Value>(
   return await (await prompts(io, question)).choose(question)
 }
 
-/** A yes or no to something that has a usual answer; a danger is confirmed by `io.confirm`, whose usual answer is no. */
+/** Prompts for yes or no, with a default. For dangerous actions, use `io.confirm`, whose default is no. */
 export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
   return await (await prompts(io, question)).whether(question)
 }
 
-/** The prompts themselves are loaded only when something is asked. */
+/** Loads the prompts on first use. */
 async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
   if (!io.interactive) {
-    throw new GdnError('usage', 'is needed, and nobody can be asked here', {
+    throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
       place: { flag },
-      hint: `give it with ${flag}`,
+      hint: `Add ${flag}.`,
     })
   }
   const { prompts: promptsOn } = await import('../io/prompts.ts')

@@ -8,14 +8,14 @@ import type { Choice, TextQuestion } from '../io/questions.ts'
 import { askText, choose } from './ask-for.ts'
 
 /**
- * Whether a person at the keyboard is asked for what a command misses. Not in JSON mode, where stderr carries nothing
- * but an error; without a terminal the error names the flag.
+ * Returns whether to prompt for missing values. Not in JSON mode, where stderr has nothing but an error. Without a
+ * terminal, the error names the flag.
  */
 export function mayAsk(io: Io): boolean {
   return io.interactive && !io.settings.machine
 }
 
-/** The value that was given, else what a person answers, else undefined. */
+/** Returns the given value, or else the answer to a prompt, or else undefined. */
 export async function orAsk<Value>(
   io: Io,
   given: Value | undefined,
@@ -26,11 +26,11 @@ export async function orAsk<Value>(
 
 interface BlockchainQuestion {
   message?: string
-  /** Those that can be chosen; all, when it isn't said. */
+  /** Filters the choices. By default, all are offered. */
   fits?: (blockchain: Blockchain) => boolean
 }
 
-/** A blockchain from the list of them: testnets say that they are. */
+/** Prompts for a blockchain. The choices say which ones are testnets. */
 export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): Promise<Blockchain> {
   const { message = 'Blockchain', fits = () => true } = question
   return await choose(io, {
@@ -50,13 +50,13 @@ export function blockchainChoices(): Choice<Blockchain>[] {
 
 interface AddressQuestion extends TextQuestion {
   blockchain?: Blockchain | undefined
-  /** An empty answer is one too. */
+  /** Whether an empty answer is allowed. */
   optional?: boolean
-  /** Where an answer such as `@alice` is looked up. Without it there are no names, as for a collection. */
+  /** Resolves an answer such as `@alice`. Without it, names are not accepted, as for a collection. */
   addresses?: (() => Promise<AddressBook>) | undefined
 }
 
-/** An address, checked by the rules of its blockchain as it is typed. */
+/** Prompts for an address and validates it for its blockchain. */
 export async function askAddress(
   io: Io,
   { blockchain, optional = false, addresses, ...question }: AddressQuestion,
@@ -68,11 +68,11 @@ export async function askAddress(
   const check = async (typed: string): Promise<true | string> => {
     try {
       const address = await addressOf(typed)
-      if (address === '') return optional || 'an address is needed'
+      if (address === '') return optional || 'an address is required'
       return checkAddress(address, blockchain)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
-      return error.hint === undefined ? error.message : `${error.message}: ${error.hint}`
+      return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
     }
   }
   return await addressOf(await askText(io, { ...question, check }))
@@ -83,13 +83,13 @@ function checkAddress(address: string, blockchain: Blockchain | undefined): true
   return anyAddressProblem(address) ?? true
 }
 
-/** A line of text that must say something. */
+/** Prompts for a line of text that must not be empty. */
 export async function askLine(io: Io, question: TextQuestion): Promise<string> {
-  const check = (typed: string) => typed.trim() !== '' || 'something is needed here'
+  const check = (typed: string) => typed.trim() !== '' || 'a value is required'
   return await askText(io, { check, ...question })
 }
 
-/** One of the collections known here, or another by its address. */
+/** Prompts for a collection that is known on this machine, or for the address of another. */
 export async function askCollection(
   io: Io,
   known: readonly KnownCollection[],

@@ -7,7 +7,7 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 )
 
-/** How one cell is painted; `row` is null in the heading. Colors take no room. */
+/** Colors one cell. `row` is null in the heading. Colors take no width. */
 export type PaintCell = (cell: string, row: number | null, column: number) => string
 
 /**

@@ -9,8 +9,8 @@ const ADDRESS = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{43,44})$/
 type Rows = readonly (readonly string[])[]
 
 /**
- * Shortens what a terminal has no room for: addresses to their ends, then the widest columns, then addresses still
- * more. The column that other commands take (`whole`) stays whole: people copy it.
+ * Shortens cells that do not fit on a terminal: first addresses to their ends, then the widest columns, then addresses
+ * further. The column that other commands take (`whole`) is never shortened, because people copy it.
  */
 export function fitColumns(headings: readonly string[], rows: Rows, available: number, whole: number): string[][] {
   const widths = widthsOf(headings, rows)
@@ -30,7 +30,7 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
   )
 }
 
-/** Whether a table needs nothing shortened but addresses. */
+/** Returns whether a table fits with shortened addresses. */
 export function fitsWithShortAddresses(
   headings: readonly string[],
   rows: Rows,
@@ -44,7 +44,7 @@ function shortAddresses(rows: Rows, whole: number): string[][] {
   return rows.map((row) => row.map((cell, i) => (i !== whole && ADDRESS.test(cell) ? ends(cell, 6, 4) : cell)))
 }
 
-/** Whether a table needs nothing shortened. */
+/** Returns whether a table fits as it is. */
 export function fits(headings: readonly string[], rows: Rows, available: number): boolean {
   return total(widthsOf(headings, rows)) <= available
 }
@@ -57,7 +57,7 @@ function widthsOf(headings: readonly string[], rows: Rows): number[] {
 
 const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP)
 
-/** Takes what is too much from the widest columns that may be narrowed. */
+/** Narrows the widest columns that may be narrowed until the table fits. */
 function narrow(widths: number[], available: number, mayBe: (column: number) => boolean): void {
   for (let excess = total(widths) - available; excess > 0; excess = total(widths) - available) {
     const widest = widths.reduce((best, width, i) => (mayBe(i) && width > (widths[best] ?? 0) ? i : best), -1)

@@ -7,7 +7,7 @@ import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
 import { rowsByState } from './count.ts'
 
-/** So many GitHub shows of one step. */
+/** Number of annotations that GitHub shows for a step. */
 const MAX_ANNOTATIONS = 10
 const MAX_ROWS = 20
 
@@ -23,14 +23,14 @@ interface Annotation {
   message: string
 }
 
-/** Problems of a file and rows of a manifest as workflow commands, for GitHub to show beside the line. */
+/** Formats problems of files and manifest rows as workflow commands, which GitHub shows beside the line. */
 export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
   const all = [...problemsOf(error), ...rowsOf(error)]
   const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
   return shown.map((annotation) => command(annotation, where)).join('')
 }
 
-/** Annotations at lines of their files: messages name rows of CSV as a spreadsheet does. */
+/** Converts the row numbers of CSV, which count like a spreadsheet, to lines of the file. */
 async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
   const rows = new Map<string, Set<number>>()
   for (const { file, line } of annotations) {
@@ -41,7 +41,7 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
   return annotations.map((annotation) => {
     const { file = '', line, message } = annotation
     const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
-    // The column of CSV is the number of a cell, and GitHub would take it for a character of the line.
+    // A column of CSV is the number of a cell, but GitHub expects a character position.
     return fileLine === undefined ? annotation : { file, line: fileLine, message }
   })
 }
@@ -62,13 +62,13 @@ function problemsOf({ place, message, details }: GdnError): Annotation[] {
 const REASON_IN = {
   failed_rows: (row: Row) => row.error,
   unknown_rows: () => 'its outcome is unknown',
-  doubled_rows: (row: Row) => `possibly minted twice: also there as ${row.nft_gdn_id}`,
+  doubled_rows: (row: Row) => `possibly minted twice: also present as ${row.nft_gdn_id}`,
   differing_rows: (row: Row) => row.differs,
 } as const
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Rows of a run that ended badly; where the manifest isn't a file, they have no place. */
+/** Annotations of failed and unknown rows of a run. Without a manifest file, there are none. */
 function rowsOf({ details }: GdnError): Annotation[] {
   const { manifest, ...rows } = recordOf(details)
   if (typeof manifest !== 'string') return []
@@ -85,7 +85,7 @@ function rowsOf({ details }: GdnError): Annotation[] {
 
 const recordOf = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
 
-/** A workflow command. Its text must end neither the line nor a property: github.com/actions/toolkit, command.ts. */
+/** Formats a workflow command. Escapes line ends and separators, as command.ts of github.com/actions/toolkit does. */
 function command({ file, line, column, message }: Annotation, where: Surroundings): string {
   const properties = { file: file === undefined ? undefined : inRepository(file, where), line, col: column }
   const named = Object.entries(properties).flatMap(([name, value]) =>
@@ -96,7 +96,7 @@ function command({ file, line, column, message }: Annotation, where: Surrounding
 
 const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 
-/** GitHub names files by their path in the repository. */
+/** Returns the path of a file in the repository, which GitHub expects. */
 function inRepository(file: string, { env, cwd }: Surroundings): string {
   const root = env.GITHUB_WORKSPACE
   if (root === undefined || root === '') return file
@@ -105,10 +105,10 @@ function inRepository(file: string, { env, cwd }: Surroundings): string {
 }
 
 /**
- * Adds how a run ended to the summary of the job; nothing outside of GitHub Actions. That it can't be written changes
- * nothing of the run.
+ * Adds the result of a run to the summary of a GitHub Actions job. Does nothing elsewhere. A failed write does not
+ * affect the run.
  *
- * @returns what went wrong, or null
+ * @returns the error, or null
  */
 export async function addJobSummary(summary: BatchSummary, env: NodeJS.ProcessEnv): Promise<unknown> {
   const file = env.GITHUB_STEP_SUMMARY
@@ -140,7 +140,7 @@ function summaryText({ run, counts, requests, failedRows, unknownRows, stopped }
   ]
   if (rows.length === 0) return `${lines.join('\n')}\n`
   const table = rows.slice(0, MAX_ROWS).map(([line, key, why]) => `| ${line} | ${inert(key)} | ${inert(why)} |`)
-  lines.push('| line | row | why |', '| ---: | --- | --- |', ...table, '')
+  lines.push('| line | row | reason |', '| ---: | --- | --- |', ...table, '')
   const left = counts.failed + counts.unknown - table.length
   if (left > 0) lines.push(`… and ${left} more`, '')
   return `${lines.join('\n')}\n`
@@ -148,7 +148,7 @@ function summaryText({ run, counts, requests, failedRows, unknownRows, stopped }
 
 const MAX_TEXT = 300
 
-/** Text from outside in Markdown: whatever might be markup, HTML or a link becomes an entity. */
+/** Escapes external text for Markdown. Characters that might be markup, HTML or a link become entities. */
 function inert(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
   return safe(short).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)

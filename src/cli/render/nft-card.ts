@@ -18,12 +18,12 @@ type Json = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Json => value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** The title that an NFT was requested with. */
+/** Returns the requested title of an NFT. */
 export function titleOf({ request_metadata }: DataRecord): unknown {
   return isObject(request_metadata) ? request_metadata.title : undefined
 }
 
-/** An NFT as a person reads it: what was requested row by row, and what became of it. */
+/** Formats an NFT for people: the requested metadata and the result, row by row. */
 export function nftCard(record: DataRecord): Card {
   const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [
@@ -47,13 +47,13 @@ function listsOf(metadata: Json, notStored: unknown): Card {
   ]
 }
 
-/** `[{key, url}]` as pairs; as it is where it isn't of that form. */
+/** Converts `[{key, url}]` to pairs. Returns other forms as they are. */
 function pairs(list: unknown, key: string, value: string): unknown {
   if (!Array.isArray(list) || !list.every(isObject)) return list
   return list.map((one): [unknown, unknown] => [one[key], one[value]])
 }
 
-/** Files as pairs, those marked that the server does not store. */
+/** Marks the files that the server does not store. */
 function markNotStored(files: unknown, notStored: unknown): unknown {
   if (!Array.isArray(files) || !Array.isArray(notStored)) return files
   return files.map((file) => (notStored.includes(file[0]) ? [file[0], `${file[1]} (not stored here)`] : file))

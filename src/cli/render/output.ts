@@ -8,24 +8,24 @@ import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 
-/** The one place where records become text. A command doesn't know the mode. */
+/** The only place that formats records. Commands do not know the mode. */
 export interface Output {
   readonly mode: OutputMode
-  /** The chosen fields of a record. */
+  /** Returns the selected fields of a record. */
   pick(record: DataRecord): DataRecord
   one(record: DataRecord): Promise<void>
-  /** A list. What comes bit by bit is printed bit by bit, where the mode allows it. */
+  /** Prints a list. Streams it if the mode allows that. */
   many(records: Records): Promise<void>
 }
 
 interface OutputSettings {
-  /** Neutralise cells that a spreadsheet would run. */
+  /** Neutralizes cells that a spreadsheet would run. */
   forSpreadsheet?: boolean | undefined
 }
 
 /**
- * Chooses the mode and the fields; call it before anything is sent, so that a wrong `--fields` has no effect.
- * Fields are those of the API. JSON is an object for one thing and an array for a list.
+ * Selects the mode and the fields. Call it before anything is sent, so that a wrong `--fields` has no effect.
+ * Fields have the names of the API. JSON output is an object for one record and an array for a list.
  */
 export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpreadsheet }: OutputSettings = {}): Output {
   const mode = outputMode(flags)
@@ -71,22 +71,22 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
   }
 }
 
-/** Whether a form of output was asked for: some commands say what they did, and print its record only then. */
+/** Returns whether a flag asks for output. Some commands print a record only then, and a note otherwise. */
 export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
   return json === true || output !== undefined || fields !== undefined
 }
 
-/** What has no id yet has no line. */
+/** Returns the ID as a line, or nothing if there is no ID yet. */
 function idLine(record: DataRecord, view: View): string {
   const id = plainCell(record[view.id])
   return id === '' ? '' : `${id}\n`
 }
 
-/** The mode that the flags ask for. */
+/** Returns the output mode of the flags. */
 function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
   if (flags.json && flags.output !== undefined && flags.output !== 'json') {
     throw new GdnError('usage', `--json and --output ${flags.output} contradict each other`, {
-      hint: 'give one of them',
+      hint: 'Use one of them.',
     })
   }
   return flags.json ? 'json' : (flags.output ?? 'table')
@@ -97,7 +97,7 @@ function checkField(field: string, view: View): void {
   const near = nearest(field, view.fields)
   throw new GdnError('usage', `unknown field "${field}"`, {
     place: { flag: '--fields' },
-    hint: near === undefined ? `fields are ${view.fields.join(', ')}` : `did you mean ${near}?`,
+    hint: near === undefined ? `Use one of ${view.fields.join(', ')}.` : `Did you mean ${near}?`,
   })
 }
 
@@ -114,7 +114,7 @@ async function printLines(io: Pick<Io, 'data'>, records: Records, line: (record:
   if (text !== '') await io.data(text)
 }
 
-/** A list may have a million records: it is written as it comes, and still one JSON value. */
+/** Streams a list, which may have a million records, as one JSON value. */
 async function printJsonList(io: Io, records: Records, pick: (record: DataRecord) => DataRecord): Promise<void> {
   const [open, between, close] = io.stdoutTty ? ['[\n  ', ',\n  ', '\n]\n'] : ['[', ',', ']\n']
   let first = true

@@ -13,7 +13,7 @@ interface Problem {
 const MAX_PROBLEMS_SHOWN = 50
 const MAX_ALIKE_SHOWN = 5
 
-/** Tells people or machines what went wrong, on stderr. @returns the exit code */
+/** Reports an error on stderr, for people or programs. @returns the exit code */
 export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
   const known = error instanceof GdnError ? error : (fileError(error) ?? undefined)
   const inert = (text: string) => (io.stderrTty ? terminalLines(text) : text)
@@ -45,7 +45,7 @@ function knownText(io: Io, error: GdnError): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The other problems. Where one kind of problem goes through a whole file, a few of them tell as much as all. */
+/** Formats the other problems. Of many similar problems, only the first few are shown. */
 function problemLines({ message: first, hint, details }: GdnError): string[] {
   const problems = problemsOf(details).filter(({ message }, i) => i > 0 || !first.includes(message))
   const alike = new Map<string, number>()
@@ -61,10 +61,10 @@ function problemLines({ message: first, hint, details }: GdnError): string[] {
     const advice = problem.hint === undefined || problem.hint === hint ? '' : ` (${safe(problem.hint)})`
     lines.push(`  ${safeLines(formatProblem(problem))}${advice}`)
   }
-  return left === 0 ? lines : [...lines, `  … and ${left} more; --json lists them`]
+  return left === 0 ? lines : [...lines, `  … and ${left} more. Add --json to list them.`]
 }
 
-/** Several problems of one input travel in `details.issues`, the first of them in the message too. */
+/** Several problems of one input are in `details.issues`. The first one is also the message. */
 function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []
@@ -73,7 +73,8 @@ function problemsOf(details: unknown): Problem[] {
 
 const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')
 
-const REPORT_IT = 'this is a fault of gdn: run it again with --debug and report what it says; keys are never in it'
+const REPORT_IT =
+  'This is a bug in gdn. Run the command again with --debug, and report the output. It never contains keys.'
 
 function unexpectedText(error: unknown): string {
   return `error: unexpected: ${safeLines(messageOf(error))}\n  ${REPORT_IT}\n`

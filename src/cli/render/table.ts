@@ -5,10 +5,13 @@ import { wrap } from '../text/wrap.ts'
 import { type DataRecord, plainCell } from './cells.ts'
 import type { Card, View } from './view.ts'
 
-/** Narrower than this, words of a value are left to the terminal to break. */
+/** Below this width, the terminal wraps values. */
 const MIN_VALUE_WIDTH = 20
 
-/** A list off a terminal: tabs between, nothing shortened, no heading. An error is there where there is one. */
+/**
+ * Formats a record of a list off a terminal: separated by tabs, nothing shortened, no heading, an error if there is
+ * one.
+ */
 export function tabbedLine(record: DataRecord, columns: readonly string[]): string {
   const cells = columns.map((column) => safe(plainCell(record[column])))
   if (columns.at(-1) === 'error' && cells.at(-1) === '') cells.pop()
@@ -22,7 +25,7 @@ interface TableView {
   dropsId: boolean
 }
 
-/** A list on a terminal: aligned columns, and whether there was no room for the IDs. */
+/** Formats a list for a terminal in aligned columns. Returns whether there was no room for the IDs. */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
@@ -46,7 +49,7 @@ export async function renderTable(
   if (isNarrow && used.length < wanted.length) io.note(`All ${records.length} are ${safe(status)}.`)
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
-  // Lines that the terminal would break are no table any more: then each record is a card.
+  // If the terminal would wrap the lines of a table, each record is shown as a card instead.
   if (!fits(used.map(heading), fitted, io.columns)) {
     const cards = records.map((record) => used.map((column) => [column, shown(column, record[column])] as const))
     return { text: cards.map((card) => renderCard(io, card)).join('\n'), withoutIds }
@@ -60,13 +63,13 @@ export async function renderTable(
   return { text: `${drawn}\n`, withoutIds }
 }
 
-/** The status that all records of a list share: a column of it says less than what would have to be shortened. */
+/** Returns the status that all records share. Its column is less useful than those that would be shortened. */
 function oneStatus(records: readonly DataRecord[]): string | null {
   const [first, ...others] = records.map(({ status }) => status)
   return typeof first === 'string' && others.length > 0 && others.every((status) => status === first) ? first : null
 }
 
-/** One thing: a field to a line. A person is shown what it has, a program every field. */
+/** Formats one record, one field per line. People see the fields that have values, programs every field. */
 export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
   const named = (fields ?? view.fields).filter((field) => record[field] !== undefined)
   if (!io.stdoutTty) return named.map((field) => `${field}\t${safe(plainCell(record[field]))}\n`).join('')
@@ -94,7 +97,7 @@ function renderCard(io: Io, card: Card): string {
 const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** A value on as many lines as it takes: pairs under each other, prose broken between words. */
+/** Formats a value on as many lines as needed: pairs below each other, prose wrapped between words. */
 function linesOf(value: unknown, room: number): string[] {
   if (isPairs(value)) {
     const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
@@ -117,13 +120,13 @@ function isPairs(value: unknown): value is [string, unknown][] {
   )
 }
 
-/** A value as a person reads it in a table: times to the minute. */
+/** Formats a value for a table, with times to the minute. */
 function shown(column: string, value: unknown): string {
   const text = safe(humanCell(value))
   return column.endsWith('_at') ? text.slice(0, 16).replace('T', ' ') : text
 }
 
-/** As a person says it: yes and no, and words with commas between. */
+/** Formats booleans as yes and no, and lists of words with commas. */
 function humanCell(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return isWords(value) ? value.join(', ') : plainCell(value)
@@ -134,16 +137,16 @@ const isWords = (value: unknown): value is string[] =>
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
 
-/** Times are UTC and without fractions, as the API has them in accepted_date. */
+/** Formats times in UTC without fractions, like accepted_date of the API. */
 const timesPlain = (field: string, value: unknown) =>
   field.endsWith('_at') && typeof value === 'string' ? value.replace(INSTANT, '$1 $2') : value
 
-/** `receiver_wallet_address` as a person reads it. */
+/** Returns the heading of a field such as `receiver_wallet_address`. */
 function heading(field: string): string {
   return SHORT_HEADINGS[field] ?? field.replaceAll('_', ' ').toUpperCase()
 }
 
-/** Two ids of one record: the second is called by its whole name. */
+/** Uses the full name for the second ID of a record. */
 function distinctHeadings(fields: readonly string[]): string[] {
   const short = fields.map(heading)
   return short.map((text, i) =>

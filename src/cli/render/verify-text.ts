@@ -1,6 +1,6 @@
 import type { Verification } from '../../nft/verify.ts'
 
-/** What a verification came to, in a sentence; null where all is as requested. */
+/** Describes the result of a verification in a sentence. Null if everything is as requested. */
 export function verifyText(verification: Verification): string | null {
   if (verification.verified === true) return null
   if (verification.verified === null) return `can't be read: ${verification.reason}`

@@ -23,7 +23,7 @@ export const COLLECTION_VIEW: View = {
   id: 'contract_address',
 }
 
-/** An NFT: what the server tells of it, and what is known here. */
+/** An NFT: the data of the server and of this machine. */
 export const NFT_VIEW: View = {
   fields: [
     'nft_gdn_id',
@@ -45,7 +45,7 @@ export const NFT_VIEW: View = {
   card: nftCard,
 }
 
-/** As NFT_VIEW, of one that was minted to its sender first. */
+/** Like NFT_VIEW, for an NFT that was minted to its sender first. */
 export const GRANTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'sender_wallet_address'] }
 
 export const TRANSFER_VIEW: View = {
@@ -67,7 +67,7 @@ export const TRANSFER_VIEW: View = {
   id: 'nft_gdn_id',
 }
 
-/** A collection as the CLI prints it. The API's field is plural and holds one id. */
+/** Returns a collection as the CLI prints it. The API's field has a plural name and contains one ID. */
 export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
   return { transaction_gdn_id: transaction_gdn_ids, ...record }
 }
