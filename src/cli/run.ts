@@ -43,7 +43,7 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
 }
 
 /**
- * Returns a stream that changes all text written to it, to redact secrets and to disarm text that looks like a command
+ * Returns a stream that changes all text written to it, to redact secrets and escape text that looks like a command
  * of the CI runner.
  */
 function changed(stream: OutStream, change: (text: string) => string): OutStream {

@@ -15,9 +15,9 @@ export interface Collection {
 }
 
 /**
- * Returns the collection of a command, from flags, environment, project or profile, or else the only one that was
- * created on this machine for that server. Its blockchain may be known from there too. With `io`, prompts for what is
- * missing.
+ * Returns the collection of a command, from flags, environment, project or profile. Without one, returns the only one
+ * that was created on this machine for that server. Its blockchain may be known from there too. With `io`, prompts for
+ * what is missing.
  */
 export async function whichCollection(deps: Deps, settings: Settings, server: Server, io?: Io): Promise<Collection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null

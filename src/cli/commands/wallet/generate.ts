@@ -146,7 +146,9 @@ async function makeAll(deps: Deps, { connection, source, reservations, folder, p
   const onSignal = () => {
     if (step !== 'calling') return
     progress.stop()
-    io.warn('Waiting for the response, which is the only copy of a key. Press Ctrl-C again to lose it.')
+    io.warn(
+      'Waiting for the response, which is the only copy of a key. Press Ctrl-C again to stop waiting and lose it.',
+    )
   }
   signals.signal.addEventListener('abort', onSignal)
   try {
