@@ -4,7 +4,7 @@ import { classify, type Verdict } from './classify.ts'
 import type { RunContext } from './run-context.ts'
 import type { MintEndpoint } from './types.ts'
 
-/** A request as it goes over the wire, each time the same. */
+/** A request as it is sent. Each attempt sends the same bytes. */
 export interface Job {
   /** Its row in the database. */
   id: number
@@ -17,13 +17,13 @@ export interface Job {
   rows: number
 }
 
-/** How long an answer is waited for when the run is stopped. */
+/** How long a response is awaited after the run was stopped. */
 const GRACE_MS = 5_000
-/** Sends requests, each time once, and says what that came to. */
+/** Sends requests, each attempt once, and classifies the results. */
 export class Attempts {
   count = 0
   readonly #context: RunContext
-  /** Ids of answers that aren't in the database yet. */
+  /** IDs from responses that aren't in the database yet. */
   readonly #given = new Set<string>()
 
   constructor(context: RunContext) {
@@ -63,18 +63,18 @@ export class Attempts {
     const { store } = this.#context
     const inFlight = verdict.ids.find((id) => this.#given.has(id))
     const { collectionId, listedAt } = store.drop
-    // By its reference ID a row may be one that another machine had created before.
+    // A row with a reference ID may be one that another machine had created before.
     const before = referencesOf(body).length > 0 ? null : listedAt
     const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.ids, before)))
     if (again === null) {
       for (const id of verdict.ids) this.#given.add(id)
       return verdict
     }
-    const message = `the server gave the id ${again}, of an NFT that was there before`
+    const message = `the server returned the ID ${again}, of an NFT that was there before`
     return { outcome: 'unknown', status: verdict.status, message, busy: false }
   }
 
-  /** What an answer gave is in the database by now. */
+  /** Called when the IDs of a response are in the database. */
   recorded(verdict: Verdict): void {
     if (verdict.outcome === 'accepted') for (const id of verdict.ids) this.#given.delete(id)
   }

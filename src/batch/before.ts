@@ -15,19 +15,19 @@ import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchEvent, BatchOptions, CheckDeps } from './types.ts'
 
-/** What was found out before a run does anything. */
+/** What is known before a run does anything. */
 export interface Before {
-  /** The ids that the collection has; null where they aren't known. */
+  /** The IDs that the collection has; null where they aren't known. */
   listed: Set<string> | null
-  /** Rows that were minted already and are taken as they are. */
+  /** Rows that were minted already and are adopted. */
   adopted: Adopted[]
   notes: string[]
 }
 
 /**
- * Finds out before a run sends anything whether that may mint a row a second time: whether the collection holds rows of a
- * new run (its state was lost), rows that are to be sent again because they were absent, or rows that a resumed run would
- * send (its state is an older copy). Rows that a server knows by their reference IDs are adopted.
+ * Checks before a run sends anything whether that could mint a row twice. Three kinds of rows may be in the collection:
+ * rows of a new run (its state was lost), rows to be sent again because they were absent, and rows that a resumed run
+ * would send (its state is an older copy). Rows that a server knows by their reference IDs are adopted.
  *
  * @throws GdnError `already_accepted`, `seems_minted`
  */
@@ -48,10 +48,10 @@ export async function lookBefore(
 
   const asker: Asker = { client: deps.client, signal: options.signal }
   before.listed = await listed(asker, options, looks, before.notes)
-  // A state that lost what was sent has not lost what was there before; a new run has nothing of its own yet.
+  // A state that lost its requests still has the list of earlier NFTs. A new run has no NFTs of its own yet.
   const strangersIn = (ids: Iterable<string>) =>
     store.read((sql) => strangersOf(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
-  // After the listing: what another machine has minted of these rows since then is no stranger.
+  // After the listing, so that rows that another machine has minted since then don't count as unknown NFTs.
   const mayBeKnown = looks && (before.listed === null || (await strangersIn(before.listed)).length > 0)
   const known = mayBeKnown ? ((await knownReferences(store, options, deps.client, { gathered, plan })) ?? []) : []
   before.adopted = known
@@ -82,11 +82,11 @@ export async function lookBefore(
   await look(before.listed)
   const settled = options.adopt === true ? others(await settleListing(options, deps, asker, look)) : null
   if (!lookup.hasMatches) return { ...before, listed: settled ?? before.listed }
-  // A run that started meanwhile may have minted them. Then it is named, and nothing of it is adopted.
+  // A run that started meanwhile may have minted them. Then the error names it, and nothing is adopted.
   await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending }))
   const matches = () => unsent(store, lookup.found(), open)
   if (settled !== null) {
-    // What is adopted is the run's own; all else was there before it.
+    // Adopted NFTs are the run's own. All others were there before it.
     const found = await adopt(matches())
     for (const { nftGdnId } of found) settled.delete(nftGdnId)
     before.adopted = [...known, ...found]
@@ -103,7 +103,7 @@ async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boo
   for await (const row of rows) if (wanted(row)) yield row
 }
 
-/** Rows that an NFT may be of which the state does not have, by position, and whether each was sent before. */
+/** Rows without an NFT in the state, by position, and whether each was sent before. */
 async function openPositions(
   store: RunStore,
   { rows }: Gathered,
@@ -120,7 +120,7 @@ async function openPositions(
 }
 
 /**
- * Yields the rows that were sent first. Only their number tells equal rows apart, and the outcomes of requests in the
+ * Yields the rows that were sent first. Equal rows differ only by their number, and the outcomes of requests in the
  * state are resolved elsewhere.
  */
 async function* sentFirst(
@@ -133,7 +133,7 @@ async function* sentFirst(
   }
 }
 
-/** Those of rows that the run never sent, without NFTs that were given meanwhile. */
+/** Returns the rows that the run never sent, without NFTs that were assigned meanwhile. */
 async function* unsent(
   store: RunStore,
   found: AsyncIterable<FoundRow>,
@@ -159,12 +159,12 @@ async function listed(
   } catch (error) {
     if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
     if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
-      throw new GdnError(error.code, `can't see what the collection holds: ${error.message}`, {
-        hint: `nothing was sent${error.hint === undefined ? '' : `; ${error.hint}`}. To go on without looking, add --no-lookup`,
+      throw new GdnError(error.code, `can't list the NFTs of the collection: ${error.message}`, {
+        hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
         cause: error,
       })
     }
-    notes.push(`The collection can't be looked into (${error.message}): whether rows were minted before isn't known`)
+    notes.push(`The collection can't be listed (${error.message}), so gdn doesn't know whether rows were minted before`)
     return null
   }
 }
@@ -180,7 +180,10 @@ async function lookUp(
   return read
 }
 
-/** Looks until two looks in a row, after a time, found nothing new: a row that isn't listed yet would be sent again. */
+/**
+ * Lists until two listings in a row, some time apart, have nothing new. A row that isn't listed yet would be sent
+ * again.
+ */
 async function settleListing(
   options: BatchOptions,
   { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
@@ -191,8 +194,8 @@ async function settleListing(
   const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
   for (let wait = options.listingWaitMs ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
     if (now() + wait > deadline) {
-      throw new GdnError('seems_minted', "the collection's listing could not be relied on before the time was up", {
-        hint: 'nothing was sent. Try again with a longer --timeout',
+      throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {
+        hint: 'Nothing was sent. Try again with a longer --timeout.',
       })
     }
     onEvent?.({ type: 'reconciling', phase: 'waiting', ms: wait, done: 0, total: 0 })
@@ -209,7 +212,7 @@ async function settleListing(
   }
 }
 
-/** Rows with the NFTs that are theirs. @throws GdnError `seems_minted` where they belong to somebody else */
+/** Returns rows with their NFTs. @throws GdnError `seems_minted` where the NFTs belong to other wallets */
 async function adopt(matches: AsyncIterable<FoundRow>): Promise<Adopted[]> {
   const adopted: Adopted[] = []
   const wrong: FoundRow[] = []
@@ -221,9 +224,9 @@ async function adopt(matches: AsyncIterable<FoundRow>): Promise<Adopted[]> {
   if (wrong.length === 0) return adopted
   throw new GdnError(
     'seems_minted',
-    `${wrong.length} rows can't be adopted: NFTs with their metadata belong to other wallets, to which they may have been moved`,
+    `${wrong.length} rows can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
     {
-      hint: 'nothing was sent. Look at these NFTs; then leave out of the manifest what was minted, and order the rest under another name with --run NAME --no-lookup',
+      hint: 'Nothing was sent. Remove the rows that were minted from the manifest, and mint the others with --run <name> --no-lookup.',
       details: { rows: wrong.slice(0, MAX_NAMED).map(named), count: wrong.length },
     },
   )
@@ -248,25 +251,28 @@ async function seemsMinted(
     const message = `${many} of the manifest seem to be in the collection already, and the state of ${run} does not have them`
     return new GdnError('seems_minted', message, {
       hint: [
-        'Nothing was sent. The state directory may be an older copy, or another machine went on with the run: use the newest one.',
-        'To take these rows as minted and send the others, run gdn batch mint <manifest> --adopt.',
-        'To send all of them nevertheless, run gdn batch mint <manifest> --no-lookup.',
+        'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest one.',
+        'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
+        'To send all of them nevertheless, run `gdn batch mint <manifest> --no-lookup`.',
       ].join('\n'),
       details: { rows, count },
     })
   }
   return which === 'new'
     ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
-        hint: 'nothing was sent, and no run was begun that could be resumed or reconciled\ntake them as minted, and send the others: the same command with --adopt\norder all rows nevertheless: the same command with --again',
+        hint: 'Nothing was sent, and no run was created that could be resumed or reconciled.\nTo treat these rows as minted and send the others, add --adopt.\nTo mint all rows nevertheless, add --again.',
         details: { rows, count },
       })
-    : new GdnError('seems_minted', `${many} that had been absent turned up in the collection`, {
-        hint: `nothing was sent. gdn batch reconcile ${run} finds out which they are`,
+    : new GdnError('seems_minted', `${many} that had been absent are now in the collection`, {
+        hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to find out which rows they are.`,
         details: { rows, count },
       })
 }
 
-/** Positions of rows that are to be sent again because they were absent; not those of which a person said so. */
+/**
+ * Positions of rows to be sent again because reconciling found them absent, without those that a person declared
+ * absent.
+ */
 async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
   const keys = await store.read((sql) =>
     sql.all<{ identity: string }>(

@@ -33,7 +33,7 @@ interface Checked {
 }
 
 /**
- * Stops where another run of the collection has a row that this run would send: sent by it, or planned and not sent yet.
+ * Throws where another run of the collection has a row that this run would send, whether it was sent or only planned.
  * Called again in the transaction that enters the rows of the run, where the answer can't be outdated.
  *
  * @throws GdnError `already_accepted`, `edited_rows`
@@ -50,7 +50,8 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   for (const other of others) {
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // A second order repeats rows on purpose, and does not revoke the claim of the first. Rows added since are checked.
+      // A second drop repeats rows on purpose, and does not revoke the claim of the first. Rows added since are
+      // checked.
       if (!checked.isRead) continue
       added ??= addedKeys(sql, checked.rows, drop)
       const keys = added
@@ -94,7 +95,7 @@ interface Shared {
   otherBody: Uint8Array | null
 }
 
-/** Rows that are to be sent and that another run has, under the same key or as another one that says the same. */
+/** Rows to be sent that another run has, under the same key or under another key with the same content. */
 function sharedRows(sql: Sql, other: Drop): Shared[] {
   sql.script(`DROP TABLE IF EXISTS temp.claimed;
     CREATE TEMP TABLE claimed (key TEXT NOT NULL, twin TEXT NOT NULL, body BLOB)`)
@@ -130,7 +131,7 @@ function sharedRows(sql: Sql, other: Drop): Shared[] {
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(partsOf(body)).localFiles
 
-/** Whether files of the same names are not the same, as their sizes tell. One that is gone may have been moved. */
+/** Whether files of the same names differ, by their sizes. A file that no longer exists may have been moved. */
 function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {
   return files.some(({ key, path }) => {
     const other = others.find((file) => file.key === key)
@@ -147,12 +148,12 @@ function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken, isNew: bo
   const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
   return new GdnError('already_accepted', `${many} to another run of this collection: ${[...runs].join(', ')}`, {
     hint: [
-      `Nothing was sent. Show that run with gdn batch status ${run}, and finish it with gdn batch resume ${run}.`,
-      `If nothing of it was sent, you can remove it with gdn batch rm ${run}.`,
+      `Nothing was sent. Run \`gdn batch status ${run}\` to show that run, and \`gdn batch resume ${run}\` to finish it.`,
+      `If that run has sent nothing, you can remove it with \`gdn batch rm ${run}\`.`,
       'Rows are the same if their IDs are the same or, without IDs, their content.',
       isNew
         ? 'To mint them a second time, add --again.'
-        : 'To send the other rows, remove these from the manifest and run gdn batch mint.',
+        : 'To send the other rows, remove these from the manifest and run `gdn batch mint`.',
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })

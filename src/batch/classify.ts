@@ -5,26 +5,26 @@ import { outcomeOf } from '../client/outcome.ts'
 import type { GdnError } from '../core/errors.ts'
 import type { SendResult } from './types.ts'
 
-/** What one attempt came to, were it the only one. */
+/** The outcome of one attempt, if it were the only one. */
 export type Verdict =
   | { outcome: 'accepted'; status: number; ids: string[] }
-  /** The server looked at it and took nothing. */
+  /** The server processed the request and accepted nothing. */
   | { outcome: 'refused'; status: number; message: string }
-  /** Nothing happened, and the same request may well be taken later. */
+  /** The request had no effect, and the same request may be accepted later. */
   | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string; stop?: GdnError }
   | { outcome: 'no_effect'; cause: 'rate_limited'; status: number; message: string; retryAfterMs: number | null }
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
-  /** More rows than it takes in one request; a single one is refused instead. */
+  /** More rows than the server accepts in one request. A single row that is too large is refused instead. */
   | { outcome: 'no_effect'; cause: 'too_large'; status: number; message: string }
   /**
-   * Nobody knows. `busy`: the server is still at work on an earlier attempt with the same key. `foreign`: it was refused by
-   * something that does not speak the API.
+   * `busy`: the server still works on an earlier attempt with the same key. `foreign`: the response came from
+   * something that does not implement the API.
    */
   | { outcome: 'unknown'; status: number | null; message: string; busy: boolean; foreign?: true }
 
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
-/** What an attempt of so many rows came to. */
+/** Classifies the result of an attempt with this number of rows. */
 export function classify(result: SendResult, rows: number, wallClock: number): Verdict {
   const outcome = outcomeOf(result, wallClock)
   const message = result.kind === 'answered' ? serverMessage(result.status, result.json) : result.reason
@@ -51,14 +51,14 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
 function classifySuccess(status: number, json: unknown, rows: number): Verdict {
   const odd = (message: string): Verdict => ({ outcome: 'unknown', status, message, busy: false })
   const parsed = accepted.safeParse(json)
-  if (!parsed.success) return odd(`the server answered ${status} with something else than a list of ids`)
+  if (!parsed.success) return odd(`the server returned ${status} without a list of IDs`)
   const ids = parsed.data.nfts.map((nft) => nft.nft_gdn_ids)
-  if (ids.length !== rows) return odd(`the server answered with ${ids.length} ids for ${rows} rows`)
-  if (new Set(ids).size !== ids.length) return odd('the server gave the same id to several rows')
+  if (ids.length !== rows) return odd(`the server returned ${ids.length} IDs for ${rows} rows`)
+  if (new Set(ids).size !== ids.length) return odd('the server returned the same ID for several rows')
   return { outcome: 'accepted', status, ids }
 }
 
 function serverMessage(status: number, json: unknown): string {
   const parsed = errorFormA.safeParse(json)
-  return parsed.success ? parsed.data.error.message : `the server answered ${status}`
+  return parsed.success ? parsed.data.error.message : `the server returned ${status}`
 }

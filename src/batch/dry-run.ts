@@ -20,15 +20,15 @@ const DEFAULT_RATE = 2
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**
- * What `runBatch` with the same options would do, up to the first request. It makes the same checks and fails with the
- * same errors. It asks the server what `runBatch` asks it before sending, and writes nothing to the state directory.
+ * Returns what `runBatch` with the same options would do, up to the first request. It makes the same checks and fails
+ * with the same errors. It sends the server the same queries, and writes nothing to the state directory.
  *
  * @throws GdnError as `runBatch`
  */
 export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
   checkOptions(options)
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
-  // Without a state there is nothing to compare with, and none is made.
+  // Without a state there is nothing to compare with, and none is created.
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
     for (const { holder } of await state.read((sql) => dropsOf(sql, familyId(options)))) {
@@ -76,10 +76,10 @@ async function describePlan(
   }
 }
 
-/** What a person must know of the order: what is under way at the same time may be taken in either. */
+/** Describes the order of the token IDs. Requests in flight at the same time may be processed in either order. */
 function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
-  if (inOrder || requests <= 1) return "Token ids follow the manifest's order"
+  if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered
-    ? "Rows go receiver by receiver, in the order of each one's first row, and requests under way together may be taken in either order: --in-order keeps the manifest's"
-    : 'Rows go as the manifest has them, but requests under way together may be taken in either order: --in-order keeps them apart'
+    ? 'Rows are grouped by receiver, and requests in flight together may be processed in either order. Add --in-order to keep the order of the manifest'
+    : 'Rows are sent in the order of the manifest, but requests in flight together may be processed in either order. Add --in-order to prevent that'
 }

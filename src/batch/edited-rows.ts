@@ -12,11 +12,11 @@ import type { EditedPair, FieldChange } from './types.ts'
 export interface Edits {
   /** Rows that were sent without an `id` and have one now, with the NFTs that they were minted as. */
   renamed: { row: KeptRow; nftGdnId: string; operation: string }[]
-  /** Operations of sent rows that the manifest does not have anymore, while others are minted in addition. */
+  /** Operations of sent rows that are no longer in the manifest, where new rows are minted in addition. */
   replaced: string[]
 }
 
-/** A row that was sent and that the manifest does not have anymore. */
+/** A row that was sent and is no longer in the manifest. */
 interface SentRow {
   id: string
   key: string
@@ -39,8 +39,8 @@ const MAX_PAIRS = 50
 const PAGE = 500
 
 /**
- * Compares an edited manifest with what a run has sent. A row without an `id` is known by its content. So an edit
- * makes one row vanish and another appear, and sending that one would mint a second NFT.
+ * Compares an edited manifest with the rows that a run has sent. A row without an `id` is identified by its content. So
+ * an edit makes one row vanish and another appear, and sending that one would mint a second NFT.
  *
  * @param other the run that sent the rows
  * @param planned whether rows that the run has planned without sending them are not new
@@ -117,8 +117,8 @@ function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | 
 }
 
 const renamedUnknown = (run: string) =>
-  new GdnError('edited_rows', 'rows got an id while the outcome of their requests is unknown', {
-    hint: `Remove the ids, run gdn batch reconcile ${run}, and add them afterwards.`,
+  new GdnError('edited_rows', 'rows got an ID while the outcome of their requests is unknown', {
+    hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add them afterwards.`,
   })
 
 type Fields = Readonly<Record<string, string>>
@@ -155,7 +155,7 @@ function pairsOf(sql: Sql, vanished: readonly SentRow[], rows: RowsIn, fresh: re
   }))
 }
 
-/** A request says what it sent, with the URLs that local files got. */
+/** Returns the row as its request has it, with the URLs of its local files. */
 function sentFields(sql: Sql, { request_id, outcome, position, key }: SentRow): Fields {
   const id = isContentKey(key) ? {} : { id: shownKey(key) }
   const body =
@@ -168,7 +168,7 @@ function sentFields(sql: Sql, { request_id, outcome, position, key }: SentRow): 
 function fieldsOf({ row }: KeptRow): Fields {
   const local = new Set(row.localFiles.map(({ key }) => key))
   const fields = metadataFields(row.metadata)
-  // The URL of a local file is known after its upload only: the files of both cannot be compared.
+  // The URL of a local file is known only after its upload, so the files of both can't be compared.
   const comparable = Object.entries(fields).filter(([name]) => !local.has(name))
   const id = row.id === null ? {} : { id: row.id }
   return {
@@ -195,7 +195,7 @@ function metadataFields(metadata: unknown): Fields {
   }
 }
 
-/** How many fields two rows share; titles and descriptions count by the words that they share. */
+/** The number of fields that two rows share. Titles and descriptions count by the words that they share. */
 function similarity(a: Fields, b: Fields): number {
   let score = 0
   for (const [name, value] of Object.entries(a)) {
@@ -218,7 +218,7 @@ function changesOf(from: Fields, to: Fields): FieldChange[] {
   return (
     [...names]
       .filter((field) => from[field] !== to[field])
-      // A file that is uploaded stands in one of the two only.
+      // An uploaded file has a URL in only one of the two rows.
       .filter((field) => !(to[field] === undefined && from[field]?.startsWith('ipfs://') === true))
       .map((field) => ({ field, from: from[field] ?? null, to: to[field] ?? null }))
   )
@@ -232,10 +232,10 @@ function editedRows(
   const added = fresh === 1 ? '1 row is new' : `${fresh} rows are new`
   return new GdnError('edited_rows', `${sent} not in the manifest anymore, and ${added}: ${run}`, {
     hint: [
-      'Nothing was sent. An edited row without an id would be minted a second time.',
+      'Nothing was sent. An edited row without an ID would be minted a second time.',
       'If you edited rows, revert the edit: a minted NFT cannot be changed.',
-      'To be able to edit the other rows later, revert, and add an id column.',
-      'To mint the new rows in addition, add --new-rows.',
+      'To edit the other rows later, revert the edit and add an id column.',
+      'To mint the new rows as well, add --new-rows.',
     ].join('\n'),
     details: { run, vanished, new: fresh, pairs },
   })

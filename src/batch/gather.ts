@@ -14,7 +14,7 @@ import { shownKey } from './row-key.ts'
 import { noCounts, type RunStore, STATUS } from './run-store.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
-/** The rows of a run. Nothing of what was kept earlier has changed yet: the run doesn't point to a new set. */
+/** The rows of a run. Stored rows are unchanged so far: the run doesn't point to a new set yet. */
 export interface Gathered {
   rows: RowsIn
   /** Whether the manifest was read. Otherwise they are the stored rows. */
@@ -22,7 +22,7 @@ export interface Gathered {
   changes: ManifestChanges
   fingerprint: string | null
   localFiles: FileIdentity[]
-  /** Positions of rows that were sent with another content; known once they are planned. */
+  /** Positions of rows that were sent with other content; known once the rows are planned. */
   changed: number[]
 }
 
@@ -55,8 +55,8 @@ export async function gather(
   const { setId, fingerprint, localFiles } = drop
   if (readManifest === null) {
     if (setId !== null) return storedRows(drop, setId)
-    throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not kept on this machine`, {
-      hint: 'Give the manifest.',
+    throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not stored on this machine`, {
+      hint: 'Pass the manifest.',
     })
   }
   const items: Items = readManifest()
@@ -122,8 +122,8 @@ export async function readRows(store: RunStore, items: Items, to: RowsIn): Promi
       if (record === null) {
         problem({
           place: { line: row.line, field: 'id' },
-          message: `the id ${JSON.stringify(row.id)} is also in an earlier row`,
-          hint: 'Give each row a unique id, or none.',
+          message: `the ID ${JSON.stringify(row.id)} is also in an earlier row`,
+          hint: 'Give each row a unique ID, or none.',
         })
         continue
       }
@@ -153,7 +153,7 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
   })
 }
 
-/** How rows that were read differ from those that the run kept. */
+/** How the rows that were read differ from the stored rows of the run. */
 export async function changesFrom({ state, drop }: RunStore, rows: RowsIn, setId: number): Promise<ManifestChanges> {
   const changes = noChanges()
   for (const { kind, key, line, isKept } of await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))) {
@@ -165,7 +165,7 @@ export async function changesFrom({ state, drop }: RunStore, rows: RowsIn, setId
 }
 
 /**
- * Plans the rows that are to be sent, and counts all of them.
+ * Plans the rows to be sent, and counts all rows.
  *
  * @param except positions of rows that are known to be minted, though the run has not sent them. `renamed`: they count
  *   under the key that they were sent with
@@ -195,7 +195,7 @@ export async function planRows(
       } else if (row.state !== null) counts[STATUS[row.state]]++
     }
   }
-  // Rows that left the manifest after they were sent. Those that were refused are no part of the run any more.
+  // Rows that were removed from the manifest after they were sent. Refused rows no longer belong to the run.
   for (const { state, n } of await store.read((sql) => statesOf(sql, drop.id))) {
     const left = n - (matched.get(state) ?? 0)
     if (left <= 0 || state === 'planned' || state === 'intended') continue
@@ -212,7 +212,7 @@ export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationS
   ...(retryAbsent === true ? (['absent'] as const) : []),
 ]
 
-/** Whether a row is to be sent by this start. */
+/** Whether this start sends the row. */
 function isPending({ state, isRefused, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
   if (state === 'failed' && isRefused === 1 && isChanged === 1) return true
@@ -233,7 +233,7 @@ async function refusedOutside({ drop, state }: RunStore, rows: RowsIn): Promise<
   return found?.n ?? 0
 }
 
-/** Local files as they are; null where they are too many, or one can't be looked at. */
+/** Sizes and times of local files; null where there are too many, or one can't be read. */
 async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] | null> {
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []

@@ -18,7 +18,7 @@ const PER_CALL = 1_000
  * Returns the rows that the server knows by their reference IDs: an earlier run, on any machine, created them.
  *
  * @returns null where the server doesn't announce reference IDs
- * @throws GdnError `seems_minted` where the ID of a row names an NFT that says something else, unless it is to be adopted
+ * @throws GdnError `seems_minted` where the ID of a row names an NFT with other content, unless it is to be adopted
  */
 export async function knownReferences(
   store: RunStore,
@@ -72,7 +72,7 @@ function digestOf(
     : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
 }
 
-/** Those whose NFTs say something else, by their metadata and owners. The URL of a local file makes no difference. */
+/** Rows whose NFTs have other content, by metadata and owners. The URL of a local file makes no difference. */
 async function otherContents(
   store: RunStore,
   client: BatchClient,
@@ -94,11 +94,11 @@ async function otherContents(
 
 function otherNfts(others: readonly Adopted[]): GdnError {
   const many = others.length === 1 ? '1 row has an ID' : `${others.length} rows have IDs`
-  return new GdnError('seems_minted', `${many} under which this collection has NFTs of other content`, {
+  return new GdnError('seems_minted', `${many} under which this collection has NFTs with other content`, {
     hint: [
       'Nothing was sent. Another manifest of this name may have been minted, or the rows were edited since.',
-      'To mint them as a run of their own, add --run <name>.',
-      'To take the NFTs as these rows, add --adopt.',
+      'To mint them as a separate run, add --run <name>.',
+      'To treat the NFTs as these rows, add --adopt.',
     ].join('\n'),
     details: {
       rows: others.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({

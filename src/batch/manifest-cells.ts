@@ -6,8 +6,7 @@ const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 type Cell = readonly [column: string, text: string]
 
 /**
- * A row as cells under the names of a manifest's columns. A local file has its path as seen from the manifest's folder,
- * where it lies below that: what the cell said.
+ * A row as cells, by the names of a manifest's columns. A local file below the manifest's folder has its relative path.
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row
@@ -37,15 +36,15 @@ function pathFrom(folder: string | null, path: string): string {
 const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 'id', 'attr:', 'extra:']
 
 /**
- * The columns that some row of a manifest uses, in the order of the documentation, those of one kind in the order of
- * their first rows. An attribute that one NFT has twice (JSON manifests allow it) gets a second column of its name.
+ * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of one kind are in the
+ * order of their first rows. An attribute that one NFT has twice (JSON manifests allow it) gets a second column.
  */
 export class ManifestColumns {
   /** Names of each group, with how often one row uses the name. */
   readonly #groups = GROUPS.map(() => new Map<string, number>())
   readonly #folder: string | null
 
-  /** @param folder the manifest's; null for one from standard input */
+  /** @param folder the folder of the manifest; null for standard input */
   constructor(folder: string | null) {
     this.#folder = folder
   }
@@ -61,7 +60,7 @@ export class ManifestColumns {
     return this.#groups.flatMap((group) => [...group].flatMap(([name, times]) => Array<string>(times).fill(name)))
   }
 
-  /** The row's cells in the order of `names`, or null where it uses a column that wasn't learnt. */
+  /** Returns the row's cells in the order of `names`, or null where it uses an unknown column. */
   cells(row: ManifestRow): string[] | null {
     const own = grouped(cellsOf(row, this.#folder))
     const cells: string[] = []

@@ -5,9 +5,9 @@ import { RunStore } from './run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
 /**
- * How a manifest differs from the rows that a run has planned; null where it is unchanged.
+ * Returns how a manifest differs from the planned rows of a run; null if it is unchanged.
  *
- * @throws GdnError `invalid_manifest` where it has errors now
+ * @throws GdnError `invalid_manifest` if it has errors now
  */
 export async function changesSince({ stateDir, id }: Run, manifest: Items): Promise<ManifestChanges | null> {
   const state = await openStateIfThere(stateDir)

@@ -14,7 +14,7 @@ export interface KeptRow {
   row: ManifestRow
 }
 
-/** A row that was minted already, and its NFT. */
+/** A row that was minted before, and its NFT. */
 export interface Adopted {
   row: KeptRow
   nftGdnId: string
@@ -24,7 +24,7 @@ export interface Adopted {
 export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new HashTable()
-  /** Twins of rows whose content is another. A content that is its own twin is counted above: a table takes 25 MB. */
+  /** Twins of rows whose content differs. A content that is its own twin is counted above: this table takes 25 MB. */
   readonly #twins = new HashTable()
   readonly #pairs = new HashTable()
   #groups = 0
@@ -54,7 +54,7 @@ export class RowNamer {
     }
   }
 
-  /** The number of a row among those with this twin; its content is counted already. */
+  /** Returns the number of a row among those with this twin; its content is already counted. */
   #copyOf(twin: string, content: string): number {
     const asContent = this.#contents.get(twin) ?? 0
     return asContent + (twin === content ? (this.#twins.get(twin) ?? 0) : this.#twins.increment(twin))
@@ -67,7 +67,7 @@ export class RowNamer {
   }
 }
 
-/** The row that a record was made of. @throws GdnError `data_dir` where it is not as it was written */
+/** Restores the row of a record. @throws GdnError `data_dir` if the record is damaged */
 export function keptRow({ position, line, key, content, receiver, sender, body }: RowRecord): KeptRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
   const isRight =
@@ -90,6 +90,6 @@ function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
 }
 
 const damaged = () =>
-  new GdnError('data_dir', 'the state is damaged: a row is not as it was written', {
-    hint: 'Run the batch from its manifest again: what was sent is known, and is not sent twice.',
+  new GdnError('data_dir', 'the state is damaged: a stored row is unreadable', {
+    hint: 'Run the batch from its manifest again. Rows that were sent are known and are not sent twice.',
   })

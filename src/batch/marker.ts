@@ -9,7 +9,7 @@ import type { Items } from './types.ts'
 
 const DIGITS = 24
 
-/** Gives each row of a drop a text of its own, the same at every start, by which its NFT is told from all others. */
+/** Returns a unique text for each row of a drop, the same at every start, which identifies its NFT. */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
 
 export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | 'family' | 'generation'>): MarkerOf {
@@ -25,11 +25,11 @@ export function checkMarkerKey(key: string | undefined): void {
   if (key === undefined) return
   const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
   if (parsed.success && extraKeys(parsed.data).includes(key)) return
-  const problem = parsed.error?.issues[0]?.message ?? 'is a key that has a meaning of its own'
+  const problem = parsed.error?.issues[0]?.message ?? 'is a reserved key'
   throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
 }
 
-/** The rows of a manifest; those that have no room for a marker, or its key already, are faults. */
+/** The rows of a manifest. Rows without room for a marker, or with its key, become problems. */
 export function withRoomForMarker(items: Items, marker: string | undefined): Items {
   return marker === undefined ? items : checked(items, marker)
 }
@@ -42,11 +42,11 @@ function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestI
   const field = `extra:${marker}`
   const { file_fields, attribute } = metadata
   if (Object.hasOwn(metadata, marker) || file_fields.some(({ key }) => key === marker)) {
-    const message = `${JSON.stringify(marker)} is the marker key, and stands in the manifest too`
-    return { issue: { place: { line, field }, message, hint: 'choose another with --marker-key' } }
+    const message = `${JSON.stringify(marker)} is the marker key, and the manifest uses it too`
+    return { issue: { place: { line, field }, message, hint: 'Choose another key with --marker-key.' } }
   }
   const items = 2 + file_fields.length + extraKeys(metadata).length + (attribute === undefined ? 0 : 1)
   if (items < MAX_METADATA_ITEMS) return null
   const message = `has ${items} metadata items, and no room for the marker: ${MAX_METADATA_ITEMS} are allowed`
-  return { issue: { place: { line, field }, message, hint: 'leave an item out, or --marker-key' } }
+  return { issue: { place: { line, field }, message, hint: 'Remove an item, or omit --marker-key.' } }
 }

@@ -1,14 +1,14 @@
 import { canonicalJson } from '../core/canonical-json.ts'
 
-/** What is known of the ids of one answer: `null` where a record isn't there yet. */
+/** The records of the IDs in one response; `null` where the server has no record yet. */
 export type Seen = { id: string; metadata: unknown } | null
 
 /**
- * Which id is which row's. The order of an answer is only assumed to be that of the request: an id whose record says
- * what another row of the request says, is that row's. Equal rows are interchangeable.
+ * Assigns the IDs of a response to the rows of the request. The order of the response is only assumed to be that of the
+ * request. An ID whose record has the content of another row belongs to that row. Equal rows are interchangeable.
  *
- * @returns the id of each row, null where no record says what the row says; or null while records are missing without
- *   which that can't be told
+ * @returns the ID of each row, null where no record has the content of the row. Or null while records are missing that
+ *   are needed to decide.
  */
 export function matchIds(rows: readonly unknown[], seen: readonly Seen[]): (string | null)[] | null {
   const wanted = rows.map((metadata) => canonicalJson(metadata))

@@ -7,18 +7,18 @@ import { interruption } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
-/** What was found out about the backend of a run. */
+/** What is known about the backend of a run. */
 export interface Met {
-  /** Whether its data were restored since the run was last at work. */
+  /** Whether its data was restored since the run was last active. */
   restored: boolean
   notes: string[]
 }
 
 /**
- * Compares the backend that answers now with the one that the run knows. After a restore, every row with an ID is
- * checked before anything is planned or sent: rows whose NFT the backend no longer knows have an unknown outcome.
+ * Compares the backend that responds now with the backend of the run. After a restore, every row with an ID is checked
+ * before anything is planned or sent. Rows whose NFT the backend no longer knows have an unknown outcome.
  *
- * @param writes whether what was found out is recorded; not in a dry run
+ * @param writes whether the result is recorded; false in a dry run
  * @throws GdnError `wrong_backend`
  */
 export async function meetBackend(
@@ -49,12 +49,12 @@ export async function meetBackend(
   return {
     restored,
     notes: restored
-      ? [`The backend was restored from a backup: ${lost.length} of the accepted rows are unknown to it now`]
+      ? [`The backend was restored from a backup, and no longer knows ${lost.length} of the accepted rows`]
       : [],
   }
 }
 
-/** Asks for every NFT of the run once, and returns the operations of those that the backend no longer knows. */
+/** Reads every NFT of the run once, and returns the operations of those that the backend no longer knows. */
 async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
   const lost: string[] = []
   if (client === null) return lost

@@ -24,16 +24,16 @@ const FENCES_PER_MS = 1_000
 type Look = { kind: 'taken'; hold: RunHold } | { kind: 'held'; by: HeldBy & { holder: LockHolder }; runId: string }
 
 /**
- * Takes the run of a manifest for this process, or enters it. No two processes work on drops of one run at a time.
+ * Acquires the run of a manifest for this process, or creates it. No two processes work on drops of one run at a time.
  *
- * @throws GdnError `run_busy` while another process has it; `not_found_locally`, `usage`
+ * @throws GdnError `run_busy` while another process holds it; `not_found_locally`, `usage`
  */
 export async function holdStore(
   state: State,
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<RunStore> {
-  // A command that is already interrupted still reads the run, to report its status.
+  // An interrupted command still reads the run, to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
@@ -42,7 +42,7 @@ export async function holdStore(
     if (look.kind === 'taken') {
       const { hold } = look
       const drop = await state.read((sql) => readDrop(sql, hold.runId), signal)
-      if (drop === null) throw new Error('a run that was just entered is missing')
+      if (drop === null) throw new Error('a run that was just created is missing')
       return new RunStore(state, withOptions(drop, options), new HeldRun(state, hold, timing.beatMs))
     }
     await waitForEnd(state, look, timing, signal)
@@ -60,7 +60,7 @@ export async function holdStore(
   }
 }
 
-/** The run of a manifest to be looked at; a new one is not entered. */
+/** Returns the run of a manifest for reading. A new run is not stored. */
 export async function lookAtStore(state: StateReader, options: BatchOptions): Promise<RunStore> {
   const drop = await state.read((sql) => {
     const wanted = wantedDrop(sql, options)
@@ -89,13 +89,14 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
   const { name } = runRef(options, generation)
   insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, now })
   insertDrop(sql, drop)
-  // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to it.
+  // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to
+  // it.
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
   sql.run('UPDATE runs SET fence = ? WHERE id = ?', fence, drop.id)
   return { kind: 'taken', hold: { runId: drop.id, fence } }
 }
 
-/** The newest drop of the run that has begun, or with `--again` a new one. */
+/** Returns the newest drop of the run, or with `--again` a new one. */
 function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
   const begun = dropsOf(sql, familyId(options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
@@ -110,7 +111,7 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
       'not_found_locally',
       `the run ${runRef(options, generation).name} is not known on this machine`,
       {
-        hint: 'gdn batch list shows the runs there are',
+        hint: 'Run `gdn batch list` to list the runs.',
       },
     )
   }
@@ -136,7 +137,7 @@ function newDrop(options: BatchOptions, generation: number): NewDrop {
     inOrder: options.inOrder ?? false,
     again,
     marker: options.markerKey ?? null,
-    // Its rows are live beside those of the runs that they are minted in addition to.
+    // Its rows are live at the same time as those of the runs that they are minted in addition to.
     scope: again ? `${id}/` : '',
     referenceScope: referenceScope({ runName, manifest, order: again ? randomUUID() : null }),
     url: backend?.url ?? origin,
@@ -186,14 +187,14 @@ function withOptions(drop: Drop, { chunkSize, inOrder }: BatchOptions): Drop {
 function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions): void {
   if (markerKey === undefined || markerKey === marker) return
   const begun = marker === null ? 'without markers' : `with the marker key ${JSON.stringify(marker)}`
-  throw new GdnError('usage', `the run ${name} was begun ${begun}`, {
+  throw new GdnError('usage', `the run ${name} was started ${begun}`, {
     place: { flag: '--marker-key' },
-    hint: 'leave the flag out to go on with the run as it is',
+    hint: 'Omit the flag to resume the run as it is.',
   })
 }
 
 /**
- * Refuses a second drop while rows of the first have no final outcome. Otherwise a command with `--again` that is repeated,
+ * Refuses a second drop while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,
  * for example after Ctrl-C, would mint a third one.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
@@ -202,7 +203,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
   if (open === 0) return
   const rows = open === 1 ? '1 row is' : `${open} rows are`
   throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
-    hint: 'Run the command without --again to go on with it. To order another drop now, name it with --run NAME.',
+    hint: 'To resume the run, omit --again. To start another drop now, add --run <name>.',
   })
 }
 
@@ -213,7 +214,7 @@ export function refuseFinished({ drop, counts }: RunStore, { keptAccepted }: Man
   if (drop.endedAt === null || pending + unknown + accepted > 0) return
   const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
-    hint: 'to mint all rows of this manifest a second time, add --again',
+    hint: 'To mint all rows of this manifest a second time, add --again.',
     details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },
   })
 }

@@ -1,14 +1,14 @@
-/** Rows of a planned request that travel together: all of them, unless the server refuses so many. */
+/** Rows of a planned request that are sent together: all of them, unless the server refuses so many. */
 export interface Piece {
   request: number
   from: number
   size: number
 }
 
-/** What still has to be sent, in order: planned requests, whole or in pieces. */
+/** What remains to be sent, in order: planned requests, whole or in pieces. */
 export class Pieces {
   readonly #plan: { readonly requests: number; size(request: number): number }
-  /** What goes before the next planned request. */
+  /** Pieces that are sent before the next planned request. */
   readonly #first: Piece[] = []
   #next = 0
 
@@ -20,7 +20,7 @@ export class Pieces {
     return this.#first.length > 0 || this.#next < this.#plan.requests
   }
 
-  /** What is sent next, of so many rows at most. */
+  /** Returns the next piece, with at most this number of rows. */
   take(most: number): Piece {
     const request = this.#next
     const piece = this.#first.shift() ?? { request, from: 0, size: this.#plan.size(this.#next++) }
@@ -29,7 +29,7 @@ export class Pieces {
     return { ...piece, size }
   }
 
-  /** Goes next, together with what it was parted from where that still waits. */
+  /** Puts a piece first, joined with the pieces that it was split from if they still wait. */
   putBack(piece: Piece): void {
     const [next] = this.#first
     const isRest = next !== undefined && next.request === piece.request && next.from === piece.from + piece.size

@@ -2,19 +2,19 @@ import type { PlannedRow } from '../state/rows.ts'
 
 export const DEFAULT_CHUNK_SIZE = 50
 
-/** Which rows travel together, in which order. Rows are named by their positions in the manifest. */
+/** Which rows are sent together, and in which order. Rows are identified by their positions in the manifest. */
 export interface Plan {
   readonly requests: number
   readonly rows: number
   readonly receivers: number
-  /** Whether rows go in another order than the manifest's. */
+  /** Whether the order of the rows differs from the manifest's. */
   readonly reordered: boolean
   /** Rows that have local files. */
   readonly withFiles: readonly number[]
   rowsOf(request: number): number[]
 }
 
-/** Collects the rows that are to be sent, lowest position first. */
+/** Collects the rows to be sent, lowest position first. */
 export class PlanBuilder {
   readonly #positions: number[] = []
   readonly #groups: number[] = []
@@ -26,11 +26,11 @@ export class PlanBuilder {
     if (files > 0) this.#withFiles.push(position)
   }
 
-  /** Puts rows of one receiver and sender into one request. */
+  /** Groups rows of one receiver and sender into requests. */
   build(chunkSize: number, inOrder: boolean): Plan {
     const { rank, count } = ranksOf(this.#groups)
     const rows = this.#positions.length
-    // Without an order of their own, rows go as they came.
+    // If rows aren't reordered, they keep the order of the manifest.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts: number[] = []
@@ -59,7 +59,7 @@ export class PlanBuilder {
 
 const NO_RANK = -1
 
-/** Groups numbered in the order of their first rows. The numbers of groups have few gaps. */
+/** Group numbers in the order of their first rows. The numbers have few gaps. */
 function ranksOf(groups: readonly number[]) {
   let highest = 0
   for (const group of groups) if (group > highest) highest = group
@@ -69,7 +69,7 @@ function ranksOf(groups: readonly number[]) {
   return { rank, count }
 }
 
-/** Groups in the order of their first rows, and the rows of each in the manifest's order: a counting sort. */
+/** Groups in the order of their first rows, with the rows of each in the manifest's order. This is a counting sort. */
 function byGroup(groups: readonly number[], rank: Int32Array, count: number): Uint32Array {
   const next = new Uint32Array(count + 1)
   const rankOf = (index: number): number => rank[groups[index] ?? 0] ?? 0

@@ -11,7 +11,7 @@ import { shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps, ManifestChanges, PlannedEvent } from './types.ts'
 
-/** A run that passed every check that is made before its rows are entered. */
+/** A run that passed every check before its rows are entered. */
 export interface Prepared {
   gathered: Gathered
   plan: Plan
@@ -21,10 +21,10 @@ export interface Prepared {
 }
 
 /**
- * Reads and plans the rows, and makes every check of a start: the backend, edits of the manifest, other runs, and what
- * the collection holds. A dry run and a real one both go through here, so that they come to the same verdict.
+ * Reads and plans the rows, and makes every check of a start: the backend, edits of the manifest, other runs, and the
+ * NFTs of the collection. A dry run and a real run both use this function, so that they reach the same verdict.
  *
- * @param writes whether the rows and what was found out about the backend are recorded; not in a dry run
+ * @param writes whether the rows and the backend are recorded; false in a dry run
  * @throws GdnError as `runBatch`
  */
 export async function prepare(
@@ -58,7 +58,7 @@ export async function prepare(
   before.notes.push(...notes)
   if (before.adopted.length > 0) {
     for (const { row } of before.adopted) known.set(row.position, 'adopted')
-    before.notes.push(`Rows that the server has already, and that are not sent: ${before.adopted.length}`)
+    before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
     plan = await planRows(store, gathered, options, known)
   }
   const planned: PlannedEvent = {

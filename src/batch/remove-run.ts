@@ -6,8 +6,8 @@ import { type OpenState, openState } from '../state/open-state.ts'
 import { laterDrop, type Run } from './runs.ts'
 
 /**
- * Removes everything that is kept of a run. Only the newest drop of a run may go: the drops are numbered, and a gap
- * would hide the later ones.
+ * Removes everything that is stored of a run. Only the newest drop of a run can be removed, because drops are numbered
+ * and a gap would hide the later ones.
  *
  * @throws GdnError `run_busy` while a process works on it, or while there is a later drop
  */
@@ -22,12 +22,12 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
     const later = await laterDrop(run)
     if (later !== null) {
       throw new GdnError('run_busy', `the run ${name} has a later drop, ${later.name}`, {
-        hint: `remove that one first: gdn batch rm ${later.name}`,
+        hint: `Remove that drop first: \`gdn batch rm ${later.name}\`.`,
       })
     }
     await state.write((sql) => {
       for (const { id: dropId, holder } of dropsOf(sql, family)) {
-        // Another process may have begun meanwhile to go on with it.
+        // Another process may have resumed it meanwhile.
         const before = drops.find((drop) => drop.id === dropId)
         if (holder !== null && !isDeepStrictEqual(holder, before?.holder)) throw isAtWork(holder)
       }

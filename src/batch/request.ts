@@ -14,10 +14,10 @@ import { referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { MintEndpoint } from './types.ts'
 
-/** The URL that each local file got, by its path. */
+/** Returns the URL of an uploaded local file, by its path. */
 export type FileUrls = (path: string) => string
 
-/** A row's metadata as it is sent: local files have become URLs, the order of file fields stays. */
+/** A row's metadata as it is sent. Local files are replaced by URLs; the order of file fields stays. */
 export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow['metadata'] {
   if (row.localFiles.length === 0) return row.metadata
   const paths = new Map(row.localFiles.map(({ key, path }) => [key, path]))
@@ -28,14 +28,14 @@ export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow[
   return { ...row.metadata, file_fields }
 }
 
-/** A row's metadata with the text that tells it from all others, where the run has them. */
+/** A row's metadata with its unique marker, if the run has markers. */
 export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
   marker ? { ...metadata, [marker.key]: marker.value } : metadata
 
 /**
  * The request for rows of one receiver and sender, checked by the contract.
  *
- * @throws GdnError `invalid_manifest`: only where a URL that an upload gave isn't one
+ * @throws GdnError `invalid_manifest`, only if an upload returned an invalid URL
  */
 export function buildRequest(
   collection: { contractAddress: string; blockchain: Blockchain },
@@ -59,7 +59,7 @@ export function buildRequest(
     const index = issue?.path[0] === 'metadata' ? Number(issue.path[1] ?? 0) : 0
     throw new GdnError('invalid_manifest', issue === undefined ? 'invalid request' : formatIssue(issue), {
       place: { file: 'manifest', line: rows[index]?.line ?? first.line },
-      hint: 'nothing of this request was sent',
+      hint: 'Nothing of this request was sent.',
       details: checked.issues,
     })
   }
@@ -73,14 +73,14 @@ interface Source {
   urlOf: FileUrls
 }
 
-/** A request as it is about to leave. */
+/** A request that is about to be sent. */
 export interface Outgoing {
   endpoint: MintEndpoint
   body: Record<string, unknown>
   rows: readonly KeptRow[]
 }
 
-/** Builds the requests of a plan, a piece at a time, from the rows that were kept. */
+/** Builds the requests of a plan from the stored rows, a piece at a time. */
 export function requestsOf({ store, rows, plan, urlOf }: Source) {
   const { drop } = store
   const markers = markerOf(drop)
@@ -103,7 +103,7 @@ export function requestsOf({ store, rows, plan, urlOf }: Source) {
   }
 }
 
-/** Rows are put together by hashes of their addresses: what goes out together is compared once more. */
+/** Rows are grouped by hashes of their addresses, so the addresses of a request are compared once more. */
 function refuseStrangers(rows: readonly ManifestRow[]): void {
   const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))
   if (pairs.size > 1) throw new Error('rows of several receivers were planned for one request')

@@ -33,7 +33,7 @@ interface RowColumns extends OutcomeColumns {
   body: Uint8Array
 }
 
-/** Prefixes of the errors of rows that reconciling did not find, or could not decide about. */
+/** Prefixes of the errors of rows that reconciling did not find, or could not resolve. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
 /** Prefix of the error of a row that may be minted twice. The ID of the other NFT follows. */
@@ -53,7 +53,7 @@ export const ABSENCE = {
 } as const
 export const ABSENT_BY_WORD = ABSENCE.person
 
-/** Marks the earlier sending of a row that was taken for absent, and turned up after the row was sent again. */
+/** Marks the earlier operation of a row that was declared absent, and appeared after the row was sent again. */
 export const LATE = 'late'
 
 /**

@@ -1,26 +1,29 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 
-/** What a row is known by: `id:` and its id, or `row:` and its content with the number of the copy. */
+/** The key of a row: `id:` and its ID, or `row:` and its content with the number of the copy. */
 export type RowKey = string
 
-/** The key of a row with this id, or, without one, of the so-manieth of this content: `…`, `…#2`, `…#3`. */
+/** Returns the key of a row with this ID, or without an ID of the nth copy of its content: `…`, `…#2`, `…#3`. */
 export function rowKey(id: string | null, content: string, copy = 1): RowKey {
   if (id !== null) return `id:${id}`
   return copy === 1 ? `row:${content}` : `row:${content}#${copy}`
 }
 
-/** Whether the key says the content: a row of another content has another one. */
+/** Whether the key contains the content. Then a row with other content has another key. */
 export function isContentKey(key: RowKey): boolean {
   return key.startsWith('row:')
 }
 
-/** The key as people and results see it. */
+/** Returns the key as it is shown to people and in results. */
 export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
-/** What the reference IDs of a drop are made of: its name, which is the same on every machine, or what `--again` made up. */
+/**
+ * Returns the scope of a drop's reference IDs: its name, which is the same on every machine, or the random scope of
+ * `--again`.
+ */
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
   if (order !== null) return JSON.stringify(['order', order])
@@ -28,10 +31,10 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 }
 
 /**
- * The reference ID of a row. The server creates it once, however rows are grouped into requests and on any machine. Its
- * form never changes: a change in how rows are read gets a new version.
+ * Returns the reference ID of a row. The server creates it once, from any machine and however rows are grouped into
+ * requests. Its form never changes: a change in how rows are read gets a new version.
  *
- * @param key of the row, or the hash that replaces it where the row has local files
+ * @param key the key of the row, or the hash that replaces it if the row has local files
  */
 export function referenceId(scope: string, key: RowKey): string {
   return `v1:${createHash('sha256')

@@ -5,26 +5,27 @@ import { addressKey } from '../operations/reconcile/owners.ts'
 
 type Metadata = ManifestRow['metadata']
 
-// 80 bits: among a million rows two different ones meet with a chance of 4e-13. Where somebody makes them meet, the
-// second is a copy of the first, and goes as that: no row is lost.
+// 80 bits: among a million rows, two different rows collide with a probability of 4e-13. If somebody forces a
+// collision,
+// the second row counts as a copy of the first and is still sent: no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
 
-/** Stands between the parts of a row's text; no text that the contract takes holds one. */
+/** Separates the parts of a row's text. No text that the contract accepts contains it. */
 const SEPARATOR = '\0'
 
 /**
- * All that a row says but for its line and its id, as text: equal rows have equal texts, however the manifest spells
- * them, and different rows have different ones. Parts follow each other, lists after their length: of a million rows,
- * JSON took twice as long, and JSON of objects with sorted keys eight times.
+ * Returns the row without its line and ID as text. Equal rows have equal texts, however the manifest spells them, and
+ * different rows have different texts. Parts follow each other, and lists follow their length. For a million rows, JSON
+ * took twice as long, and JSON of objects with sorted keys eight times.
  */
 export function contentText(row: ManifestRow): string {
   return textOf(row, addressKey(row.receiver), extraKeys(row.metadata).sort())
 }
 
 /**
- * The content text, and the text to keep, which has the extra keys in the row's own order: that shows in the metadata,
- * but makes no other row. `to` is the receiver as both have it.
+ * Returns the content text and the stored text. The stored text has the extra keys in the row's own order, which shows in
+ * the metadata but does not make a different row. `to` is the receiver as in both texts.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; to: string } {
   const to = addressKey(row.receiver)
@@ -33,14 +34,14 @@ export function rowTexts(row: ManifestRow): { content: string; kept: string; to:
   return { content: isSorted(own) ? kept : textOf(row, to, own.sort()), kept, to }
 }
 
-/** What a row says, as a short hash: NFT, receiver, sender and the paths of its files. Not its line, not its id. */
+/** Returns a short hash of the row's content: NFT, receiver, sender and file paths, without line and ID. */
 export function contentHash(row: ManifestRow): string {
   return hashOfText(contentText(row))
 }
 
 /**
- * What a row says, as a short hash that stays the same in a copy of the manifest: with its columns in another order, or
- * in another folder with its local files beside it.
+ * Returns a short hash of the row's content that is the same in a copy of the manifest, for example with reordered
+ * columns, or in another folder together with its local files.
  */
 export function copyHash(row: ManifestRow): string {
   const { metadata, localFiles } = row
@@ -59,7 +60,9 @@ export function copyHash(row: ManifestRow): string {
   })
 }
 
-/** Whether a copy of the manifest has the same content hash: nothing of the row has another order or place there. */
+/**
+ * Whether a copy of the manifest has the same content hash, because order and location make no difference for the row.
+ */
 export function isCopyHashContent({ metadata: { file_fields, attribute }, localFiles }: ManifestRow): boolean {
   return localFiles.length === 0 && file_fields.length < 2 && (attribute === undefined || attribute.length < 2)
 }
@@ -69,7 +72,7 @@ function sortedByText<Item>(items: readonly Item[], textOf: (item: Item) => stri
   return items.length < 2 ? [...items] : [...items].sort(text)
 }
 
-/** The hash of what `contentText` gave. */
+/** Returns the hash of a text from `contentText`. */
 export function hashOfText(text: string): string {
   return hashOnce('sha256', text).slice(0, CONTENT_DIGITS)
 }
@@ -103,14 +106,14 @@ function textOf({ sender, metadata, localFiles }: ManifestRow, to: string, extra
   return text
 }
 
-/** The parts of a kept text. */
+/** The parts of a stored text. */
 export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
-  // libsql gives bytes as an ArrayBuffer, node:sqlite as a Uint8Array.
+  // libsql returns bytes as an ArrayBuffer, node:sqlite as a Uint8Array.
   const bytes = 'byteOffset' in body ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : Buffer.from(body)
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
-/** The row that a kept text was made of; EVM addresses in lower case, as it has them. */
+/** Restores a row from its stored text. EVM addresses are in lower case, as in the text. */
 export function rowOfParts(
   parts: readonly string[],
 ): Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'> {

@@ -5,15 +5,15 @@ import type { Asker } from '../operations/reconcile/listing.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
 
-/** Of the waiting after the last acceptance. */
+/** Limit of the wait after the last acceptance. */
 export const DEFAULT_TIMEOUT_MS = 300_000
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** What sending, uploading and waiting share of one run: the database, the clock, and when to stop. */
+/** What sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
 export class RunContext {
   readonly options: BatchOptions
-  /** Its id. */
+  /** The ID of the run. */
   readonly run: string
   readonly client: BatchClient
   readonly pacer: BatchPacer
@@ -22,12 +22,12 @@ export class RunContext {
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
   stopped: Stop | null = null
-  /** When this call began, and when the outcome of a request became unknown last; on the clock that doesn't step. */
+  /** When this call began, and when the outcome of a request last became unknown, on the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
-  /** Requests of unknown outcome that the server refused when they were sent again with their key. */
+  /** Requests of unknown outcome that the server refused when they were repeated with their key. */
   readonly notResolved = new Set<number>()
-  /** When each request of this call was accepted, by its row in the database. */
+  /** When each request of this call was accepted, by its ID in the database. */
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #halt = new AbortController()
@@ -42,7 +42,8 @@ export class RunContext {
     this.now = deps.now ?? (() => performance.now())
     this.#sleep = deps.sleep ?? sleep
     this.startedAt = this.now()
-    // Those of an earlier call ended before this one began; the wall clock that they were written down by may have stepped.
+    // Unknown outcomes of an earlier call began before this call. The wall clock that recorded them may have been set
+    // since.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
@@ -50,12 +51,12 @@ export class RunContext {
     if (options.signal?.aborted === true) this.#interrupt()
   }
 
-  /** Aborted when the run is to stop: nothing new is begun, waiting ends. */
+  /** Aborted when the run is to stop: nothing new is started, and waiting ends. */
   get halt(): AbortSignal {
     return this.#halt.signal
   }
 
-  /** Whether the server makes what is sent from now on take effect once, however often it is sent. */
+  /** Whether the server makes each request from now on take effect once, however often it is sent. */
   get isHonored(): boolean {
     return this.client.supportsIdempotency() === true || this.client.supportsReferences() === true
   }
@@ -64,23 +65,26 @@ export class RunContext {
     return { client: this.client, signal: this.halt }
   }
 
-  /** The first reason stands. */
+  /** Only the first reason counts. */
   stop(error: GdnError): void {
     this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
   }
 
-  /** Waits; false when the run was stopped meanwhile. */
+  /** Waits. Returns false if the run was stopped meanwhile. */
   async pause(ms: number): Promise<boolean> {
     return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
   }
 
-  /** Leave to send; null when the run was stopped meanwhile. */
+  /** Waits for permission to send. Returns null if the run was stopped meanwhile. */
   take(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
     return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
   }
 
-  /** Does something after a while unless the signal comes first; unlike `pause` it goes on when the run is stopped. */
+  /**
+   * Runs a function after a delay unless the signal is aborted first. Unlike `pause`, it continues when the run is
+   * stopped.
+   */
   later(ms: number, signal: AbortSignal, act: () => void): void {
     this.#sleep(ms, signal).then(act, () => {})
   }
@@ -109,5 +113,5 @@ export class RunContext {
 export function interruption(reason: unknown): GdnError {
   return reason instanceof GdnError
     ? reason
-    : new GdnError('interrupted', 'interrupted', { hint: 'run the same command again: it goes on where it stopped' })
+    : new GdnError('interrupted', 'interrupted', { hint: 'Run the same command again to resume.' })
 }

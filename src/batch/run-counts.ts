@@ -5,9 +5,9 @@ import { noCounts, STATUS } from './run-store.ts'
 import type { RowCounts } from './types.ts'
 
 /**
- * The rows of a run by state: those of its manifest, and those that left it after they had been sent.
+ * Counts the rows of a run by state: rows of its manifest, and rows that were removed from it after they had been sent.
  *
- * @param live a process is sending now, so what is in flight isn't unknown yet
+ * @param live whether a process is sending now, so that requests in flight don't count as unknown
  */
 export function countDrop(sql: Sql, { id, scope, setId }: Drop, live: boolean): RowCounts {
   const counts = noCounts()

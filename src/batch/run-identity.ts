@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import type { BatchOptions, RunRef } from './types.ts'
 
-/** What names a run. Never the key, and never what the manifest holds. */
+/** What identifies a run. Never contains the API key or the content of the manifest. */
 export type RunIdentity = Pick<BatchOptions, 'origin' | 'blockchain' | 'contractAddress' | 'manifestPath' | 'runName'>
 
 const ID_DIGITS = 16
@@ -12,20 +12,20 @@ const SHORT_DIGITS = 4
 const hash = (parts: readonly (string | number)[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, ID_DIGITS)
 
-/** What the runs of one command share, whichever generation. */
+/** Returns the ID that all drops of one run share. */
 export function familyId(identity: RunIdentity): string {
   const { origin, blockchain, contractAddress, manifestPath, runName } = identity
   if (runName === undefined && manifestPath === null) {
-    throw new GdnError('usage', 'rows from standard input need a name, so that the run can be resumed', {
+    throw new GdnError('usage', 'rows from standard input need a run name, so that the run can be resumed', {
       place: { flag: '--run' },
-      hint: 'add --run NAME',
+      hint: 'Add --run <name>.',
     })
   }
   const named = runName === undefined ? ['file', manifestPath ?? ''] : ['name', runName]
   return hash([origin, blockchain, contractAddress.toLowerCase(), ...named])
 }
 
-/** Id and name of a run: `drop-3f9a` for `drop.csv`. */
+/** Returns the ID and name of a run: `drop-3f9a` for `drop.csv`. */
 export function runRef(identity: RunIdentity, generation: number): RunRef {
   const id = hash([familyId(identity), generation])
   const path = identity.manifestPath ?? ''

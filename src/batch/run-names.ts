@@ -1,6 +1,6 @@
 import { glanceAtState } from '../state/glance.ts'
 
-/** What names a run, for suggestions. */
+/** Names of a run, for suggestions. */
 export interface RunName {
   id: string
   name: string
@@ -11,7 +11,7 @@ export interface RunName {
   startedAt: string
 }
 
-/** The names of the newest runs, newest first. */
+/** Returns the names of the newest runs, newest first. */
 export function runNames(stateDir: string, atMost: number): RunName[] {
   const rows = glanceAtState<Omit<RunName, 'startedAt'> & { startedAt: number }>(stateDir, RUNS, atMost)
   return rows.map((row) => ({ ...row, startedAt: new Date(row.startedAt).toISOString() }))

@@ -13,11 +13,11 @@ import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } fro
 import { partsOf, rowOfParts } from './row-text.ts'
 import type { ResultRow, Run } from './types.ts'
 
-/** What became of a row, and the row itself; null for one that left the manifest after it had been sent. */
+/** The outcome of a row, and the row itself; null for a row that was removed from the manifest after it was sent. */
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
-  /** Its metadata as it was sent, local files as the URLs they got; of an adopted row as the manifest has it. */
+  /** Its metadata as it was sent, with URLs for local files. For an adopted row, its metadata in the manifest. */
   sentMetadata(): Promise<Json | null>
 }
 
@@ -25,7 +25,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const PAGE = 1_000
 
-/** The results with the rows that they are of, in the manifest's order, also while a process works on the run. */
+/** Yields results with their rows, in the manifest's order, even while a process works on the run. */
 export async function* runRows(run: Run): AsyncGenerator<RunRow> {
   const { state, drop } = await openDrop(run)
   try {
@@ -36,7 +36,7 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
           line: result.line,
           id: key.startsWith('id:') ? key.slice('id:'.length) : null,
           ...rowOfParts(partsOf(body)),
-          // As the manifest spells them.
+          // As the manifest spells the attributes.
           receiver,
           sender,
         }
@@ -45,7 +45,7 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break
       after = last.position
-      // libsql frees what it held for a page in a turn of the event loop. Without one, a million rows take 20 MB more.
+      // libsql frees the memory of a page in a turn of the event loop. Without one, a million rows take 20 MB more.
       await nextTurn()
     }
     for (const result of await state.read((sql) => resultsOutside(sql, drop, run.running))) {
@@ -83,14 +83,14 @@ async function metadataOf(
   return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
 }
 
-/** The outcome of a manifest's rows in a run that has sent some of them. */
+/** The outcomes of a manifest's rows in a run that has sent some of them. */
 export interface RunOutcomes {
-  /** To be called for each row once, in the manifest's order: copies of a row are told apart by their number. */
+  /** Call it once for each row, in the manifest's order: copies of a row differ by their number. */
   of(row: ManifestRow): Promise<ResultRow>
   close(): Promise<void>
 }
 
-/** Opens a run to look up the rows of a manifest as it is now. A row that the run does not have is pending. */
+/** Opens a run to look up the rows of the current manifest. A row that the run does not have is pending. */
 export async function openOutcomes(run: Run): Promise<RunOutcomes> {
   const { state, drop } = await openDrop(run)
   const namer = new RowNamer()
@@ -106,12 +106,12 @@ export async function openOutcomes(run: Run): Promise<RunOutcomes> {
   }
 }
 
-/** A row each, in the manifest's order, also while a process works on the run. */
+/** Yields the result of each row, in the manifest's order, even while a process works on the run. */
 export async function* runResults(run: Run): AsyncGenerator<ResultRow> {
   for await (const { result } of runRows(run)) yield result
 }
 
-/** The columns that the rows of a run use. */
+/** Returns the columns that the rows of a run use. */
 export async function runColumns(run: Run): Promise<ManifestColumns> {
   const { state, drop } = await openDrop(run)
   try {

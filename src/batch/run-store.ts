@@ -9,7 +9,9 @@ import type { OperationState } from '../state/transitions.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import type { RowCounts, RowStatus } from './types.ts'
 
-/** How the operation of a row counts. What is in flight counts as pending while its process is at work. */
+/**
+ * Maps the state of a row's operation to its status. Requests in flight count as pending while their process is active.
+ */
 export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
   planned: 'pending',
   intended: 'pending',
@@ -31,11 +33,11 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** The database as one run uses it. */
+/** Access of one run to the database. */
 export class RunStore {
   readonly state: StateReader
   drop: Drop
-  /** The rows by state; changes as requests are answered. */
+  /** The rows by state, updated when responses arrive. */
   counts: RowCounts = noCounts()
   readonly #run: HeldRun | null
   #waiting: Waiting[] = []
@@ -78,7 +80,7 @@ export class RunStore {
     this.drop = (await this.read((sql) => readDrop(sql, this.id))) ?? this.drop
   }
 
-  /** The collections of the server that are this run's: one may be known under several addresses. */
+  /** The server's collections that belong to this run. One collection may be known under several addresses. */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
     return collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
@@ -102,7 +104,7 @@ export class RunStore {
     this.counts = counts
   }
 
-  /** Rows in the manifest's order. */
+  /** Yields rows in the manifest's order. */
   async *rows(rows: RowsIn): AsyncGenerator<KeptRow> {
     for (let after = -1; ; ) {
       const page = await this.read((sql) => pageOf(sql, rows, after, PAGE))
@@ -125,7 +127,7 @@ export class RunStore {
     return keptRow(record)
   }
 
-  /** The rows with their states, in pages. */
+  /** Yields the rows with their states, in pages. */
   async *planned(rows: RowsIn): AsyncGenerator<ReturnType<typeof plannedPage>> {
     for (let after = -1; ; ) {
       const page = await this.read((sql) => plannedPage(sql, rows, this.drop, after, PAGE))

@@ -2,16 +2,16 @@ import { readDrop } from '../state/drops.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import type { Run } from './types.ts'
 
-/** When things happened in a run. ISO 8601, UTC. */
+/** Times of a run. ISO 8601, UTC. */
 export interface RunTimes {
   startedAt: string
-  /** The last answer of the server to a request of rows. */
+  /** The server's last response to a request with rows. */
   answeredAt: string | null
-  /** When every row had come to its end. */
+  /** When every row was deployed or failed. */
   endedAt: string | null
 }
 
-/** Also while a process works on the run. */
+/** Reads the times of a run, even while a process works on it. */
 export async function runTimes({ stateDir, id, startedAt }: Run): Promise<RunTimes> {
   const state = await openStateIfThere(stateDir)
   try {

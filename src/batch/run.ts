@@ -26,11 +26,11 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
 import { uploadFiles } from './uploads.ts'
 
 /**
- * Mints the rows of a manifest, or resumes it: reads and plans all rows, commits each request
- * before it is sent, and waits until everything accepted is deployed or failed. Killed at any instant and called again,
- * it repeats a request only if the first one is known to have had no effect, or the server honors its key.
+ * Mints the rows of a manifest, or resumes the run. Reads and plans all rows, commits each request before it is sent, and
+ * waits until every accepted row is deployed or failed. After a kill at any instant, a second call repeats a request only
+ * if the first one is known to have had no effect, or if the server honors its key.
  *
- * The summary has the problems of single rows. Throws where the run as a whole can't continue.
+ * Problems of single rows are in the summary. Throws if the run as a whole can't continue.
  *
  * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `seems_minted`, `already_accepted`, `data_dir`,
  *   `usage`, `wrong_backend`
@@ -109,11 +109,11 @@ async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
   yield* await store.read((sql) => resultsOutside(sql, store.drop, false))
 }
 
-/** After sending: resolves unknown outcomes, and waits until what was accepted is deployed or failed. */
+/** After sending: resolves unknown outcomes, and waits until every accepted row is deployed or failed. */
 async function finish(context: RunContext, sweeper: Sweeper) {
   const { options, now, store } = context
   const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  // Whether the server shows rows as they were sent must be known before one is taken for absent.
+  // Whether the server returns rows unchanged must be known before a row is declared absent.
   if (store.counts.unknown > 0) await sweeper.sweepOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,

@@ -11,9 +11,9 @@ import type { Run, RunStatus } from './types.ts'
 export { runResults } from './run-rows.ts'
 export type { Run }
 
-/** A server by which runs are chosen. */
+/** A server that selects runs. */
 export interface ServerOfRuns {
-  /** As messages call it. */
+  /** The server's name in messages. */
   name: string
   has(run: Pick<Run, 'origin' | 'backendId'> & { url: string | null }): boolean
 }
@@ -42,7 +42,7 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
 
 const isAtWork = async (holder: LockHolder): Promise<boolean> => (await lookAt(holder, LOCK_TIMING)).kind !== 'ended'
 
-/** Reads something of the state; `none` where there is no state yet. */
+/** Reads from the state; returns `none` if there is no state yet. */
 async function reading<Value>(
   stateDir: string,
   none: Value,
@@ -57,7 +57,7 @@ async function reading<Value>(
   }
 }
 
-/** The runs of a state directory, newest first. */
+/** Returns the runs of a state directory, newest first. */
 export async function listRuns(stateDir: string): Promise<Run[]> {
   return await reading<Run[]>(stateDir, [], async (state) => {
     const drops = await state.read(listDrops)
@@ -66,11 +66,11 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run by its id, its name, the name given with `--run`, its manifest (path or file name), or the beginning of
- * an id; of several drops of one run, the newest.
+ * Finds a run by its ID, its name, the name given with `--run`, its manifest (path or file name), or the beginning of its
+ * ID. Of several drops of one run, it returns the newest.
  *
- * @param server whose runs are meant; any server's otherwise
- * @throws GdnError `not_found_locally`, also where several runs fit
+ * @param server limits the search to runs of this server
+ * @throws GdnError `not_found_locally`, also if several runs match
  */
 export async function openRun(stateDir: string, wanted: string, server?: ServerOfRuns): Promise<Run> {
   const all = await listRuns(stateDir)
@@ -91,17 +91,17 @@ export async function openRun(stateDir: string, wanted: string, server?: ServerO
   }
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
-  throw new GdnError('not_found_locally', `${wanted} fits several runs:\n${fits.map(inALine).join('\n')}`, {
-    hint: `say which by its id, such as ${newest.id}; or by its server, with --local or --base-url`,
+  throw new GdnError('not_found_locally', `${wanted} matches several runs:\n${fits.map(inALine).join('\n')}`, {
+    hint: `Use the ID of one, such as ${newest.id}, or choose its server with --local or --base-url.`,
     details: { runs: fits.map((run) => ({ run: run.name, run_id: run.id, server: run.url })) },
   })
 }
 
-/** Where the server of a run was, as people know it. */
+/** The address of a run's server, for people. */
 export const serverOf = ({ url, origin }: { url: string | null; origin: string }): string => url ?? origin
 
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
-const LISTED = 'gdn batch list shows the runs there are'
+const LISTED = 'Run `gdn batch list` to list the runs.'
 
 const noSuchRun = (wanted: string, server: ServerOfRuns | undefined) =>
   new GdnError(
@@ -109,17 +109,17 @@ const noSuchRun = (wanted: string, server: ServerOfRuns | undefined) =>
     `there is no run ${wanted} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}`,
     {
       hint: MANIFEST.test(wanted)
-        ? `${LISTED}\ngdn batch mint begins one; with --adopt it takes what is minted already, where a state was lost`
+        ? `${LISTED}\nRun \`gdn batch mint\` to start one. If the state was lost, add --adopt to treat rows in the collection as minted.`
         : LISTED,
     },
   )
 
 const notADrop = (wanted: string) =>
   new GdnError('not_found_locally', `${wanted} is a single command, not a run of a manifest`, {
-    hint: `Show it with gdn batch status ${wanted}. To resume it, run the same command again.`,
+    hint: `Run \`gdn batch status ${wanted}\` to show it. To resume it, run the same command again.`,
   })
 
-/** A run by everything that tells it from others of like name. */
+/** Describes a run by everything that distinguishes it from runs with similar names. */
 function inALine({ id, name, url, origin, blockchain, contractAddress, startedAt, generation }: Run): string {
   const drop = generation === 1 ? '' : `, drop ${generation}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${serverOf({ url, origin })}`
@@ -128,13 +128,13 @@ function inALine({ id, name, url, origin, blockchain, contractAddress, startedAt
 const namesFile = (wanted: string, path: string): boolean =>
   wanted === basename(path) || wanted === basename(path, extname(path)) || resolve(wanted) === path
 
-/** The rows of a run by state, also while a process works on it. */
+/** Returns the rows of a run by state, even while a process works on it. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
   const [status] = await runStatuses(stateDir, [{ ...info, stateDir }])
   return status ?? { ...info, counts: noCounts() }
 }
 
-/** The same for several. */
+/** Returns the same for several runs. */
 export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
   return await reading<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []
@@ -149,7 +149,7 @@ export async function runStatuses(stateDir: string, runs: readonly Run[]): Promi
   })
 }
 
-/** The drop after a run's, if there is one. */
+/** Returns the drop after that of a run, if there is one. */
 export async function laterDrop({ stateDir, family, generation }: Run): Promise<Pick<Drop, 'name'> | null> {
   return await reading<Drop | null>(stateDir, null, async (state) => {
     const drops = await state.read((sql) => dropsOf(sql, family))

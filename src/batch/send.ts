@@ -20,16 +20,16 @@ import type { RunStore } from './run-store.ts'
 import { backoff, ServerHealth } from './server-health.ts'
 import type { MintEndpoint } from './types.ts'
 
-/** What still has to be sent: the planned requests, built one at a time. */
+/** What remains to be sent: the planned requests, built one at a time. */
 export interface Outbox {
   readonly requests: number
-  /** How many rows a planned request has. */
+  /** The number of rows of a planned request. */
   size(request: number): number
-  /** So many of its rows from a place on. */
+  /** Builds a request from some of its rows. */
   build(piece: Piece): Promise<Omit<NewRequest, 'key' | 'honorsKey'>>
 }
 
-/** A request of unknown outcome that waits to be sent again, where the server makes that take effect once. */
+/** A request of unknown outcome that waits to be repeated, where the server makes a repetition take effect once. */
 interface Retry {
   id: number
   n: number
@@ -45,8 +45,8 @@ const MAX_RATE_LIMITED_MS = 600_000
 const DEFAULT_HOLD_MS = 1_000
 
 /**
- * Sends what is planned, a few requests at a time, and sends again what is known to have had no effect; what is
- * unknown is sent again only with its key, where the server has said that it honours keys. Every request is
+ * Sends what is planned, a few requests at a time, and retries requests that are known to have had no effect. A request of
+ * unknown outcome is repeated only with its key, where the server has said that it honors keys. Every request is
  * committed before its first byte leaves.
  */
 export class Sender {
@@ -62,7 +62,7 @@ export class Sender {
   readonly #pieces: Pieces
   #trial: Promise<void> = Promise.resolve()
 
-  /** @param aside called after each answer, when there may be time for something else */
+  /** @param aside called after each response, when there may be time for other work */
   constructor(context: RunContext, outbox: Outbox, inOrder: boolean, { aside }: { aside(): void }) {
     this.#context = context
     this.#outbox = outbox
@@ -78,11 +78,11 @@ export class Sender {
     return this.#attempts.count
   }
 
-  /** Resolves when everything has an outcome, or is parked, or the run was stopped. */
+  /** Resolves when everything has an outcome or is parked, or the run was stopped. */
   async run(): Promise<void> {
     for (const request of await resendable(this.#context.store)) this.#retryLater(request, 0)
     if (!(await this.#learn())) return
-    // Two requests under way may be taken in either order.
+    // Two requests in flight may be processed in either order.
     const count = this.#inOrder ? 1 : (this.#context.options.inFlight ?? DEFAULT_IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
@@ -98,7 +98,7 @@ export class Sender {
         await job()
       }
     } catch (error) {
-      // What is under way elsewhere still gets its answer recorded; nothing new is begun.
+      // Requests in flight still get their responses recorded. Nothing new is started.
       this.#context.stop(error instanceof GdnError ? error : new GdnError('unexpected', String(error)))
       throw error
     }
@@ -112,7 +112,7 @@ export class Sender {
         this.#retries.splice(this.#retries.indexOf(retry), 1)
         return () => this.#sendAgain(retry)
       }
-      // While nothing gets through, what is under way already is enough to find out when it does.
+      // While the server is unreachable, the requests in flight are enough to notice when it recovers.
       const blocked = this.#retries.length > 0 && (this.#inOrder || this.#health.isFailing)
       if (this.#pieces.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
@@ -127,8 +127,8 @@ export class Sender {
   }
 
   /**
-   * Learns by which means a repetition takes effect once: requests are built and committed with that. False where the
-   * server didn't answer, and the run was stopped.
+   * Learns how the server makes a repetition take effect once, because requests are built and committed accordingly.
+   * Returns false if the server didn't respond, or the run was stopped.
    */
   async #learn(): Promise<boolean> {
     const { client, halt, now, emit } = this.#context
@@ -141,21 +141,21 @@ export class Sender {
         this.#context.stop(error)
       }
       if (!halt.aborted && now() - began > this.#unreachableMs) {
-        this.#context.stop(new GdnError('unreachable', 'the server does not answer', { hint: AGAIN }))
+        this.#context.stop(new GdnError('unreachable', 'the server does not respond', { hint: AGAIN }))
       }
       const ms = backoff(attempt)
-      if (!halt.aborted) emit({ type: 'holding', reason: 'unreachable', ms, message: 'the server does not answer' })
+      if (!halt.aborted) emit({ type: 'holding', reason: 'unreachable', ms, message: 'the server does not respond' })
       if (!(await this.#context.pause(ms))) return false
     }
     return !halt.aborted
   }
 
-  /** No larger than the server takes, nor than asked for. */
+  /** No larger than the server accepts, or than the options ask for. */
   #nextPiece(most: number): Piece {
     return this.#pieces.take(Math.min(most, this.#context.store.drop.largest ?? most))
   }
 
-  /** One row at a time, each after the server was seen to answer, until it takes one. */
+  /** Sends one row at a time, each after the server responded to a query, until it accepts one. */
   #tryOne(): Promise<void> {
     const mine = this.#trial.then(async () => {
       if (!this.#health.isSuspicious) return
@@ -171,7 +171,7 @@ export class Sender {
     const request = { ...(await this.#outbox.build(piece)), key: newKey(), honorsKey }
     const slot = await take.call(this.#context, request.endpoint)
     if (slot === null) return
-    // Committed before a byte leaves: should we be killed from here on, the next start knows that it doesn't know.
+    // Committed before a byte leaves: after a kill from here on, the next start knows that the outcome is unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
@@ -181,8 +181,8 @@ export class Sender {
   }
 
   /**
-   * An only attempt, and more of them as long as each is known to have had no effect. `too_large`: the server takes no
-   * request of so many rows; they are to be sent in smaller ones.
+   * Makes one attempt, and more as long as each is known to have had no effect. `too_large`: the server accepts no request
+   * of so many rows, so they are sent in smaller ones.
    */
   async #untilOutcome(job: Job, first: { done(): void }): Promise<'too_large' | 'known'> {
     const context = this.#context
@@ -207,7 +207,7 @@ export class Sender {
     return 'known'
   }
 
-  /** What had no effect, and isn't sent again as it is, was never sent. */
+  /** Records that a request was never sent, if it had no effect and isn't sent again unchanged. */
   async #forget({ id, rows }: Job, verdict: Verdict): Promise<void> {
     const { store, emit } = this.#context
     const isTooLarge = verdict.outcome === 'no_effect' && verdict.cause === 'too_large'
@@ -221,7 +221,7 @@ export class Sender {
     emit({ type: 'resized', chunkSize: largest, message: verdict.message })
   }
 
-  /** Sends the stored bytes of an unknown request again. Nothing but success changes what is known of it. */
+  /** Repeats the stored bytes of an unknown request. Only success changes its recorded outcome. */
   async #sendAgain(retry: Retry): Promise<void> {
     const context = this.#context
     const { store } = context
@@ -247,7 +247,7 @@ export class Sender {
     if (verdict.outcome === 'no_effect' && verdict.cause === 'rate_limited') {
       await this.#hold(endpoint, verdict, attempts)
     }
-    // Busy is an answer: the server is alive and says that the first attempt goes on. So is 429.
+    // Busy is a response: the server is reachable, and the first attempt is in progress. 429 is one too.
     const alive = verdict.outcome === 'unknown' ? verdict.busy : verdict.cause === 'rate_limited'
     this.#retryAgain({ id, n, attempts, since: alive ? context.now() : retry.since })
   }
@@ -288,7 +288,7 @@ export class Sender {
     this.#context.emitRows()
   }
 
-  /** Whether sending again can help; if not, the run is stopped: nothing else would go better. */
+  /** Whether a retry can help. Otherwise the run is stopped, because other requests would fail as well. */
   #mayRepeat(verdict: Extract<Verdict, { outcome: 'no_effect' }>, failingMs: number): boolean {
     const { cause, message } = verdict
     if (cause === 'too_large') return false
@@ -299,8 +299,8 @@ export class Sender {
     if (cause === 'unauthorized' || cause === 'forbidden') {
       const hint =
         cause === 'unauthorized'
-          ? 'check the API key, then run the same command again: it goes on where it stopped'
-          : 'use a key that may do this, then run the same command again: it goes on where it stopped'
+          ? 'Check the API key, then run the same command again to resume.'
+          : 'Use a key with this permission, then run the same command again to resume.'
       this.#context.stop(new GdnError(cause, message, { hint }))
       return false
     }
@@ -340,20 +340,20 @@ export class Sender {
       this.#retryLater(job, 1)
       this.#context.emit({ type: 'holding', reason: 'unknown', ms: backoff(1), message })
     } else if (foreign === true) {
-      // Whatever answers there would answer each further request the same, and each would be unknown.
+      // A server that isn't the API would respond to each further request in the same way, and each would be unknown.
       const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'bad_answer'
-      const hint = 'check the base URL and the API key, then run the same command again: it goes on where it stopped'
-      this.#context.stop(new GdnError(code, `${message}, in a form that is none of the API`, { hint }))
+      const hint = 'Check the base URL and the API key, then run the same command again to resume.'
+      this.#context.stop(new GdnError(code, `${message}, which is not a response of the API`, { hint }))
     }
   }
 }
 
-const AGAIN = 'run the same command again when the server answers: it goes on where it stopped'
+const AGAIN = 'Run the same command again when the server responds. It resumes.'
 
-/** Rows to a request after one of so many was too large. */
+/** The number of rows per request after a larger request was rejected. */
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
-/** Gives leave to send back where what goes before it fails. */
+/** Returns the permission to send if what precedes the request fails. */
 async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()
@@ -364,8 +364,8 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
 }
 
 /**
- * Requests that may go again under their keys: their outcome is wholly unknown, and the backend still has the record of
- * their keys.
+ * Requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend still has the
+ * record of their keys.
  */
 export async function resendable(store: RunStore): Promise<RowRequest[]> {
   return await store.read((sql) =>

@@ -4,20 +4,20 @@ import type { Verdict } from './classify.ts'
 import type { RunContext } from './run-context.ts'
 
 /**
- * So many unknown outcomes in a row, and the fault isn't the single request's: each further one would make more rows
- * unknown. From then on nothing is sent until the server answers a question, and then a single row first.
+ * After this many unknown outcomes in a row, the problem isn't the single request, and further requests would make more
+ * rows unknown. From then on nothing is sent until the server responds to a query, and then a single row first.
  */
 const SUSPICIOUS_IN_A_ROW = 3
-/** The server answers questions and still takes no rows. */
+/** How long the server may respond to queries without accepting rows. */
 const MAX_UNKNOWN_IN_A_ROW = 10
-/** Codes of errors that stand for an answer of the server itself. */
+/** Codes of errors that mean that the server itself responded. */
 const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 /** 0.5 s, doubled each time, up to 15 s. */
 export const backoff = (attempt: number): number => backoffMs(attempt, { firstMs: 500, maxMs: 15_000, jitter: 0 })
 
-/** Whether the server does what servers do, by the outcomes of what was sent; and the waiting until it does again. */
+/** Judges by the outcomes of requests whether the server works, and waits until it does. */
 export class ServerHealth {
   readonly #context: RunContext
   readonly #unreachableMs: number
@@ -32,28 +32,28 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Where keys are honoured an unknown outcome costs nothing but time. */
+  /** Where keys are honored, an unknown outcome costs only time. */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }
 
-  /** Takes an outcome; the run is stopped when too many were unknown. */
+  /** Records an outcome. Stops the run when too many were unknown. */
   note({ outcome, status }: Pick<Verdict, 'outcome' | 'status'>): void {
     if (outcome === 'unknown') this.#unknownInARow++
     else if (status !== null) this.#unknownInARow = 0
     if (this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) return
     this.#context.stop(
-      new GdnError('bad_answer', `${MAX_UNKNOWN_IN_A_ROW} requests in a row came to no known outcome`, {
-        hint: 'something is wrong with the server or the line to it; the rest was not sent. Run the same command again when it works',
+      new GdnError('bad_answer', `${MAX_UNKNOWN_IN_A_ROW} requests in a row had an unknown outcome`, {
+        hint: 'Other rows were not sent. Check the server and the connection, then run the same command again to resume.',
       }),
     )
   }
 
-  /** Waits until the server answers a question; false when it doesn't for too long, or the run was stopped. */
+  /** Waits until the server responds to a query. Returns false if it doesn't in time, or the run was stopped. */
   async answersAgain(): Promise<boolean> {
     const context = this.#context
     const began = context.now()
-    const message = 'requests came to no known outcome; waiting until the server answers properly again'
+    const message = 'the outcome of several requests is unknown; waiting until the server responds normally'
     for (let attempt = this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1; ; attempt++) {
       const ms = backoff(attempt)
       context.emit({ type: 'holding', reason: 'unknown', ms, message })
@@ -63,8 +63,8 @@ export class ServerHealth {
       if (context.halt.aborted) return false
       if (context.now() - began > this.#unreachableMs) {
         context.stop(
-          new GdnError('unreachable', `the server doesn't answer any more: ${error.message}`, {
-            hint: 'nothing more was sent. Run the same command again when it works: it goes on where it stopped',
+          new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
+            hint: 'Nothing more was sent. Run the same command again when the server responds. It resumes.',
           }),
         )
         return false
@@ -72,7 +72,7 @@ export class ServerHealth {
     }
   }
 
-  /** Asks something harmless; null when the server said anything to it that a server says. */
+  /** Sends a harmless query. Returns null if the response is one of the server itself. */
   async ask(): Promise<GdnError | null> {
     try {
       await this.#context.client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: this.#context.halt })

@@ -5,8 +5,8 @@ import type { Stop } from './run-context.ts'
 import type { BatchSummary, ResultRow, RowCounts } from './types.ts'
 
 /**
- * The exit code of a run. An interruption is told as that; then 9 goes before what stopped the run, before 8, before 7:
- * an unknown outcome is what must not be overlooked.
+ * Returns the exit code of a run. An interruption has its own code. Otherwise, 9 precedes the reason that stopped the run,
+ * which precedes 8 and 7, because an unknown outcome must not be overlooked.
  */
 export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint
@@ -24,7 +24,7 @@ type NamedRows = Pick<
   'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
 >
 
-/** The rows that a person must hear of, the first 50 of each kind. */
+/** Lists the rows that need attention, the first 50 of each kind. */
 export async function nameRows(
   results: AsyncIterable<ResultRow>,
   counts: RowCounts,

@@ -12,36 +12,36 @@ import type { RunContext } from './run-context.ts'
 
 const FIRST_INTERVAL_MS = 500
 const MAX_INTERVAL_MS = 10_000
-/** Between two looks while there is something else to do. */
+/** Time between two looks while requests are being sent. */
 const ASIDE_INTERVAL_MS = 5_000
 
-/** Rows of accepted requests that are asked for together. */
+/** Number of rows whose records are requested together. */
 interface Question {
   requests: { request: RowRequest; rows: SentRow[] }[]
   size: number
 }
 
 /**
- * Asks for all accepted rows again and again until each is deployed or failed, the time is up, or the run is stopped.
- * Each row's record is compared with what was sent before anything of it is told.
+ * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
+ * record with its request before it reports anything of it.
  */
 export class Sweeper {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
-  /** Requests of which every id is known to be its row's. */
+  /** Requests whose IDs are all assigned to their rows. */
   readonly #checked = new Set<number>()
 
   #aside: Promise<void> | null = null
   #asideAt: number
 
-  /** @param markerKey by which rows are told from each other, where the run has markers */
+  /** @param markerKey the key of the unique markers, if the run has them */
   constructor(context: RunContext, markerKey: string | undefined) {
     this.#context = context
     this.#markerKey = markerKey
     this.#asideAt = context.now()
   }
 
-  /** Until all are deployed or failed, but no longer than to the deadline. */
+  /** Polls until all rows are deployed or failed, or the deadline is reached. */
   async waitForAll(deadline: number): Promise<void> {
     const { store, now } = this.#context
     let interval = FIRST_INTERVAL_MS
@@ -56,21 +56,21 @@ export class Sweeper {
     }
   }
 
-  /** Asks for all accepted rows once; each that is there is compared with what was sent. */
+  /** Polls all accepted rows once, and compares each record with its request. */
   async sweepOnce(): Promise<void> {
     await this.settled()
     await this.#sweep(() => true)
   }
 
   /**
-   * Looks, now and then, how far the oldest rows have come, while others are being sent. Whoever calls needn't wait for
-   * it, and nothing that goes wrong here is of any concern: it will be asked for again.
+   * Polls the oldest rows from time to time while others are being sent. The caller needn't wait for it. Errors are
+   * ignored, because the rows are polled again later.
    */
   lookAside(): Promise<void> {
     const { now, halt } = this.#context
     if (this.#aside !== null) return this.#aside
     if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
-    // Where the oldest rows haven't come to their end, the later ones haven't either.
+    // If the oldest rows aren't deployed or failed, the later ones aren't either.
     this.#aside = this.#sweep((ended) => ended, true).finally(() => {
       this.#aside = null
       this.#asideAt = now()
@@ -80,12 +80,15 @@ export class Sweeper {
     return this.#aside
   }
 
-  /** Resolves when nothing is under way beside. */
+  /** Resolves when no poll is in flight. */
   async settled(): Promise<void> {
     await this.#aside?.catch(() => {})
   }
 
-  /** @param goesOn asked after each answer, and told whether all rows of it have come to their end */
+  /**
+   * @param goesOn called after each response with whether all its rows are deployed or failed; returns whether to
+   * continue
+   */
   async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const question of this.#questions()) {
       if (this.#context.halt.aborted) return
@@ -98,7 +101,7 @@ export class Sweeper {
     }
   }
 
-  /** The requests that have accepted rows without an end, so many ids together as one call may ask for. */
+  /** Requests with accepted rows that aren't deployed or failed, as many IDs together as one call allows. */
   async *#questions(): AsyncGenerator<Question> {
     const { store } = this.#context
     let question: Question = { requests: [], size: 0 }
@@ -121,7 +124,7 @@ export class Sweeper {
     if (question.size > 0) yield question
   }
 
-  /** `later`: no answer that can be used now, or the run was stopped. */
+  /** `later`: there is no usable response now, or the run was stopped. */
   async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
     const found = new Map<string, NftRecord>()
@@ -139,7 +142,7 @@ export class Sweeper {
     }
   }
 
-  /** Returns whether all rows of the request have come to their end. */
+  /** Returns whether all rows of the request are deployed or failed. */
   async #settle(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<boolean> {
     const { store } = this.#context
     const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
@@ -158,10 +161,10 @@ export class Sweeper {
     return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
   }
 
-  /** The rows with their ids, once every record was compared; null while some are missing. */
+  /** The rows with their IDs, once every record was compared; null while records are missing. */
   async #check(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
     const { store } = this.#context
-    // What reconciling adopted was compared before it was.
+    // Adopted rows were compared when they were reconciled.
     if (request.outcome !== 'accepted') {
       this.#checked.add(request.id)
       return rows
@@ -207,7 +210,7 @@ export class Sweeper {
       contract: record.contract_address ?? this.#context.options.contractAddress,
       receiver: record.receiver_wallet_address ?? '',
       url: record.metadata_url ?? null,
-      error: record.error ?? (record.status === 'deployed' ? null : 'the server says that it failed'),
+      error: record.error ?? (record.status === 'deployed' ? null : 'the server reported a failure without a reason'),
     }
   }
 }

@@ -11,137 +11,140 @@ import type { RawDatabase } from '../sqlite/driver.ts'
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'createnfttrans'
 
-/** The endpoints that a batch asks. */
+/** The endpoints that a batch reads. */
 export type ReadEndpoint = 'getnfts' | 'getnftgdnids' | 'getreferences'
 
-/** What one attempt came to. `not_sent`: not a byte left this machine. `cut`: nobody knows. */
+/** The result of one attempt. `not_sent`: not a byte left this machine. `cut`: the outcome is unknown. */
 export type SendResult =
   | {
       kind: 'answered'
       status: number
       headers: Readonly<Record<string, string>>
-      /** Undefined where the body is no JSON. */
+      /** Undefined if the body isn't JSON. */
       json: unknown
-      /** The body where it is no JSON. */
+      /** The body if it isn't JSON. */
       text?: string
     }
-  /** `stop`: another backend answers at the address, so sending again can't help. */
+  /** `stop`: another backend listens at the address, so a retry can't help. */
   | { kind: 'not_sent'; reason: string; stop?: GdnError }
   | { kind: 'cut'; reason: string }
 
-/** What the batch needs of the client; `ApiClient` is one. */
+/** What a batch needs from the client; `ApiClient` implements it. */
 export interface BatchClient {
-  /** One attempt with exactly these bytes; never throws for what network or server did. */
+  /** Makes one attempt with exactly these bytes. Never throws for errors of the network or the server. */
   send(
     endpoint: MintEndpoint,
     body: Uint8Array,
     options: { idempotencyKey: string; run: string; signal?: AbortSignal | undefined },
   ): Promise<SendResult>
-  /** Details of NFTs, or the ids of a collection's, at a pace that the server allows; throws GdnError. */
+  /** Returns details of NFTs, or the IDs of a collection, at the allowed rate. Throws GdnError. */
   call<Name extends ReadEndpoint>(
     endpoint: Name,
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  /** Throws GdnError where the server takes no files, or the file isn't what it was when it was hashed. */
+  /** Throws GdnError if the server accepts no files, or the file has changed since it was hashed. */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
+  /** Whether the server said that it honors Idempotency-Key; null until it has responded. */
   supportsIdempotency(): boolean | null
-  /** Whether the server said that it creates each reference ID once; null until it has answered. */
+  /** Whether the server said that it creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
-  /** Asks the server for both where they aren't known yet, or with `refresh`. Null when it gave no answer. */
+  /** Queries the server for both if they aren't known yet, or with `refresh`. Null if it gave no response. */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
 
-/** Leave to send, in the order asked for. `done` is called when the answer, or the lack of one, is known. */
+/** Grants permission to send, in order. Call `done` when the response has arrived or failed. */
 export interface BatchPacer {
   take(endpoint: MintEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
-  /** Holds everything of that endpoint for so long: the server said 429. */
+  /** Holds all requests of that endpoint for this time, after a 429. */
   hold(endpoint: MintEndpoint, ms: number): void
 }
 
 export interface BatchOptions {
-  /** The folder of the database. */
+  /** The directory of the database. */
   stateDir: string
-  /** What tells the server from others: its origin (`https://host[:port]`), or `backend:<id>` for one on this machine. */
+  /** Identifies the server: its origin (`https://host[:port]`), or `backend:<id>` for one on this machine. */
   origin: string
-  /** The backend that answers there now; without it the server has no ID. */
+  /** The backend that listens there now; absent if the server has no ID. */
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
   /** Absolute real path; null for standard input, which needs `runName`. */
   manifestPath: string | null
-  /** `--run NAME`. */
+  /** The value of `--run <name>`. */
   runName?: string
-  /** Order a second drop of a finished run. */
+  /** Start another drop of a finished run. */
   again?: boolean
-  /** Mint new rows in addition to sent rows that are not in the manifest anymore. */
+  /** Mint new rows in addition to sent rows that are no longer in the manifest. */
   newRows?: boolean
-  /** Go on with this drop of the run; without it, the newest. */
+  /** Resume this drop of the run; the newest by default. */
   generation?: number
-  /** Send rows again that the server refused, or whose NFT failed. */
+  /** Retry rows that the server refused, or whose NFT failed. */
   retryFailed?: boolean
-  /** Send rows again that reconciling found absent. */
+  /** Retry rows that reconciling found absent. */
   retryAbsent?: boolean
-  /** Send nothing: find out what became of the unknown rows, and of the accepted ones. */
+  /** Send nothing: resolve the unknown rows, and poll the accepted ones. */
   reconcileOnly?: boolean
-  /** Take rows of a new run that are in the collection already as minted by it. */
+  /** Treat rows of a new run that are in the collection already as minted by it. */
   adopt?: boolean
-  /** Don't look into the collection for rows that are about to be sent. */
+  /** Don't compare the collection with the rows before they are sent. */
   skipLookup?: boolean
-  /** Metadata key that gets a value of its own in each row, by which the row is found again. It becomes public. */
+  /** Metadata key that gets a unique public value in each row, by which the row is found again. */
   markerKey?: string
-  /** A person's word on rows of unknown outcome: this NFT is that row, or null: it wasn't minted. */
+  /** A person's decisions on rows of unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[]
-  /** The options that the manifest was read with, as JSON: a later command can compare the manifest with the run. */
+  /**
+   * The options that the manifest was read with, as JSON, so that a later command can compare the manifest with the
+   * run.
+   */
   reading?: Readonly<Record<string, unknown>>
-  /** Rows to a request; 50. */
+  /** Rows per request; 50 by default. */
   chunkSize?: number
-  /** Keep the manifest's order of rows; then one request at a time is under way. */
+  /** Keep the manifest's order of rows. Then one request at a time is in flight. */
   inOrder?: boolean
   /** Return when every row was accepted. */
   noWait?: boolean
-  /** Bounds the waiting after the last acceptance, in milliseconds; 5 minutes. */
+  /** Limit of the wait after the last acceptance, in milliseconds; 5 minutes by default. */
   timeoutMs?: number
-  /** Local files uploaded at a time; 8. */
+  /** Local files uploaded at a time; 8 by default. */
   uploadConcurrency?: number
-  /** Requests under way at a time; 2. */
+  /** Requests in flight at a time; 2 by default. */
   inFlight?: number
-  /** What the dry run reckons with; the limit of the reference. */
+  /** Rate that the dry run assumes; by default the limit in the API reference. */
   requestsPerSecond?: number
   /**
-   * How long the collection's listing is given to catch up before its word is taken on unknown rows, in milliseconds;
-   * 20 times as long as it was seen to lag, at least 30 seconds.
+   * How long the listing of the collection may lag before unknown rows are decided by it, in milliseconds. By default 20
+   * times its observed lag, and at least 30 s.
    */
   listingWaitMs?: number
-  /** How long the server may be out of reach before the run stops, in milliseconds; 2 minutes. */
+  /** How long the server may be unreachable before the run stops, in milliseconds; 2 minutes by default. */
   unreachableMs?: number
-  /** Ctrl-C. A reason that is a GdnError (`interrupted`, `terminated`) decides the exit code. */
+  /** Aborted by Ctrl-C. A reason that is a GdnError (`interrupted`, `terminated`) decides the exit code. */
   signal?: AbortSignal
 }
 
 export interface BatchDeps {
   client: BatchClient
   pacer: BatchPacer
-  /** Reads the manifest from its beginning; called once. Null goes on with the rows as the run last kept them. */
+  /** Reads the manifest from its beginning; called once. Null resumes with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
-  /** Called before anything is written or sent; throws to leave it at that. */
+  /** Called before anything is written or sent. Throws to cancel. */
   confirm?(planned: PlannedEvent): Promise<void>
-  /** Told of everything that happens, for progress. */
+  /** Called for every event, to show progress. */
   onEvent?(event: BatchEvent): void
-  /** On a clock that doesn't step; `performance.now`. */
+  /** A monotonic clock; `performance.now` by default. */
   now?: Now
-  /** Rejects with the signal's reason. */
+  /** Waits. Rejects with the signal's reason. */
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
-  /** Idempotency keys; random UUIDs. */
+  /** Returns idempotency keys; random UUIDs by default. */
   newKey?(): string
-  /** Opens the database of the state directory; tests put a driver of their own in. */
+  /** Opens the database of the state directory; tests pass another driver. */
   openDatabase?(path: string): RawDatabase
-  /** How signs of life of other processes are judged; for tests. */
+  /** How heartbeats of other processes are judged; for tests. */
   timing?: LockTiming
 }
 
-/** What a start is checked with; without a client, as in a dry run with `--no-lookup`, the server is not asked. */
+/** What a start is checked with. Without a client, as in a dry run with `--no-lookup`, no server is queried. */
 export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & { client: BatchDeps['client'] | null }
 
 export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'failed'
@@ -161,7 +164,7 @@ export interface FieldChange {
   to: string | null
 }
 
-/** A row that was sent and is not in the manifest anymore, with the new row that resembles it most. */
+/** A row that was sent and is no longer in the manifest, with the new row that resembles it most. */
 export interface EditedPair {
   line: number
   title: string
@@ -169,14 +172,14 @@ export interface EditedPair {
   changes: FieldChange[]
 }
 
-/** What changed in the manifest since the run kept its rows. */
+/** What changed in the manifest since the run stored its rows. */
 export interface ManifestChanges {
   added: number
-  /** Rows with an `id` whose content is another now; `keptAccepted` of them won't be sent again. */
+  /** Rows with an `id` whose content changed; `keptAccepted` of them won't be sent again. */
   changed: number
   keptAccepted: number
   removed: number
-  /** The first of each, for people. */
+  /** The first rows of each kind, for people. */
   examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
 }
 
@@ -186,14 +189,14 @@ export interface PlannedEvent {
   /** Whether the run had begun before. */
   resumed: boolean
   rows: RowCounts
-  /** Requests that will be sent now. */
+  /** Requests to be sent now. */
   requests: number
   receivers: number
-  /** Whether the order of token ids will differ from the manifest's. */
+  /** Whether the order of token IDs will differ from the manifest's. */
   reordered: boolean
   files: number
   changes: ManifestChanges
-  /** What couldn't be found out beforehand, for people. */
+  /** What couldn't be checked beforehand, for people. */
   notes?: string[]
 }
 
@@ -209,25 +212,25 @@ export type BatchEvent =
       status: number | null
       message: string | null
     }
-  /** Nothing is sent for so long. */
+  /** Nothing is sent for this time. */
   | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown'; ms: number; message: string }
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
-  /** Everything was sent; sweeping until the accepted rows are deployed or failed. */
+  /** Everything was sent; polling until the accepted rows are deployed or failed. */
   | { type: 'waiting'; pending: number }
-  /** Before a new run: how many of the collection's NFTs that the state does not know were compared with its rows. */
+  /** Before a new run: how many unknown NFTs of the collection were compared with its rows. */
   | { type: 'looking_up'; done: number; total: number }
-  /** Finding out what became of unknown rows. `ms`: how long it still waits; `done` of `total`: NFTs read. */
+  /** Resolving unknown rows. `ms`: how long it still waits; `done` of `total`: NFTs read. */
   | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
   | { type: 'reconciled'; adopted: number; absent: number; undecided: number }
-  /** The server refused a request for its size; no later one is larger. */
+  /** The server rejected a request for its size; later requests are smaller. */
   | { type: 'resized'; chunkSize: number; message: string }
 
 /** One row of the results, in the manifest's order. Field names are the API's. */
 export interface ResultRow {
   key: string
   line: number
-  /** Null for an adopted row that left the manifest. */
+  /** Null for an adopted row that was removed from the manifest. */
   title: string | null
   status: RowStatus
   nft_gdn_id: string | null
@@ -245,38 +248,38 @@ export interface BatchSummary {
   requests: number
   attempts: number
   changes: ManifestChanges
-  /** Why the run ended before its time, if it did. Calling again goes on from there. */
+  /** Why the run ended early, if it did. Another call resumes it. */
   stopped: { code: ErrorCode; message: string; hint: string | null } | null
   /** The first 50 rows of each kind. */
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
-  /** Of the unknown rows: those that aren't in the collection, and those of which it can't be told. */
+  /** Of the unknown rows: those that aren't in the collection, and those that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
-  /** Rows found absent and sent again, of which another NFT turned up: the first request's, or another client's. */
+  /** Rows found absent and sent again, for which another NFT appeared: of the first request, or of another client. */
   doubledRows: { key: string; line: number; nft_gdn_id: string }[]
-  /** What reconciling came to, where there was something to reconcile. `basis`: what absence rests on. */
+  /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
 }
 
-/** The plan of a run whose checks passed. Nothing was sent, and nothing was written to the state directory. */
+/** The plan of a run that passed its checks. Nothing was sent, and nothing was written to the state directory. */
 export interface DryRun {
   run: RunRef
   rows: RowCounts
   requests: number
-  /** Bytes of the request bodies; a local file counts with the URL that it will get. */
+  /** Bytes of the request bodies; a local file counts with its future URL. */
   bytes: number
   receivers: number
   files: number
   reordered: boolean
-  /** In which order token ids will come, as a sentence. */
+  /** The order of the token IDs, as a sentence. */
   order: string
-  /** At the rate limit, without the waiting for deployment. */
+  /** The duration at the rate limit, without the wait for deployment. */
   seconds: number
   changes: ManifestChanges
-  /** What a person should know before the run starts. */
+  /** Notes for people before the run starts. */
   notes: readonly string[]
   /** The first request as it would be sent. */
   firstRequest: { endpoint: MintEndpoint; body: unknown } | null
@@ -287,7 +290,7 @@ export interface RunInfo extends RunRef {
   /** The same for every drop of one run. */
   family: string
   origin: string
-  /** Where the server was when the run began. */
+  /** The server's address when the run began. */
   url: string
   /** The ID of its backend; null where none is recorded. */
   backendId: string | null
@@ -300,13 +303,13 @@ export interface RunInfo extends RunRef {
   chunkSize: number
   inOrder: boolean
   startedAt: string
-  /** The options that its manifest was read with first. */
+  /** The options that its manifest was first read with. */
   reading: Readonly<Record<string, unknown>>
   /** Whether a process works on it now. */
   running: boolean
 }
 
-/** A run of this machine, to be looked at. Another process may be working on it. */
+/** A run of this machine, for reading. Another process may be working on it. */
 export interface Run extends RunInfo {
   stateDir: string
 }
@@ -315,5 +318,5 @@ export interface RunStatus extends RunInfo {
   counts: RowCounts
 }
 
-/** What is read of a manifest; see `ManifestReading` for what it can do beside giving item by item. */
+/** The items of a manifest; see `ManifestReading` for its other features. */
 export type Items = AsyncIterable<ManifestItem> & Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint'>>

@@ -17,11 +17,11 @@ async function sha256(path: string): Promise<string> {
 const DEFAULT_CONCURRENCY = 8
 
 /**
- * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent: a
- * file that the server refuses shows while nothing is minted yet. After a failure no further upload begins, and those
- * in flight end, so that what they stored is in the database.
+ * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent. So a
+ * file that the server refuses is found while nothing is minted yet. After a failure no further upload begins. Uploads in
+ * flight finish, so that their URLs are in the database.
  *
- * @returns the URL of each path; null when the run was stopped
+ * @returns the URL of each path; null if the run was stopped
  */
 export async function uploadFiles(
   context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
@@ -69,7 +69,7 @@ export async function uploadFiles(
   }
 }
 
-/** The URL of a file: known, or from the upload of the same content that is in flight, or from a new one. */
+/** Returns the URL of a file: a known one, that of an upload of the same content in flight, or that of a new upload. */
 async function uploadOnce(
   { store, client, halt }: Pick<RunContext, 'store' | 'client' | 'halt'>,
   uploads: Map<string, Promise<string>>,
@@ -87,7 +87,7 @@ async function uploadOnce(
 }
 
 function uploadError(error: unknown, path: string, line: number): GdnError {
-  const message = `the file ${path} (line ${line}) can't be uploaded: ${messageOf(error)}`
+  const message = `can't upload the file ${path} (line ${line}): ${messageOf(error)}`
   if (!(error instanceof GdnError)) return new GdnError('invalid_manifest', message, { cause: error })
   return new GdnError(error.code, message, { ...(error.hint === undefined ? {} : { hint: error.hint }), cause: error })
 }

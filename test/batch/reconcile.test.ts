@@ -548,8 +548,8 @@ describe('the word of a person', () => {
 
   test.each<[string, (known: { id: string; key: string }) => NonNullable<BatchOptions['settle']>, string]>([
     ['a row that is none', () => [{ key: 'nope', nftGdnId: null }], 'no row nope'],
-    ['an NFT that is none', ({ key }) => [{ key, nftGdnId: 'nft-99' }], 'knows no NFT'],
-    ['the NFT of another row', ({ key }) => [{ key, nftGdnId: 'nft-3' }], "another row's"],
+    ['an NFT that is none', ({ key }) => [{ key, nftGdnId: 'nft-99' }], 'has no NFT'],
+    ['the NFT of another row', ({ key }) => [{ key, nftGdnId: 'nft-3' }], 'NFT of another row'],
     [
       'the same row twice',
       ({ key, id }) => [

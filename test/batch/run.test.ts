@@ -569,15 +569,17 @@ describe('a dry run', () => {
     expect(plan.firstRequest).toEqual({ endpoint: 'createnft', body: server.bodies[0] })
   })
 
-  test('says in which order token ids will come', async () => {
+  test('says in which order token IDs will come', async () => {
     const orderOf = async (rows: ManifestRow[], inOrder: boolean) => {
       const plan = await dryRunBatch(machine.options({ inOrder }), { client: null, readManifest: () => items(rows) })
       return plan.order
     }
-    expect(await orderOf(rowsUpTo(8), false)).toMatch(/^Rows go receiver by receiver/)
-    expect(await orderOf([row(1), row(2)], false)).toMatch(/^Rows go as the manifest has them, but .* --in-order/)
-    expect(await orderOf(rowsUpTo(8), true)).toBe("Token ids follow the manifest's order")
-    expect(await orderOf([row(1)], false)).toBe("Token ids follow the manifest's order")
+    expect(await orderOf(rowsUpTo(8), false)).toMatch(/^Rows are grouped by receiver/)
+    expect(await orderOf([row(1), row(2)], false)).toMatch(
+      /^Rows are sent in the order of the manifest, but .* --in-order/,
+    )
+    expect(await orderOf(rowsUpTo(8), true)).toBe('Token IDs follow the order of the manifest')
+    expect(await orderOf([row(1)], false)).toBe('Token IDs follow the order of the manifest')
   })
 
   test('counts and shows the marker of each row as it will be sent, and tells rows without room for it', async () => {

@@ -125,7 +125,7 @@ describe('a run is found by', () => {
     }
   })
 
-  test('a name that fits several runs: each is named with its id, collection and server', async () => {
+  test('a name that matches several runs: each is named with its id, collection and server', async () => {
     const { mint, gdn, stateDir, options, path } = await home()
     const api = await fakeApi(service())
     const first = JSON.parse((await mint(api.url)).stdout)
@@ -133,7 +133,7 @@ describe('a run is found by', () => {
     const second = JSON.parse((await cli(['batch', 'mint', path('drop.csv'), ...argv], options)).stdout)
     const { code, stderr } = await gdn('batch', 'status', 'drop', '--state-dir', stateDir)
     expect(code).toBe(2)
-    for (const told of ['fits several runs', first.run_id, second.run_id, CONTRACT, OWNER, '--base-url']) {
+    for (const told of ['matches several runs', first.run_id, second.run_id, CONTRACT, OWNER, '--base-url']) {
       expect(stderr).toContain(told)
     }
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)

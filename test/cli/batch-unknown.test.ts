@@ -48,7 +48,9 @@ describe('a row of unknown outcome', () => {
     const result = await mint()
     expect(result.code).toBe(9)
     const { message, hint, details } = errorOf(result)
-    expect(message).toMatch(/^the outcome of 1 row is unknown:\n {2}line 3: undecided: the time was up/)
+    expect(message).toMatch(
+      /^the outcome of 1 row is unknown:\n {2}line 3: undecided: the listing of the collection did not become reliable/,
+    )
     for (const command of ['gdn batch reconcile drop-', '--row <key>=', 'gdn batch results drop-']) {
       expect(hint).toContain(command)
     }
@@ -125,7 +127,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(errorOf(result)).toMatchObject({
       code: 'seems_minted',
       message: expect.stringMatching(/1 row of the manifest seem.*\nline 2$/),
-      hint: expect.stringMatching(/no run was begun that could be .*reconciled\n.*--adopt\n.*--again$/),
+      hint: expect.stringMatching(/no run was created that could be .*reconciled\.\n.*--adopt\.\n.*--again\.$/),
     })
     expect(api.bodies('createnft')).toHaveLength(2)
     expect((await mint(...elsewhere, '--no-lookup')).code).toBe(0)

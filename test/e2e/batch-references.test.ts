@@ -117,7 +117,7 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 0,
       stderr: expect.stringMatching(
-        new RegExp(`  No rows to send\\n  Rows that the server has already, and that are not sent: ${ROWS}\\n`),
+        new RegExp(`  No rows to send\\n  Rows that the server already has, which are not sent: ${ROWS}\\n`),
       ),
     })
   })

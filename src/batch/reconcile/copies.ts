@@ -4,7 +4,7 @@ import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type Sent
 import { ABSENT_BY_WORD, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
 import type { RunStore } from '../run-store.ts'
 
-/** A sending whose outcome isn't known. */
+/** A sent row whose outcome isn't known. */
 export interface Sending {
   /** The operation, and its request. */
   id: string
@@ -12,21 +12,21 @@ export interface Sending {
   identity: string
   title: string
   owners: string[]
-  /** Found absent before; or, if the row went by another request since, superseded. */
+  /** Absent: not found before. Superseded: the row was sent by another request since. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
-  /** Why it can't be taken for absent, whatever the collection shows; null where it can. */
+  /** Why it can't be declared absent, whatever the collection shows; null where it can. */
   taken: string | null
 }
 
-/** What reconciling is about: the sendings of a run that nobody knows the end of. */
+/** What reconciling has to resolve: the sent rows of a run without a known outcome. */
 export interface Open {
   sendings: Sending[]
-  /** Those that reconciling found before: an NFT that another owner has now may have been one of them. */
+  /** Rows that were found by reconciling before. An NFT that another owner has now may be one of them. */
   adopted: { identity: string; owners: string[] }[]
-  /** Rows that a person said are absent. */
+  /** Rows that a person declared absent. */
   settled: number
-  /** Whether the server shows of a row that it accepted something else than it was sent. */
+  /** Whether the server's record of a row differs from the request that it accepted. */
   rewrites: boolean
 }
 

@@ -8,21 +8,21 @@ import type { Match } from './match-groups.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
-/** A row, and the NFT that seems to be it. */
+/** A row, and the NFT that matches it. */
 export interface FoundRow {
   row: KeptRow
   match: Match
 }
 
 /**
- * Looks for rows of a manifest among NFTs of a collection. Rows are kept as hashes, and of the NFTs only those that say
- * what a row says. A local file counts as whatever file stands under its key: its URL isn't known before it is uploaded.
+ * Finds rows of a manifest among NFTs of a collection. It keeps hashes of rows, and only those NFTs that match a row. A
+ * local file matches any file under its key, because its URL isn't known before the upload.
  */
 export class RowLookup {
   readonly #rows: () => AsyncIterable<KeptRow>
   readonly #markerKey: string | undefined
   readonly #contents = new Set<string>()
-  /** The sets of file keys that rows have local files for, each once. */
+  /** The distinct sets of file keys that rows have local files for. */
   readonly #localKeys = new Map<string, string[]>()
   readonly #read = new Set<string>()
   readonly #matches = new Map<string, Match[]>()
@@ -34,9 +34,9 @@ export class RowLookup {
   }
 
   /**
-   * Reads those of the ids that it hasn't read before.
+   * Reads the IDs that weren't read before.
    *
-   * @returns how many of them were new, and of how many the server has no record yet; null when it was stopped
+   * @returns how many of them were new, and how many have no record yet; null when it was stopped
    */
   async read(
     asker: Asker,
@@ -59,7 +59,10 @@ export class RowLookup {
     return this.#matches.size > 0
   }
 
-  /** Rows with the NFT that is theirs by content; of equal rows as many as there are NFTs, each with one of its own. */
+  /**
+   * Returns rows with the NFT that has their content. Each of several equal rows gets an NFT of its own, while there
+   * are any.
+   */
   async *found(): AsyncGenerator<FoundRow> {
     const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
@@ -99,7 +102,7 @@ export class RowLookup {
   }
 }
 
-/** The one with the right owner, else one whose owner isn't told yet, else any. */
+/** Returns the NFT with the right owner, else one whose owner isn't known yet, else any. */
 function takeFor(matches: Match[], row: ManifestRow): Match | null {
   const owners = ownersOf(row)
   const right = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))

@@ -1,42 +1,42 @@
-/** A sending of a row whose outcome isn't known. */
+/** A sent row whose outcome isn't known. */
 export interface Copy {
-  /** Who may own its NFT if nobody moved it: its receiver; by createnfttrans also its sender. */
+  /** Possible owners of its NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
-  /** Why it can't be said that it isn't there; null where it can. `passing`: looking again later may decide. */
+  /** Why its absence can't be proved; null where it can. `passing`: another look may decide. */
   unprovable: { reason: string; passing: boolean } | null
 }
 
-/** An NFT that nobody on this machine knows, with the metadata of the copies. */
+/** An NFT with the metadata of the copies that is assigned to no row or command on this machine. */
 export interface Match {
   id: string
-  /** Its present owner; null where the server doesn't tell yet. */
+  /** Its present owner; null where the server doesn't know it yet. */
   owner: string | null
 }
 
-/** Copies that say the same, and what was found of them. */
+/** Copies with the same content, and the NFTs found for them. */
 export interface Group {
   copies: readonly Copy[]
-  /** Earlier sendings of such rows that were taken for absent, and were sent again since. */
+  /** Earlier requests of such rows that were declared absent. The rows were sent again since. */
   superseded: readonly Pick<Copy, 'owners'>[]
   matches: readonly Match[]
-  /** NFTs that nearly say the same: a server may have rewritten them. */
+  /** NFTs with nearly the same content: a server may have rewritten them. */
   alike: number
-  /** Why a match may be nothing of this run; null where it can't. */
+  /** Why a match may not belong to this run; null where it does. */
   doubtful: string | null
-  /** Whether a marker of its own tells each row: then no owner matters. */
+  /** Whether each row has a unique marker. Then owners don't matter. */
   marked: boolean
 }
 
 export type RowVerdict =
   | { kind: 'adopted'; id: string }
   | { kind: 'absent' }
-  /** `passing`: looking again later may decide. */
+  /** `passing`: another look may decide. */
   | { kind: 'undecided'; reason: string; passing: boolean }
 
 export interface GroupVerdict {
   /** One for each copy. */
   rows: RowVerdict[]
-  /** NFTs that can only be sendings that were taken for absent. */
+  /** NFTs that can only come from requests that were declared absent. */
   late: string[]
 }
 
@@ -44,12 +44,12 @@ const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'und
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
-export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may be this row, moved since'
+export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may be this row, transferred since'
 
 /**
- * What became of the copies of one content, from what the collection holds. At most as many of them were taken as there
- * are matches; which ones, only owners tell, and owners change. So a row is adopted where an owner tells it, absent only
- * where no NFT could be it, and undecided else.
+ * Resolves the copies of one content by what the collection holds. At most as many copies were accepted as there are
+ * matches. Only owners show which ones, and owners change. So a row is adopted if an owner identifies it, absent only if
+ * no NFT could be it, and undecided otherwise.
  */
 export function decideGroup(group: Group): GroupVerdict {
   const { copies, matches, doubtful, marked } = group
@@ -58,14 +58,16 @@ export function decideGroup(group: Group): GroupVerdict {
   if (doubtful !== null) return all(undecided(doubtful))
   if (marked) return decideClass(group, { copies, superseded: group.superseded.length, matches }, 0)
   if (matches.some(({ owner }) => owner === null)) {
-    return all(undecided('an NFT with its metadata is there, but not its owner yet', true))
+    return all(undecided('an NFT with the same metadata exists, but its owner is not known yet', true))
   }
 
   const classes = classesOf(group)
   for (const match of matches) {
     const [one, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
-      return all(undecided('an NFT with its metadata is with its sender still: it may be one of several rows', true))
+      return all(
+        undecided('an NFT with the same metadata still belongs to its sender: it may be one of several rows', true),
+      )
     }
     one?.matches.push(match)
   }
@@ -99,14 +101,14 @@ function classesOf({ copies, superseded }: Group) {
   return [...classes.values()]
 }
 
-/** `others`: how many matches belong to someone else. */
+/** @param others how many matches belong to other wallets */
 function decideClass(group: Group, { copies, superseded, matches }: Class, others: number): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
-    const found = `${plural(matches.length, 'NFT')} with its metadata were found for ${plural(copies.length, 'row')}`
+    const found = `${plural(matches.length, 'NFT')} with the same metadata were found for ${plural(copies.length, 'row')}`
     return { rows: copies.map(() => undecided(found)), late: [] }
   }
-  // Which of the interchangeable ones gets an NFT makes no difference, but for those of which absence can't be proved.
+  // It makes no difference which interchangeable copy gets an NFT, except for copies whose absence can't be proved.
   const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
   const chosen = new Map(byNeed.map((copy, index) => [copy, matches[index]]))
   const rows = copies.map((copy): RowVerdict => {
@@ -119,6 +121,6 @@ function decideClass(group: Group, { copies, superseded, matches }: Class, other
 
 function missing({ alike }: Group, { unprovable }: Copy): RowVerdict {
   if (unprovable !== null) return undecided(unprovable.reason, unprovable.passing)
-  if (alike > 0) return undecided(`${plural(alike, 'NFT')} that nearly says the same was found: it may be this row`)
+  if (alike > 0) return undecided(`${plural(alike, 'NFT')} with nearly the same metadata was found: it may be this row`)
   return { kind: 'absent' }
 }

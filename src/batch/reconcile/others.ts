@@ -2,11 +2,11 @@ import { contentOf, sentMetadata } from '../../operations/reconcile/content.ts'
 import { contestedBodies } from '../../state/row-requests.ts'
 import type { RunStore } from '../run-store.ts'
 
-/** What this machine knows of a collection beside one run. */
+/** What this machine knows of a collection apart from one run. */
 export interface Others {
-  /** What rows and commands say whose outcome isn't known: an NFT that says the same may be theirs. */
+  /** Content of rows and commands with an unknown outcome. An NFT with the same content may be theirs. */
   contested: ReadonlySet<string>
-  /** Of the NFTs that were asked about, those that something was given meanwhile. */
+  /** Of the given NFTs, those that were assigned meanwhile. */
   given: ReadonlySet<string>
 }
 

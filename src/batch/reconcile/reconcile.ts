@@ -12,14 +12,14 @@ import { decideGroup, type GroupVerdict, type Match, MOVED, type RowVerdict } fr
 import type { Others } from './others.ts'
 import { CollectionSweep, type Look } from './sweep-collection.ts'
 
-/** What reconciling needs beside the run. */
+/** What reconciling needs apart from the run. */
 export interface Surroundings {
   markerKey: string | undefined
-  /** Reads what other runs and commands know now, also of these NFTs. */
+  /** Reads what other runs and commands know now, including these NFTs. */
   others(ids: readonly string[]): Promise<Others>
-  /** Called now and then while there is nothing to do but wait. */
+  /** Called from time to time while reconciling waits. */
   meanwhile(): Promise<void>
-  /** Until when may be waited. */
+  /** How long reconciling may wait. */
   deadline: number
 }
 
@@ -30,25 +30,25 @@ export interface Reconciled {
   basis: 'later_rows' | 'time_alone' | null
 }
 
-/** The listing is given so many times as long as it was seen to lag. */
+/** The listing gets this many times its observed lag to catch up. */
 const LAG_FACTOR = 20
 const SLICE_MS = 5_000
 
-/** A verdict on each open sending, or why there is none. */
+/** A verdict on each open row, or why there is none. */
 interface Decision {
   verdicts: Map<Sending, RowVerdict>
   late: { id: string; sending: Sending }[]
   proof: Look['proof']
-  /** Whether looking again may tell more. */
+  /** Whether another look may decide more. */
   passing: boolean
 }
 
 /**
- * Finds out what became of the rows whose outcome isn't known, by what the collection holds: an NFT that nobody on
- * this machine knows and that says what such a row says. Only what two complete looks agree on counts, and only after
- * the listing had time to catch up. Sends nothing; commits what it decides.
+ * Resolves rows whose outcome is unknown by what the collection holds: an NFT with the content of the row that is assigned
+ * to nothing on this machine. It relies only on what two complete looks agree on, and only after the listing had time to
+ * catch up. Sends nothing. Commits what it decides.
  *
- * @returns null where there was nothing to find out, or the run was stopped before it was found
+ * @returns null if there was nothing to resolve, or the run was stopped before
  */
 export async function reconcile(context: RunContext, surroundings: Surroundings): Promise<Reconciled | null> {
   const open = await openSendings(context.store, surroundings.markerKey)
@@ -65,7 +65,10 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
   return reconciled
 }
 
-/** Where a repetition takes effect once, what is unknown is settled by sending its bytes again, at the next start if not now. */
+/**
+ * Where a repeated request takes effect once, unknown requests are resolved by repeating them, at the next start if not
+ * now.
+ */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
   const left = new Set<number>()
@@ -96,7 +99,7 @@ async function decide(
     if (look instanceof GdnError) {
       if (stops(look)) context.stop(look)
       if (halt.aborted) return null
-      const failed = undecideAll(open, `the collection can't be looked into: ${look.message}`)
+      const failed = undecideAll(open, `the collection can't be listed: ${look.message}`)
       if (look.code === 'refused' || !waits || now() + LOOK_GAP_MS > deadline) return failed
       earlier = null
       if (!(await idle(context, surroundings, LOOK_GAP_MS))) return null
@@ -111,7 +114,7 @@ async function decide(
     const seen = fingerprint(look, others)
     const agrees = isSettled && look.lacks === null && seen === earlier
     earlier = isSettled && look.lacks === null ? seen : null
-    const lacks = look.lacks ?? (agrees ? null : 'the listing was not given the time to catch up')
+    const lacks = look.lacks ?? (agrees ? null : 'the listing had no time to catch up')
     const decision = decideAll(
       open,
       look,
@@ -139,7 +142,7 @@ async function tolerant<Value>(act: () => Promise<Value>): Promise<Value | GdnEr
 const stops = (error: GdnError): boolean =>
   error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
-/** Waits, and lets the rest of the run go on meanwhile; false when it was stopped. */
+/** Waits while the rest of the run continues. Returns false if the run was stopped. */
 async function idle(context: RunContext, { meanwhile }: Surroundings, ms: number): Promise<boolean> {
   const until = context.now() + ms
   for (let left = ms; left > 0; left = until - context.now()) {
@@ -160,9 +163,9 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   const seconds = Math.ceil(wait / 1000)
   const short = undecideAll(
     open,
-    `the time was up before the collection's listing could be relied on (${seconds} s more were needed): reconcile again with a longer --timeout`,
+    `the listing of the collection did not become reliable within the timeout (${seconds} s more were needed): reconcile again with a longer --timeout`,
   )
-  // What lies in the way for good is worth more than that.
+  // A permanent reason is more useful than the timeout.
   for (const [sending, verdict] of verdicts) {
     if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(sending, verdict)
   }
@@ -179,7 +182,7 @@ function fingerprint({ matches, alike, strangers, proof }: Look, others: Others)
       .sort(),
     others.contested.has(identity),
   ])
-  // What others mint meanwhile is of no concern.
+  // NFTs that others mint meanwhile make no difference.
   return JSON.stringify([found.sort(), [...alike], strangers > 0, proof])
 }
 
@@ -236,7 +239,7 @@ function settle(
   }
 }
 
-/** Why a row can't be said to be absent. */
+/** Why absence of a row can't be proved. */
 function unprovable(
   { taken, owners }: Sending,
   adopted: Open['adopted'],
@@ -248,10 +251,10 @@ function unprovable(
   if (lacks !== null) return { reason: lacks, passing: true }
   if (taken !== null) return lasting(taken)
   if (proof.rewrites || open.rewrites)
-    return lasting('the server shows other metadata than it was sent: this row may be there unseen')
+    return lasting('the server shows other metadata than it was sent: this row may exist with other metadata')
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && strangers > 0) {
-    return lasting('NFTs came into the collection that no row tells of: one may be this row with other metadata')
+    return lasting('the collection has new NFTs that match no row: one may be this row with other metadata')
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)
   return null
@@ -259,11 +262,11 @@ function unprovable(
 
 function doubtOf(identity: string, hasBaseline: boolean, { contested }: Others): string | null {
   if (contested.has(identity)) {
-    return 'another command on this machine has sent a row with the same metadata whose outcome is unknown: an NFT that was found may be either'
+    return 'another command on this machine has sent a row with the same metadata, with an unknown outcome: the NFT may belong to either'
   }
   return hasBaseline
     ? null
-    : 'an NFT with its metadata was found, but what was in the collection before the run is not known'
+    : 'an NFT with the same metadata was found, but the NFTs of the collection before the run are not known'
 }
 
 async function write({ store }: RunContext, open: Open, decision: Decision): Promise<Reconciled> {
@@ -282,7 +285,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
     } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
       const { n, unknownAfter } = sending.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
-      // What was absent stays so where this look couldn't tell.
+      // A row that was absent stays absent if this look couldn't decide.
       const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)
       total.absent++
       if (total.basis !== 'time_alone') total.basis = basis

@@ -14,7 +14,8 @@ type Word = NonNullable<BatchOptions['settle']>[number]
 const wrong = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--row' }, hint })
 
 /**
- * Takes a person's word on rows whose outcome isn't known: all of it, or none where one of them can't be.
+ * Records a person's decision on rows whose outcome is unknown. Records all of them, or none if one is invalid.
+ *
  *
  * @throws GdnError `usage`
  */
@@ -52,23 +53,24 @@ function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
       `id:${key}`,
       `row:${key}`,
     )
-    if (planned === undefined) throw wrong(`there is no row ${key} in this run`, 'gdn batch results shows the keys')
+    if (planned === undefined)
+      throw wrong(`there is no row ${key} in this run`, `Run \`gdn batch results\` to list the keys.`)
   }
   if (row === undefined || (row.state !== 'unknown' && row.state !== 'absent')) {
-    throw wrong(`the outcome of the row ${key} is known`, 'only of rows whose outcome is unknown a word is needed')
+    throw wrong(`the outcome of the row ${key} is known`, 'Use --row only for rows whose outcome is unknown.')
   }
   return row.id
 }
 
-/** False when the run was stopped meanwhile. */
+/** Returns false if the run was stopped meanwhile. */
 async function checkIds(context: RunContext, ids: readonly string[]): Promise<boolean> {
   const { options, asker, store } = context
   for (const id of ids) {
     if (await store.read((sql) => isGivenElsewhere(sql, id))) {
-      throw wrong(`${id} is another row's NFT already`, 'gdn batch results shows which row has which NFT')
+      throw wrong(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }
-  if (new Set(ids).size < ids.length) throw wrong('one NFT stands for two rows', 'give each row an NFT of its own')
+  if (new Set(ids).size < ids.length) throw wrong('one NFT is given for two rows', 'Give each row its own NFT.')
   const places = new Map<string, string | null>()
   const finished = await readNfts(asker, ids, (nfts) => {
     for (const nft of nfts) places.set(nft.nft_gdn_id, nft.contract_address ?? null)
@@ -76,9 +78,9 @@ async function checkIds(context: RunContext, ids: readonly string[]): Promise<bo
   if (!finished) return false
   for (const id of ids) {
     const contract = places.get(id)
-    if (contract === undefined) throw wrong(`the server knows no NFT ${id}`, 'gdn nft list shows those there are')
+    if (contract === undefined) throw wrong(`the server has no NFT ${id}`, 'Run `gdn nft list` to list the NFTs.')
     if (contract !== null && contract.toLowerCase() !== options.contractAddress.toLowerCase()) {
-      throw wrong(`${id} is in another collection`, 'gdn nft list shows those of this one')
+      throw wrong(`${id} is in another collection`, 'Run `gdn nft list` to list the NFTs of this collection.')
     }
   }
   return true

@@ -8,11 +8,11 @@ import { matchIds } from '../match.ts'
 import type { RunContext } from '../run-context.ts'
 import type { Match } from './match-groups.ts'
 
-/** What the rows sent and accepted show of the server: whether it lists what it took, as it was sent. */
+/** What accepted rows show about the server: whether it lists what it accepted, unchanged. */
 export interface Proof {
-  /** The last request that was accepted and is listed as it was sent; null where there is none to tell by. */
+  /** The last request that was accepted and is listed unchanged; null if there is none. */
   request: number | null
-  /** It shows other metadata than it was sent. */
+  /** The server shows other metadata than it was sent. */
   rewrites: boolean
 }
 
@@ -20,26 +20,29 @@ export interface Proof {
 export interface Look {
   /** Why it isn't complete; null where it is. */
   lacks: string | null
-  /** How long after its acceptance an NFT of our own was still missing. */
+  /** How long after its acceptance one of the run's own NFTs was still missing. */
   lagMs: number
   proof: Proof
-  /** By identity: NFTs that nobody on this machine knows and that say what an open row says. */
+  /** By identity: unassigned NFTs with the content of an open row. */
   matches: Map<string, Match[]>
-  /** NFTs that came since the run began and that no row says anything of; by loose title where an open row has it. */
+  /**
+   * NFTs that were added since the run began and match no row. `alike`: those with the loose title of an open row, by
+   * title.
+   */
   strangers: number
   alike: ReadonlyMap<string, number>
 }
 
 const waitingFor = (count: number) =>
-  `the collection's listing doesn't show ${count === 1 ? 'an NFT' : `${count} NFTs`} yet that the server has accepted`
+  `the listing of the collection does not show ${count === 1 ? 'an NFT' : `${count} NFTs`} yet that the server has accepted`
 
-/** Looks for open rows among the NFTs of a collection, again and again; what is nothing of theirs is read once. */
+/** Looks for open rows among the NFTs of a collection, repeatedly. An NFT that matches none is read once. */
 export class CollectionSweep {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
   readonly #identities: ReadonlySet<string>
   readonly #alike: Map<string, number>
-  /** Ids that were read and say nothing of an open row. */
+  /** IDs that were read and match no open row. */
   readonly #dismissed = new Set<string>()
 
   constructor(
@@ -81,7 +84,7 @@ export class CollectionSweep {
       own.missing > 0
         ? waitingFor(own.missing)
         : unread > 0
-          ? `the server lists ${unread} NFTs of which it has no record yet`
+          ? `the server lists ${unread} NFTs that it has no record of yet`
           : proof === 'unread'
             ? waitingFor(1)
             : null
@@ -110,7 +113,7 @@ export class CollectionSweep {
     found.push({ id: nft.nft_gdn_id, owner: owner ? addressKey(owner) : null })
   }
 
-  /** How many ids of accepted rows the listing lacks, and for how long they have been accepted. */
+  /** How many IDs of accepted rows the listing lacks, and how long ago they were accepted. */
   async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
     const { store, acceptedAt, startedAt } = this.#context
     let missing = 0
@@ -122,10 +125,10 @@ export class CollectionSweep {
     return { missing, lagMs }
   }
 
-  /** Compares the last accepted request with what the server shows of it. `unread`: it shows nothing of it yet. */
+  /** Compares the last accepted request with the server's records of it. `unread`: there are none yet. */
   async #prove(): Promise<Proof | 'unread' | null> {
     const { asker, store } = this.#context
-    // What failed may be gone, and proves nothing.
+    // NFTs that failed may be gone, and prove nothing.
     const last = await store.read((sql) => {
       const request = lastAccepted(sql, store.id)
       return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }
