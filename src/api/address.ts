@@ -11,7 +11,7 @@ const NINE = 0x39
 const SMALL_A = 0x61
 const CASE_STEP = 0x20
 
-/** How many addresses are hashed before what is faster, and has to be loaded first, is worth it. */
+/** How many addresses are hashed before loading a faster implementation is worth it. */
 const FEW = 50
 let hashed = 0
 let keccak: (message: Uint8Array) => Uint8Array = keccak_256
@@ -20,17 +20,17 @@ const DIGIT = 1
 const LOWER = 2
 const UPPER = 4
 const OTHER = 8
-/** What an ASCII character is among hex digits. */
+/** What kind of hex digit an ASCII character is. */
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code)
   return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : OTHER
 })
 
-// The digits of the address that was read last, as they are spelt and in lower case.
+// The digits of the address that was read last, as they are spelled and in lower case.
 const spelt = new Uint8Array(DIGITS)
 const lower = new Uint8Array(DIGITS)
 
-/** Reads the digits of an address in one pass, and tells which kinds there are; 0 for what has another form. */
+/** Reads the digits of an address in one pass, and returns their kinds; 0 for anything of another form. */
 function readDigits(address: string): number {
   if (address.length !== DIGITS + 2 || !address.startsWith('0x')) return 0
   let kinds = 0
@@ -45,26 +45,26 @@ function readDigits(address: string): number {
   return kinds
 }
 
-/** Keccak-256 of the digits that were read last, in lower case, as ASCII. */
+/** Returns Keccak-256 of the digits that were read last, in lower case, as ASCII. */
 function digitsHash(): Uint8Array {
   if (hashed++ === FEW) void useFastKeccak()
   return keccak(lower)
 }
 
-/** Until it is there, and where the runtime has no WebAssembly, it is done the plain way. */
+/** The plain implementation is used until this one is loaded, and if the runtime has no WebAssembly. */
 async function useFastKeccak(): Promise<void> {
   try {
     const { createFastKeccak } = await import('../core/fast-keccak.ts')
     keccak = await createFastKeccak()
   } catch {
-    // Slower, that is all.
+    // Hashing is slower, but works.
   }
 }
 
-/** Whether EIP-55 writes a letter at this place of the digits in upper case. */
+/** Whether EIP-55 writes the letter at this position in upper case. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
-/** The EIP-55 spelling of an address of 40 hex digits, in any case; what is none is left as it is. */
+/** Returns the EIP-55 spelling of an address of 40 hex digits, in any case. Other text is unchanged. */
 export function checksumAddress(address: string): string {
   if (readDigits(address) === 0) return address
   const hash = digitsHash()
@@ -76,7 +76,7 @@ export function checksumAddress(address: string): string {
   return `0x${spelled.toString('latin1')}`
 }
 
-/** Whether the digits that were read last have their checksum. */
+/** Whether the digits that were read last have a valid checksum. */
 function hasChecksum(): boolean {
   const hash = digitsHash()
   for (let i = 0; i < DIGITS; i++) {
@@ -86,7 +86,7 @@ function hasChecksum(): boolean {
   return true
 }
 
-/** Whether an address is a good EVM address in lower case, which has no checksum to be checked. */
+/** Whether an address is a valid EVM address in lower case, which has no checksum. */
 export function isLowerCaseAddress(address: string): boolean {
   if (address.length !== ZERO.length || !address.startsWith('0x')) return false
   let kinds = 0
@@ -94,14 +94,14 @@ export function isLowerCaseAddress(address: string): boolean {
   return (kinds & (UPPER | OTHER)) === 0 && (kinds !== DIGIT || address !== ZERO)
 }
 
-/** What is wrong with an EVM address, or null. All lower and all upper case are legal (EIP-55). */
+/** Returns the problem of an EVM address, or null. All lower and all upper case are valid (EIP-55). */
 export function evmAddressProblem(address: string): string | null {
-  // What is right goes first, and by as few steps as may be: a manifest may hold a million.
+  // Valid addresses are checked first and in few steps, because a manifest may have a million.
   const kinds = readDigits(address)
   if (kinds !== 0) {
-    if (kinds === DIGIT && address === ZERO) return 'is the zero address, which nobody owns'
+    if (kinds === DIGIT && address === ZERO) return 'is the zero address, which has no owner'
     if ((kinds & LOWER) === 0 || (kinds & UPPER) === 0 || hasChecksum()) return null
-    return 'has a wrong checksum (EIP-55): a letter or digit was changed; copy it again'
+    return 'has a wrong checksum (EIP-55): a letter or digit was changed, so copy it again'
   }
   if (MANGLED_NUMBER.test(address)) return MANGLED
   if (/^0X/.test(address)) return 'must begin with 0x, not 0X'
@@ -110,25 +110,25 @@ export function evmAddressProblem(address: string): string | null {
   return `must have 40 hex digits after 0x, has ${address.length - 2}`
 }
 
-/** What is wrong with a Solana address (base58 of 32 bytes), or null. */
+/** Returns the problem of a Solana address (base58 of 32 bytes), or null. */
 export function solanaAddressProblem(address: string): string | null {
   if (MANGLED_NUMBER.test(address)) return MANGLED
   if (/^0x/i.test(address)) return 'is an EVM address, but this blockchain is Solana'
   if (address.length > 44) return 'is not a Solana address (base58 of 32 bytes)'
   try {
     const bytes = base58btc.baseDecode(address)
-    return bytes.length === 32 ? null : `is not a Solana address: it holds ${bytes.length} bytes, not 32`
+    return bytes.length === 32 ? null : `is not a Solana address: it has ${bytes.length} bytes, not 32`
   } catch {
     return 'is not a Solana address (base58 of 32 bytes)'
   }
 }
 
-/** What is wrong with an address on a blockchain, or null. */
+/** Returns the problem of an address on a blockchain, or null. */
 export function addressProblem(address: string, blockchain: Blockchain): string | null {
   return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
 }
 
-/** The one spelling under which an address of a blockchain is kept. */
+/** Returns the spelling under which an address of a blockchain is stored. */
 export function canonicalAddress(address: string, blockchain: Blockchain): string {
   return isEvm(blockchain) ? checksumAddress(address) : address
 }

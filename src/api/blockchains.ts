@@ -2,10 +2,10 @@
 
 interface BlockchainFacts {
   readonly kind: 'evm' | 'solana'
-  /** EIP-155 chain id; null on Solana. */
+  /** EIP-155 chain ID; null on Solana. */
   readonly chainId: number | null
   readonly testnet: boolean
-  /** transfernft and createnfttrans; creating NFTs and collections works everywhere. */
+  /** transfernft and createnfttrans. Creating NFTs and collections works everywhere. */
   readonly transfer: boolean
 }
 

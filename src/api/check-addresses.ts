@@ -9,7 +9,7 @@ export function checkAddresses<Field extends string>(...fields: readonly Field[]
       const value: string = context.value[field]
       const problem = addressProblem(value, context.value.blockchain)
       if (problem === null) continue
-      // No fault of the address: that collection is on another blockchain (api-v1.1.md, Blockchain identifiers).
+      // The address is valid, but the collection is on another blockchain (api-v1.1.md, Blockchain identifiers).
       const inconsistent = field === 'contract_address' && isElsewhere(value, context.value.blockchain)
       context.issues.push({
         code: 'custom',
@@ -22,7 +22,7 @@ export function checkAddresses<Field extends string>(...fields: readonly Field[]
   }
 }
 
-/** Whether an address of the other kind is right there: Solana's on an EVM blockchain, or the reverse. */
+/** Whether an address is valid on the other kind of blockchain: Solana's on an EVM blockchain, or the reverse. */
 function isElsewhere(address: string, blockchain: Blockchain): boolean {
   return addressProblem(address, isEvm(blockchain) ? 'solana' : 'polygon') === null
 }

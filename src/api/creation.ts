@@ -8,28 +8,30 @@ export interface AcceptedIds {
 }
 
 /**
- * What a client must know of an endpoint that creates something. With it a request takes effect at most once, even if
- * its response is lost.
+ * What a client must know of an endpoint that creates something, so that a request takes effect at most once even if its
+ * response is lost.
  */
 export interface Creation<Request = unknown, Response = unknown> {
   /** Why a response of the right form does not prove that the request was accepted; null where it does. */
   problem(request: Request, response: Response): string | null
-  /** What a response says was accepted. */
+  /** Returns what was accepted, by the response. */
   accepted(response: Response): AcceptedIds
   /** The endpoint that knows the `transaction_gdn_id` of a response; null where a response has NFTs instead. */
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null
-  /** Where the effect of a request shows whose outcome is unknown and which can't be sent again. */
+  /** Where the effect of a request is visible if its outcome is unknown and it can't be repeated. */
   readonly effect: Effect
   /** Hints for a request of unknown outcome. */
   readonly hints: {
-    /** After a single request: where to look before it is repeated. */
+    /** After a single request: what to check before it is repeated. */
     readonly request: string
-    /** After a command, which remembers its request. */
+    /** After a command, which records its request. */
     readonly command: string
   }
 }
 
-/** `collection`: as new NFTs of a collection. `owner`: as the owner of an NFT. `none`: nowhere, for the reason given. */
+/**
+ * `collection`: as new NFTs of a collection. `owner`: as the owner of an NFT. `none`: nowhere, for the reason given.
+ */
 export type Effect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
 /** The hint for a command that looks for the effect of its request when it is repeated. */
@@ -48,9 +50,9 @@ interface NftsRequest {
 export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
   problem({ metadata, reference_ids }, { nfts }) {
     const ids = nfts.map((nft) => nft.nft_gdn_ids)
-    if (ids.length !== metadata.length) return `${ids.length} ids for ${metadata.length} NFTs`
-    if (new Set(ids).size !== ids.length) return 'the same id for several NFTs'
-    if (ids.includes('')) return 'an NFT without an id'
+    if (ids.length !== metadata.length) return `${ids.length} IDs for ${metadata.length} NFTs`
+    if (new Set(ids).size !== ids.length) return 'the same ID for several NFTs'
+    if (ids.includes('')) return 'an NFT without an ID'
     return nfts.some(({ reference_id }, i) => isOther(reference_id, reference_ids?.[i])) ? OTHER_REFERENCE : null
   },
   accepted: ({ nfts }) => ({
@@ -61,7 +63,7 @@ export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
   transactionsFrom: null,
   effect: { in: 'collection' },
   hints: {
-    request: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
+    request: 'Run `gdn nft list` to check whether the NFTs exist: a second request would mint them again.',
     command: REPEAT_LATER,
   },
 }
@@ -75,13 +77,13 @@ export function transactionProblem(
   request: { reference_id?: string | undefined },
   { response }: TransactionResponse,
 ): string | null {
-  if (response.transaction_gdn_id === '') return 'a transaction without an id'
+  if (response.transaction_gdn_id === '') return 'a transaction without an ID'
   return isOther(response.reference_id, request.reference_id) ? OTHER_REFERENCE : null
 }
 
 const OTHER_REFERENCE = 'the reference ID of another operation'
 
-/** Whether a response names another reference ID than the request. A server that doesn't know them names none. */
+/** Whether a response names another reference ID than the request. A server without support for them names none. */
 const isOther = (answered: string | undefined, asked: string | undefined): boolean =>
   answered !== undefined && asked !== undefined && answered !== asked
 

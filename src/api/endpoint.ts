@@ -3,7 +3,7 @@ import type { Creation } from './creation.ts'
 import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
-/** Everything that client, server and documentation need to know of one endpoint. All are POST. */
+/** Everything that client, server and documentation need to know about one endpoint. All are POST. */
 export interface Endpoint<
   Request extends z.ZodType = z.ZodType,
   Response extends z.ZodType = z.ZodType,
@@ -15,16 +15,16 @@ export interface Endpoint<
   readonly summary: string
   /** The heading that the API documentation lists it under. */
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
-  /** `reference` is api-v1.1.md; `extension` is ours, known to gdn's backend only. */
+  /** `reference` is api-v1.1.md. `extension` is ours, supported by gdn's backend only. */
   readonly origin: 'reference' | 'extension'
-  /** All of them are needed. */
+  /** All of them are required. */
   readonly permissions: readonly Permission[]
-  /** Requests a second that a key may make; null where the reference names no limit. */
+  /** Allowed requests per second for each key; null if the reference has no limit. */
   readonly ratePerSecond: number | null
   readonly errorForm: ErrorForm
   /** HTTP status of a request that breaks the schema. */
   readonly validationStatus: 400 | 422
-  /** Set for an endpoint that creates something; exactly these honour Idempotency-Key. */
+  /** Set for an endpoint that creates something. Exactly these honor Idempotency-Key. */
   readonly creates: Creates
   readonly contentType: 'application/json' | 'multipart/form-data'
   readonly request: Request
@@ -40,7 +40,7 @@ type Declaration<Request extends z.ZodType, Response extends z.ZodType, Name ext
 > &
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
-/** An endpoint with its path and the usual values: about NFTs, form A, 400, no rate limit, JSON, of the reference. */
+/** Defines an endpoint with its path and the defaults: NFTs, form A, 400, no rate limit, JSON, of the reference. */
 export function defineEndpoint<Request extends z.ZodType, Response extends z.ZodType, const Name extends string>(
   endpoint: Declaration<Request, Response, Name>,
 ): Endpoint<Request, Response, Name, null> {

@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * The contract of every endpoint, the reference's first, then ours. Building the schemas of all endpoints takes longer
- * than a call on loopback, so each is loaded when it is needed.
+ * The contracts of all endpoints, the reference's first, then ours. Building all schemas takes longer than a call on
+ * loopback, so each is loaded when it is needed.
  */
 const CONTRACTS = {
   createnft: async () => (await import('./endpoints/createnft.ts')).createnft,
@@ -32,17 +32,17 @@ export type CreatingEndpoint = {
   [Name in EndpointName]: Contracts[Name]['creates'] extends null ? never : Name
 }[EndpointName]
 
-/** The endpoint of a path such as `/api/v1/getnfts`, with or without a trailing slash. */
+/** Returns the endpoint of a path such as `/api/v1/getnfts`, with or without a trailing slash. */
 export function endpointAt(path: string): EndpointName | undefined {
   return ENDPOINT_NAMES.find((name) => path === `/api/v1/${name}` || path === `/api/v1/${name}/`)
 }
 
-/** The contract of an endpoint, without loading the others. */
+/** Returns the contract of an endpoint, without loading the others. */
 export async function loadEndpoint<Name extends EndpointName>(name: Name): Promise<Contracts[Name]> {
   return await LOADERS[name]()
 }
 
-/** The contracts of all endpoints, by name. */
+/** Returns the contracts of all endpoints, by name. */
 export async function loadEndpoints(): Promise<Contracts> {
   const loaded = await Promise.all(ENDPOINT_NAMES.map(async (name) => [name, await loadEndpoint(name)] as const))
   return Object.fromEntries(loaded) as Contracts

@@ -21,7 +21,7 @@ export type ErrorFormA = z.output<typeof errorFormA>
 export type ErrorFormB = z.output<typeof errorFormB>
 export type ErrorForm = 'A' | 'B'
 
-/** Titles of error form A, as the reference and section "not shown" spell them. */
+/** Titles of error form A, as the reference and its section "not shown" spell them. */
 export const TITLES = {
   badRequest: 'Bad Request',
   validation: 'Request Validation Error',
@@ -38,6 +38,9 @@ export const TITLES = {
   unavailable: 'Service Unavailable',
 } as const
 
-/** errorCode of form B for a title: `Too Many Requests` is `TOO_MANY_REQUESTS`; what breaks the schema is `VALIDATION_ERROR`. */
+/**
+ * Returns the errorCode of form B for a title: `TOO_MANY_REQUESTS` for `Too Many Requests`. A schema error is
+ * `VALIDATION_ERROR`.
+ */
 export const errorCodeOf = (title: string): string =>
   title === TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')

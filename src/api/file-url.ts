@@ -5,20 +5,19 @@ const ARWEAVE = /^ar:\/\/[\w-]{43}(\/[^\s\p{C}]*)?$/u
 const MAX_LENGTH = 2048
 
 /**
- * What is wrong with the shape of a file URL (api-v1.1.md, file_fields), or null. Whether anything useful is behind
- * it shows when it is fetched.
+ * Returns the problem of a file URL's form (api-v1.1.md, file_fields), or null. Whether its content is usable is only known
+ * once it is fetched.
  */
 export function fileUrlProblem(url: string): string | null {
-  if (url === '') return 'is empty; give an http(s), ipfs or ar URL'
+  if (url === '') return 'is empty: use an http(s), ipfs or ar URL'
   if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
-  if (/^(?:ipfs|ar):.*\/\.\.?(?:\/|$)/is.test(url)) return 'holds . or .. in its path'
+  if (/^(?:ipfs|ar):.*\/\.\.?(?:\/|$)/is.test(url)) return 'has . or .. in its path'
   if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// is followed by a CID'
   if (/^ar:/i.test(url)) return ARWEAVE.test(url) ? null : 'is not an ar URL: ar:// is followed by a transaction ID'
   if (!/^https?:\/\//i.test(url)) return 'must be an http(s), ipfs or ar URL'
-  if (/[\s\\]/.test(url)) return 'holds white space or a backslash; encode it'
+  if (/[\s\\]/.test(url)) return 'has white space or a backslash, which must be encoded'
   const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '') return 'is not a URL'
-  if (parsed.username !== '' || parsed.password !== '')
-    return 'holds a user name or password, which would become public'
+  if (parsed.username !== '' || parsed.password !== '') return 'has a user name or password, which would become public'
   return null
 }

@@ -1,4 +1,4 @@
-/** Header names of the API, in the lower case in which Node hands them over. */
+/** Header names of the API, in lower case as in Node. */
 export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
@@ -6,12 +6,12 @@ export const HEADERS = {
   errorCode: 'error-code',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
-  /** `yes`: every creating endpoint takes reference IDs, and `getreferences` knows them. */
+  /** `yes`: every creating endpoint accepts reference IDs, and `getreferences` knows them. */
   referenceIdsSupported: 'reference-ids-supported',
-  /** `no` beside a 503 of ours: nothing was accepted or stored, and the same request may be taken later. */
+  /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
-  /** The run of a batch that a request belongs to: a hash, which tells nothing of the manifest. */
+  /** The batch run of a request: a hash, which reveals nothing about the manifest. */
   run: 'gdn-run',
   /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
   backendId: 'gdn-backend-id',
@@ -20,7 +20,7 @@ export const HEADERS = {
   retryAfter: 'retry-after',
 } as const
 
-/** Values of the header `Error-Code`: what the server rejects about an Idempotency-Key. */
+/** Values of the header `Error-Code`: why an Idempotency-Key is rejected. */
 export const IDEMPOTENCY_ERRORS = {
   /** 422: the key was used with another body. That request may have had an effect. */
   reused: 'idempotency_key_reused',
@@ -28,7 +28,7 @@ export const IDEMPOTENCY_ERRORS = {
   invalid: 'idempotency_key_invalid',
 } as const
 
-/** Values of the header `Error-Code`: what the server rejects about reference IDs. The request had no effect. */
+/** Values of the header `Error-Code`: why reference IDs are rejected. The request had no effect. */
 export const REFERENCE_ERRORS = {
   /** 409: the reference ID names an operation with another digest. */
   conflict: 'reference_id_conflict',

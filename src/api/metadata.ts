@@ -5,10 +5,12 @@ import { text, textProblem } from './text.ts'
 /** Metadata items per NFT: title, description, every file field, every extra key, and `attribute` as one. */
 export const MAX_METADATA_ITEMS = 10
 export const MAX_FILE_FIELDS = 8
-/** In one request to gdn's backend. The reference names no limit, so clients of hosted services don't check it. */
+/**
+ * Maximum in one request to gdn's backend. The reference has no limit, so clients of hosted services don't check it.
+ */
 export const MAX_NFTS_PER_REQUEST = 1000
 
-// Keys that the ERC-721 metadata file uses itself, and those that are no keys at all in JavaScript.
+// Keys that the ERC-721 metadata file uses itself, and those that are unsafe in JavaScript.
 const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
 const RESERVED_FILE = new Set(['name', 'title', 'description', 'attribute', 'attributes', 'file_fields', 'nft_gdn_id'])
 const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
@@ -31,7 +33,7 @@ const attribute = z.strictObject({ tag: key, value: text })
 
 function keyProblem(name: string, reserved: ReadonlySet<string>): string | null {
   if (UNSAFE.has(name)) return 'is not allowed as a key'
-  if (reserved.has(name)) return 'is a key that the metadata file uses itself; choose another'
+  if (reserved.has(name)) return 'is a reserved key of the metadata file: choose another'
   if (name.trim() !== name || name === '') return 'must be a key without white space around it'
   if (name.length > MAX_KEY_LENGTH) return `must have at most ${MAX_KEY_LENGTH} characters`
   return textProblem(name)
@@ -42,7 +44,7 @@ export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[]
   return Object.keys(metadata).filter((name) => !KNOWN.has(name))
 }
 
-/** zod leaves a key `__proto__` out without a word. */
+/** Rejects the key `__proto__`, which zod omits silently. */
 function refuseProto(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, '__proto__')) return value
   const message = keyProblem('__proto__', UNSAFE) ?? ''
@@ -72,22 +74,22 @@ const metadataObject = z
       const problem = keyProblem(field.key, RESERVED_FILE)
       if (problem !== null) add(['file_fields', index, 'key'], problem)
       else if (seen.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is repeated`)
-      else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is an extra key too`)
+      else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is also an extra key`)
       seen.add(field.key)
     }
     const items = 2 + metadata.file_fields.length + extras.length + (metadata.attribute === undefined ? 0 : 1)
     if (items > MAX_METADATA_ITEMS) {
-      add([], `has ${items} metadata items; at most ${MAX_METADATA_ITEMS} are allowed`)
+      add([], `has ${items} metadata items, but at most ${MAX_METADATA_ITEMS} are allowed`)
     }
   })
 
-/** Metadata of one NFT as createnft and createnfttrans take it (api-v1.1.md, NFT metadata). */
+/** Metadata of one NFT in createnft and createnfttrans (api-v1.1.md, NFT metadata). */
 export const nftMetadata = z.preprocess(refuseProto, metadataObject)
 
 export type NftMetadata = z.output<typeof nftMetadata>
 
-/** The parameter metadata: one object or a list of them, taken as a list. */
+/** The parameter metadata: one object or a list of them, which becomes a list. */
 export const nftMetadataList = z.preprocess(
   (value) => (value === undefined || Array.isArray(value) ? value : [value]),
-  z.array(nftMetadata).min(1, { error: 'must hold at least one metadata object' }),
+  z.array(nftMetadata).min(1, { error: 'must have at least one metadata object' }),
 )

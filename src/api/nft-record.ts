@@ -1,4 +1,4 @@
-// Apart from the other fields: to build a schema takes longer than to use it once, and lookups need no others.
+// Apart from the other fields, because building a schema takes longer than using it once, and lookups need no others.
 import * as z from 'zod'
 import { shortText } from './text.ts'
 
@@ -9,8 +9,8 @@ export const NFT_STATUSES = ['initiated', 'deployed', 'failed'] as const
 const optionalText = z.string().nullish()
 
 /**
- * An NFT detail record (api-v1.1.md, NFT). A client takes any status; ours are NFT_STATUSES. Other servers show null
- * for what they don't know before an NFT is deployed.
+ * An NFT detail record (api-v1.1.md, NFT). A client accepts any status; ours are NFT_STATUSES. Other servers return null
+ * for values that are unknown before an NFT is deployed.
  */
 export const nftRecord = z.looseObject({
   nft_gdn_id: z.string(),
@@ -20,11 +20,11 @@ export const nftRecord = z.looseObject({
   status: z.string(),
   request_metadata: z.unknown(),
   metadata_url: optionalText,
-  /** Why the NFT is `failed`; ours only. */
+  /** Why the NFT is `failed`; from our backend only. */
   error: optionalText,
-  /** Why the NFT is still `initiated`, where its files delay it; ours only. */
+  /** Why the NFT is still `initiated`, if its files delay it; from our backend only. */
   pending_reason: optionalText,
-  /** Keys of file fields whose URLs are in the metadata as they were given; ours only, absent where there are none. */
+  /** Keys of file fields whose URLs are unchanged in the metadata; from our backend only, absent if there are none. */
   files_not_stored: z.array(z.string()).nullish(),
 })
 

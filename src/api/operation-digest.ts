@@ -4,7 +4,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 /** The metadata of one NFT as it was sent. */
 type Metadata = Readonly<Record<string, unknown>>
 
-/** What identifies an operation of each creating endpoint, beside its collection or account. */
+/** What identifies an operation of each creating endpoint, in addition to its collection or account. */
 export interface OperationFields {
   createnft: { metadata: Metadata; receiver_wallet_address: string }
   createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address: string }
@@ -24,7 +24,7 @@ export interface OperationFields {
 /** An endpoint whose operations may have reference IDs. */
 export type Operation = keyof OperationFields
 
-/** The flags of a collection have the same digest whether they are left out or given as they are by default. */
+/** The flags of a collection have the same digest whether they are omitted or have their default values. */
 const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> } = {
   createnft: {},
   createnfttrans: {},
@@ -32,15 +32,15 @@ const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> }
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
 
-/** EVM addresses are the same in every case; a Solana address never begins with 0. */
+/** EVM addresses are the same in every case. A Solana address never begins with 0. */
 const sameCase = (value: unknown) =>
   typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
 /**
- * The digest of one operation: `v1:` and the SHA-256 in hex of its fields in canonical JSON (RFC 8785). It is the same
- * however requests are grouped, and whatever the order of keys, white space, and the case of EVM addresses.
+ * Returns the digest of one operation: `v1:` and the SHA-256 in hex of its fields in canonical JSON (RFC 8785). It does not
+ * depend on how requests are grouped, nor on the order of keys, white space, or the case of EVM addresses.
  *
- * Servers keep digests for good, so this definition never changes. Another one gets another version.
+ * Servers store digests permanently, so this definition never changes. A new one gets another version.
  *
  * @example
  * operationDigest('createnft', { metadata: { title: 'Dawn', description: '', file_fields: [] }, receiver_wallet_address })

@@ -1,4 +1,4 @@
-/** What an API key may be allowed to do. createnfttrans needs `nft:create` and `nft:transfer`. */
+/** The permissions of API keys. createnfttrans needs `nft:create` and `nft:transfer`. */
 export const PERMISSIONS = ['collection:create', 'nft:create', 'nft:transfer', 'nft:read', 'wallet:create'] as const
 
 export type Permission = (typeof PERMISSIONS)[number]

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
-/** Why a text can't be kept by every store and every chain, or null. */
+/** Returns why not every store and chain can hold a text, or null. */
 export function textProblem(value: string): string | null {
-  if (!value.isWellFormed()) return 'holds half of a surrogate pair, which is no character'
-  return value.includes('\0') ? 'holds a NUL character' : null
+  if (!value.isWellFormed()) return 'has half of a surrogate pair, which is not a character'
+  return value.includes('\0') ? 'has a NUL character' : null
 }
 
-/** Text that every store and every chain can keep: no lone surrogates, no NUL. */
+/** Text that every store and every chain can hold: no lone surrogates, no NUL. */
 export const text = z.string().check((context) => {
   const problem = textProblem(context.value)
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })

@@ -1,19 +1,19 @@
 import type * as z from 'zod'
 
-/** One problem of an input, with its place (`metadata[0].title`); an empty field is the input itself. */
+/** One problem of an input, with its location (`metadata[0].title`). An empty field is the input itself. */
 export interface FieldIssue {
   field: string
   path: readonly (string | number)[]
   message: string
   /** The code of the check that failed, as zod names it. */
   code: string
-  /** The bound that was missed, where there is one. */
+  /** The limit that was exceeded, if there is one. */
   limit?: number
-  /** The type that was wanted, where the value has another; of a missed bound, what it bounds. */
+  /** The expected type if the value has another; for an exceeded limit, what it limits. */
   expected?: string
-  /** There was no value at all. */
+  /** The value is missing. */
   missing?: true
-  /** The value is right by itself, and doesn't go with another field. */
+  /** The value is valid by itself, but inconsistent with another field. */
   inconsistent?: true
 }
 
@@ -52,7 +52,7 @@ const sentences: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** `['metadata', 0, 'title']` as `metadata[0].title`. */
+/** Formats `['metadata', 0, 'title']` as `metadata[0].title`. */
 export function formatPath(path: readonly (string | number)[]): string {
   return path.reduce<string>(
     (spelled, part) =>
@@ -81,9 +81,9 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => make([...path, key])) : [make(path)]
 }
 
-const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has more faults than can be told', code: 'custom' }
+const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many problems to list', code: 'custom' }
 
-/** To compile a schema takes as long as some fifty parses by it: only one that is used again and again is. */
+/** Compiling a schema takes as long as about fifty parses, so only a schema that is used repeatedly is compiled. */
 const USES_BEFORE_COMPILED = 8
 const uses = new WeakMap<z.ZodType, number>()
 
@@ -94,13 +94,13 @@ function isRare(schema: z.ZodType): boolean {
   return true
 }
 
-/** Parses a value by a schema; on failure every problem at once, each with its place and a sentence. */
+/** Parses a value by a schema. On failure, returns every problem with its location and a sentence. */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.ZodSafeParseResult<z.output<Schema>>
   try {
     result = schema.safeParse(value, { error: sentences, reportInput: true, jitless: isRare(schema) })
   } catch (error) {
-    // zod hands faults on as arguments of a call; from about 100,000 on they don't fit on the stack.
+    // zod passes problems as arguments of a call, and about 100,000 of them don't fit on the stack.
     if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }
     throw error
   }
@@ -109,14 +109,14 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
     : { ok: false, issues: result.error.issues.filter(isTightest).flatMap(toIssues) }
 }
 
-/** A whole number beyond all bounds is told by its field's bound alone: that of whole numbers comes before it. */
+/** Keeps only the field's own limit if a whole number also exceeds the limit of all whole numbers. */
 function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
   const next = all[index + 1]
   return next?.code !== issue.code || next.path.join() !== issue.path.join()
 }
 
-/** `metadata[0].title must not be empty`: one issue as a sentence. */
+/** Formats one problem as a sentence: `metadata[0].title must not be empty`. */
 export function formatIssue(issue: FieldIssue): string {
   return `${issue.field === '' ? 'the request' : issue.field} ${issue.message}`
 }

@@ -1,4 +1,4 @@
-/** What a webhook can be told of. `webhook.test` is sent when somebody asks for it, and never else. */
+/** The events of webhooks. `webhook.test` is sent on request only. */
 export const EVENT_TYPES = [
   'nft.deployed',
   'nft.failed',
@@ -10,9 +10,9 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number] | 'webhook.test'
 
-/** Header fields of a delivery, in the spelling that its documentation uses. */
+/** Header fields of a delivery, spelled as in its documentation. */
 export const EVENT_ID_HEADER = 'Gdn-Event-Id'
 export const SIGNATURE_HEADER = 'Gdn-Signature'
 
-/** How old a signature may be where it is checked, in seconds; either way, for clocks differ. */
+/** Maximum difference between the time of a signature and the receiver's clock, in seconds, in both directions. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300

@@ -6,13 +6,16 @@ import { redactText } from '../core/redact.ts'
 import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, parseJson } from './answers.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** The error that an answer other than 2xx stands for. */
+/** Returns the error for a response other than 2xx. */
 export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
   const said = readErrorForm(parseJson(answer.body))
   const details: AnswerDetails = { status: answer.status, ...said }
   const words = said === null ? describeAnswer(answer) : sentence(said)
   if (isNotNow(answer)) {
-    return new GdnError('unreachable', `the server can't do this now: ${words}`, { hint: 'try again later', details })
+    return new GdnError('unreachable', `the server is temporarily unavailable: ${words}`, {
+      hint: 'Try again later.',
+      details,
+    })
   }
   if (answer.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
     return new GdnError('refused', words, {
@@ -22,18 +25,18 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   }
   switch (answer.status) {
     case 401:
-      return new GdnError('unauthorized', `the server wants a valid API key: ${words}`, {
-        hint: `put yours in GDN_API_KEY, or save it: gdn auth login --base-url ${new URL(url).origin}`,
+      return new GdnError('unauthorized', `the server requires a valid API key: ${words}`, {
+        hint: `Set GDN_API_KEY, or run \`gdn auth login --base-url ${new URL(url).origin}\`.`,
         details,
       })
     case 403:
       return new GdnError('forbidden', `the API key is not permitted to use ${name}: ${words}`, {
-        hint: 'check what the key was issued for, or use another',
+        hint: 'Check the permissions of the key, or use another key.',
         details,
       })
     case 429:
       return new GdnError('rate_limited', `the server's rate limit was reached: ${words}`, {
-        hint: 'wait a little, or lower --rate',
+        hint: 'Wait and try again, or set a lower --rate.',
         details,
       })
     default:
@@ -43,11 +46,11 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   }
 }
 
-/** An answer of megabytes must not become a message of megabytes. Ours has 50 faults at most. */
+/** Limits the length of messages: a response may have megabytes. Our backend returns at most 50 problems. */
 const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 
-/** Redacted before it is cut, as above. */
+/** Redacts before it cuts, as above. */
 const cut = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 

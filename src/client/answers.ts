@@ -3,16 +3,16 @@ import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** What stands in `details` of an error that the server's answer caused. */
+/** The `details` of an error that the server's response caused. */
 export interface AnswerDetails {
   status: number
   title?: string
   message?: string
-  /** Of form B: every fault with its place. */
+  /** For form B: every problem with its location. */
   faults?: { field: string; message: string }[]
 }
 
-/** The HTTP status behind an error of this client, if an answer caused it. */
+/** Returns the HTTP status behind an error of this client, if a response caused it. */
 export function statusOf(error: unknown): number | undefined {
   if (!(error instanceof GdnError)) return undefined
   const { details } = error
@@ -29,10 +29,10 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** `502 text/html "<html><body>Bad gateway…"`: an answer as far as a person needs it to know what spoke. */
+/** Summarizes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
 export function describeAnswer({ status, headers, body }: TransportAnswer): string {
   const type = headers['content-type'] ?? 'no content type'
-  // Cut before it is redacted, half of a secret would not be recognised.
+  // Redacted before it is cut, because half of a secret would not be recognized.
   const text = redactText(Buffer.from(body.subarray(0, 4096)).toString('utf8'))
     .replace(/\s+/g, ' ')
     .trim()
@@ -41,8 +41,8 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
 }
 
 /**
- * Whether an answer says that nothing was accepted, and the same request may be taken later. A 503 alone leaves that
- * open: a proxy may have given it. Only a backend of ours puts these headers with it.
+ * Whether a response means that nothing was accepted, and the same request may be accepted later. A 503 alone doesn't prove
+ * that, because a proxy may have sent it. Only our backend adds these headers.
  */
 export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
@@ -62,22 +62,22 @@ export function isErrorForm(json: unknown): boolean {
 }
 
 /**
- * Whether a refusal is none of the API: a proxy may give it in the place of the server's response, also after the server
- * did what it was asked for.
+ * Whether a refusal didn't come from the API. A proxy may send it instead of the server's response, even after the server
+ * processed the request.
  */
 export const isForeignRefusal = (status: number, json: unknown): boolean =>
   status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
 
-/** 409 and 422 by the draft of the header's standard; some services answer 400. */
+/** 409 and 422 by the draft of the header's standard; some services return 400. */
 const KEY_ERROR_STATUS = new Set([400, 409, 422])
 const MAX_ERROR_TEXT = 10_000
 
 /**
- * Whether an answer rejects the request for its Idempotency-Key: another request holds the key or has used it. That
- * says nothing of whether an earlier sending had an effect. Our backend names the error in a header; other servers use
- * a body of their own, so its text is searched.
+ * Whether a response rejects the request for its Idempotency-Key: another request holds the key or has used it. That
+ * proves nothing about an earlier attempt. Our backend names the error in a header. Other servers use their own bodies, so
+ * the text is searched.
  *
- * @param text the body of the answer
+ * @param text the body of the response
  */
 export function isIdempotencyError(
   { status, headers }: Pick<TransportAnswer, 'status' | 'headers'>,
@@ -89,15 +89,15 @@ export function isIdempotencyError(
   return /idempoten(cy|t)/i.test(text.slice(0, MAX_ERROR_TEXT))
 }
 
-/** An answer that no API of this contract gives. */
-export function badAnswer(url: string, answer: TransportAnswer, fault = 'an answer that is none of the API'): GdnError {
+/** Returns the error for a response that breaks the contract of the API. */
+export function badAnswer(url: string, answer: TransportAnswer, fault = 'a response that is not of the API'): GdnError {
   const redirected = answer.status >= 300 && answer.status < 400
-  return new GdnError('bad_answer', `${url} gave ${fault}: ${describeAnswer(answer)}`, {
+  return new GdnError('bad_answer', `${url} returned ${fault}: ${describeAnswer(answer)}`, {
     hint: redirected
-      ? `redirects are not followed; it points to ${answer.headers.location ?? 'nowhere'}. Is the base URL right?`
+      ? `Check the base URL. gdn does not follow redirects, and this one points to ${answer.headers.location ?? 'nowhere'}.`
       : answer.status >= 500
-        ? 'the server has a problem; try again later'
-        : 'check the base URL: something else may be answering there',
+        ? 'The server has a problem. Try again later.'
+        : 'Check the base URL: another server may be listening there.',
     details: { status: answer.status } satisfies AnswerDetails,
   })
 }

@@ -2,15 +2,15 @@ import { redactBytes, redactSecrets } from '../core/secret.ts'
 import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 /**
- * The life of one attempt, the same for every transport: it settles once, counts the bytes of the answer, ends at the
- * timeout or the signal, and knows whether anything was sent.
+ * One attempt, in the same way for every transport. It settles once, counts the bytes of the response, ends at the timeout
+ * or the signal, and knows whether anything was sent.
  */
 export class Attempt {
   readonly answer: Promise<TransportAnswer>
   /** Whether the first byte of the request may have left. */
   sent = false
   settled = false
-  /** Ends the connection under the request. The transport sets it as soon as it can. */
+  /** Ends the connection of the request. The transport sets it as soon as possible. */
   cancel: (reason: Error) => void = () => {}
 
   readonly #request: TransportRequest
@@ -27,33 +27,33 @@ export class Attempt {
       this.#reject = reject
     })
     this.#timer = setTimeout(
-      () => this.fail(`no complete answer within ${formatSeconds(request.timeoutMs)}`),
+      () => this.fail(`no complete response within ${formatSeconds(request.timeoutMs)}`),
       request.timeoutMs,
     )
     request.signal?.addEventListener('abort', this.#abort, { once: true })
   }
 
-  /** Called just before the first byte leaves; false when the attempt is over, and nothing must leave. */
+  /** Called just before the first byte leaves. Returns false if the attempt is over, so that nothing may leave. */
   leave(): boolean {
     if (this.settled) return false
-    if (this.#request.mayLeave?.() === false) this.fail('not sent: it is too late for it')
+    if (this.#request.mayLeave?.() === false) this.fail('not sent: the permission to send has expired')
     else this.sent = true
     return this.sent
   }
 
-  /** Takes a piece of the answer; false when it grew too long, and the attempt has failed. */
+  /** Counts a chunk of the response. Returns false if the response is too long, which fails the attempt. */
   take(chunk: Uint8Array): boolean {
     this.#size += chunk.length
     const { maxBytes = MAX_ANSWER_BYTES } = this.#request
     if (this.#size > maxBytes) {
-      this.fail(`the answer is longer than ${maxBytes / 1024 / 1024} MiB`)
+      this.fail(`the response is longer than ${maxBytes / 1024 / 1024} MiB`)
       return false
     }
     this.#chunks.push(chunk)
     return true
   }
 
-  /** Ends with the answer. A secret of ours that the other side says back goes no further than this. */
+  /** Ends with the response. Our own secrets in it are redacted here. */
   finish(status: number, headers: Readonly<Record<string, string>>): void {
     if (!this.#settle()) return
     const told = Object.entries(headers).map(([name, value]) => [redactSecrets(name), redactSecrets(value)])
@@ -62,7 +62,7 @@ export class Attempt {
   }
 
   fail(message: string, cause?: unknown): void {
-    // The connection closes after a complete answer too.
+    // The connection closes after a complete response too.
     if (!this.#settle()) return
     const error = new TransportError(message, this.sent, cause)
     this.#reject(error)
@@ -71,7 +71,7 @@ export class Attempt {
 
   readonly #abort = () => {
     const reason: unknown = this.#request.signal?.reason
-    if (this.sent) return this.fail('interrupted before the answer was complete', reason)
+    if (this.sent) return this.fail('interrupted before the response was complete', reason)
     if (!this.#settle()) return
     this.#reject(reason)
     this.cancel(new TransportError('interrupted', false, reason))
@@ -86,7 +86,7 @@ export class Attempt {
   }
 }
 
-/** `['a', 'b']` as `a, b`, for every header. */
+/** Joins `['a', 'b']` to `a, b`, for every header. */
 export function joinHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {

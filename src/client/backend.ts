@@ -1,39 +1,40 @@
 import { GdnError } from '../core/errors.ts'
 
-/** The backend that answers at a URL. */
+/** The backend at a URL. */
 export interface Backend {
   url: string
   /** The UUID of its database, which stays the same when its address changes; null where the server has none. */
   id: string | null
-  /** The UUID of its present data: another one after a restore. Null as above. */
+  /** The UUID of its present data, which changes after a restore. Null as above. */
   incarnation: string | null
 }
 
-/** A backend as it answers now. */
+/** A backend as identified now. */
 export interface SeenBackend extends Backend {
-  /** Why it could not be asked who it is. */
+  /** Why it could not be identified. */
   silence: GdnError | null
   /** Whether it runs on this machine, where another backend may have its address. */
   isLocal: boolean
 }
 
 /**
- * Stops before anything is sent to a server on this machine that didn't say who it is. Others may keep silent: hosted
- * services have no /healthz.
+ * Throws before anything is sent to a server on this machine that could not be identified. Other servers need not have an
+ * identity: hosted services have no /healthz.
  */
 export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
   if (isLocal && silence !== null) throw silence
 }
 
-/** Whether an error says that a backend isn't the one any more that a command began with. */
+/** Whether an error means that the backend is no longer the one with which the command began. */
 export const isBackendChange = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'wrong_backend' || error.code === 'backend_restored')
 
 /**
- * Stops where something recorded for one backend would go to another. What was recorded without an ID fits any server.
+ * Throws if something that was recorded for one backend would be sent to another. A record without an ID matches any
+ * server.
  *
- * @param what the thing that was recorded, such as `the run drop-3f9a`
- * @throws GdnError `wrong_backend`; what kept the server from saying who it is
+ * @param what the recorded thing, such as `the run drop-3f9a`
+ * @throws GdnError `wrong_backend`; the error that prevented the identification
  */
 export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBackend): void {
   if (recorded.id === null || recorded.id === seen.id) return
@@ -49,6 +50,6 @@ export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBa
   )
 }
 
-/** Whether the data of a backend were restored from a backup since something was recorded. */
+/** Whether the data of a backend was restored from a backup since something was recorded. */
 export const isRestored = (recorded: Pick<Backend, 'incarnation'>, seen: Pick<Backend, 'incarnation'>): boolean =>
   recorded.incarnation !== null && seen.incarnation !== null && recorded.incarnation !== seen.incarnation

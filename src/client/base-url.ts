@@ -9,23 +9,26 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * The base URL of a server without a trailing slash, a path prefix kept. A key never travels in clear text over a
- * network: http is taken for loopback, without a key, or where `allowHttp` says so.
+ * Returns the base URL of a server without a trailing slash. A path prefix stays. A key is never sent in clear text over a
+ * network: http is accepted for loopback, without a key, or with `allowHttp`.
  */
 export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: boolean; allowHttp: boolean }): string {
   const invalid = (message: string, hint: string) => new GdnError('invalid_config', message, { hint })
   const url = parseUrl(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw invalid(`"${baseUrl}" is not the URL of a server`, 'give one that begins with https://')
+    throw invalid(`"${baseUrl}" is not the URL of a server`, 'Use a URL that begins with https://.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('the base URL holds a user name or password', 'leave them out; requests carry the API key instead')
+    throw invalid('the base URL has a user name or password', 'Remove them. Requests contain the API key instead.')
   }
   if (url.search !== '' || url.hash !== '') {
-    throw invalid(`the base URL ${url.origin}${url.pathname} goes on with ? or #`, 'end it after the host or path')
+    throw invalid(
+      `the base URL ${url.origin}${url.pathname} has a query or a fragment`,
+      'End it after the host or path.',
+    )
   }
   if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopback(url)) {
-    throw invalid(`the API key would travel to ${url.host} in clear text`, 'use https://')
+    throw invalid(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }

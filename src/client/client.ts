@@ -14,19 +14,19 @@ import { persist } from './persist.ts'
 import { type Clock, SYSTEM_CLOCK } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
-/** The slowest line that an upload is still given time for. */
+/** The slowest upload speed that the timeout allows for. */
 const UPLOAD_BYTES_PER_MS = 32
 
 export interface ClientOptions extends DispatchOptions {
   baseUrl: string
-  /** Lets a key travel over http to a host that isn't this machine. */
+  /** Allows sending a key over http to a host that isn't this machine. */
   allowHttp?: boolean
   clock?: Clock
 }
 
 /**
- * A question that has no effect, to see what the server says of itself. Every server has this endpoint, and nothing else
- * that a creating command asks goes by it, so it takes no other request's place in the rate limits.
+ * A query without effect that shows what the server supports. Every server has this endpoint. Creating commands use it for
+ * nothing else, so it takes no slot of another request in the rate limits.
  */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
@@ -35,9 +35,9 @@ const NOBODYS_NFT = {
 }
 
 /**
- * Makes the client of a server.
+ * Creates the client of a server.
  *
- * @throws GdnError `invalid_config` for a base URL or key that can't be used.
+ * @throws GdnError `invalid_config` for an invalid base URL or key.
  * @example
  * const client = createClient({ baseUrl, apiKey, transport: await createTransport('single'), userAgent: 'gdn/1.0.0' })
  * const { nfts } = await client.call('getnfts', { nft_gdn_ids: ['…'] })
@@ -65,7 +65,7 @@ export function createClient(options: ClientOptions): ApiClient {
     return dispatch.post({ ...to, content: { body }, headers, ...more })
   }
 
-  /** Sends once. Whatever keeps the request from being sent, or cuts it, is returned, not thrown. */
+  /** Sends once. Returns errors of the network instead of throwing them. */
   async function sendOnce(
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions): ApiClient {
     }
   }
 
-  /** Reads the answer to a creating request that is sent exactly once. @throws GdnError what it means otherwise */
+  /** Reads the response to a creating request that is sent exactly once. @throws GdnError for any other response */
   async function created<Response>(
     name: string,
     result: SendResult,
@@ -112,13 +112,13 @@ export function createClient(options: ClientOptions): ApiClient {
     try {
       return await read(result.answer)
     } catch (cause) {
-      throw unknownOutcome(name, `it was answered with ${result.seen}, which breaks the contract`, hint, cause)
+      throw unknownOutcome(name, `the response breaks the contract: ${result.seen}`, hint, cause)
     }
   }
 
   /**
    * Sends a harmless request to learn whether the server honors Idempotency-Key. A page as the response stops the command:
-   * in response to a creating request it would leave the outcome unknown.
+   * as the response to a creating request, it would leave the outcome unknown.
    */
   async function probe(signal: AbortSignal | undefined, refresh: boolean): Promise<boolean | null> {
     const known = dispatch.supportsIdempotency()
@@ -134,7 +134,7 @@ export function createClient(options: ClientOptions): ApiClient {
       return null
     }
     const json = parseJson(answer.body)
-    // JSON of another form may be about this endpoint alone.
+    // JSON of another form may concern this endpoint alone.
     const isForeign = isForeignRefusal(answer.status, json) && (json === undefined || answer.status === 401)
     if (!isForeign) return dispatch.learn(answer)
     if (!refresh) await jsonOf(name, url, answer)
@@ -193,8 +193,8 @@ export function createClient(options: ClientOptions): ApiClient {
         return await decode('files', url, await persist(url, clock, signal, once))
       } catch (error) {
         if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
-        throw new GdnError('refused', `${baseUrl} takes no uploads, so ${name} can't become an NFT's file`, {
-          hint: 'put the file where the server can fetch it, and give its http(s) or ipfs URL',
+        throw new GdnError('refused', `${baseUrl} accepts no uploads, so ${name} can't be used as a file of an NFT`, {
+          hint: 'Put the file where the server can fetch it, and use its http(s) or ipfs URL.',
           details: { status: statusOf(error) },
           cause: error,
         })
@@ -216,7 +216,7 @@ export function createClient(options: ClientOptions): ApiClient {
 
 function checkKey(apiKey: Secret | null): void {
   if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
-  throw new GdnError('invalid_config', 'the API key is empty, too long, or holds characters that no key has', {
-    hint: 'copy it again, without spaces or line ends',
+  throw new GdnError('invalid_config', 'the API key is empty, too long, or has invalid characters', {
+    hint: 'Copy it again, without spaces or line breaks.',
   })
 }

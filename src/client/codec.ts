@@ -5,7 +5,7 @@ import { badAnswer, parseJson } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** A request as it goes over the wire. @throws GdnError `invalid_input` for what the contract doesn't allow */
+/** Encodes a request. @throws GdnError `invalid_input` if it breaks the contract */
 export async function encode<Name extends EndpointName>(name: Name, request: RequestOf<Name>): Promise<Uint8Array> {
   const checked = validate((await loadEndpoint(name)).request, request)
   if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
@@ -17,7 +17,7 @@ export async function encode<Name extends EndpointName>(name: Name, request: Req
   })
 }
 
-/** What an endpoint answered. @throws GdnError for another status than 2xx, and for what the contract doesn't know */
+/** Decodes a response. @throws GdnError for a status other than 2xx, and if it breaks the contract */
 export async function decode<Name extends EndpointName>(
   name: Name,
   url: string,
@@ -29,13 +29,13 @@ export async function decode<Name extends EndpointName>(
   throw badAnswer(url, answer, `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`)
 }
 
-/** The JSON of an answer of 2xx. @throws GdnError for any other */
+/** Returns the JSON of a 2xx response. @throws GdnError for any other response */
 export async function jsonOf(name: string, url: string, answer: TransportAnswer): Promise<unknown> {
   if (answer.status < 200 || answer.status > 299) {
     const { answerError } = await import('./answer-error.ts')
     throw answerError(name, url, answer)
   }
   const json = parseJson(answer.body)
-  if (json === undefined) throw badAnswer(url, answer, 'no JSON')
+  if (json === undefined) throw badAnswer(url, answer, 'a response that is not JSON')
   return json
 }

@@ -6,13 +6,13 @@ export type TransportKind = 'single' | 'bulk'
 
 export interface TransportOptions {
   proxy?: ProxyOptions | undefined
-  /** Told of every exchange, for `--debug`. */
+  /** Called for every exchange, for `--debug`. */
   onExchange?: OnExchange | undefined
 }
 
 /**
- * The transport for a command that makes a few requests (`single`) or many (`bulk`). Loads only what it needs: undici
- * costs a single command half of its time. A proxy always takes undici.
+ * Creates the transport for a command that sends a few requests (`single`) or many (`bulk`). Loads only what it needs:
+ * undici costs a single command half of its time. A proxy always needs undici.
  *
  * @example
  * const transport = await createTransport('single')

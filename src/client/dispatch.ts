@@ -8,41 +8,41 @@ import { retryAfterMs } from './retry.ts'
 import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** After a 429 that doesn't say for how long. */
+/** The wait after a 429 without a duration. */
 const DEFAULT_HOLD_MS = 1_000
 
 export interface DispatchOptions {
   apiKey: Secret | null
   transport: Transport
   userAgent: string
-  /** Of one attempt. */
+  /** Timeout of one attempt. */
   timeoutMs?: number
-  /** Gives leave for every request to an endpoint; without it each leaves at once. */
+  /** Permits every request to an endpoint. Without it, each is sent at once. */
   pacer?: ClientPacer
 }
 
 export interface Post {
-  /** Null for a path that is no endpoint of the contract: nobody paces it. */
+  /** Null for a path that is no endpoint of the contract, which has no rate limit. */
   name: EndpointName | null
   url: string
   content: Pick<TransportRequest, 'body' | 'stream'>
   headers: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Beside what an attempt has anyway. */
+  /** Additional headers. */
   extraMs?: number
-  /** Called when there is leave to send, and nothing is left to be done before; what it throws keeps all bytes back. */
+  /** Called when sending is permitted and nothing else precedes it. If it throws, no byte is sent. */
   beforeSending?: (() => Promise<void>) | undefined
 }
 
-/** Sends the requests of one client, each once: with its key, at its pace. */
+/** Sends the requests of one client, each once, with its key and at its rate. */
 export interface Dispatch {
   post(request: Post): Promise<TransportAnswer>
-  /** Without the key. */
+  /** Sends GET without the key. */
   get(url: string, signal: AbortSignal | undefined): Promise<TransportAnswer>
-  /** What the server said of itself; see `ApiClient`. */
+  /** What the server said about itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
-  /** Believes this answer alone, whatever others said; null where it doesn't tell. */
+  /** Relies on this response alone, whatever others said; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
 }
@@ -54,7 +54,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
-    // What a proxy says in the server's place tells nothing about the server.
+    // A response of a proxy says nothing about the server.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
     if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
     else if (isOfServer) idempotency ??= false
@@ -84,7 +84,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         const answer = await transport.request(
           leave === null ? request : { ...request, mayLeave: () => leave.isValid() },
         )
-        // While the leave is held: giving it back tells the other processes what the server told this one.
+        // While the permission is held: releasing it shares the server's limit with the other processes.
         if (name !== null) observe(name, answer)
         return answer
       }
@@ -113,7 +113,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 }
 
-/** Sends with leave. Where that lapsed before a byte was sent, because this process was stopped, a new one is taken. */
+/**
+ * Sends with permission. If it expired before a byte was sent, because this process was stopped, a new one is acquired.
+ */
 async function paced(
   pacer: ClientPacer,
   name: EndpointName,
@@ -137,7 +139,7 @@ async function paced(
   }
 }
 
-/** 429 and Retry-After count for every request of that endpoint, whoever sends it. */
+/** 429 and Retry-After apply to every request of that endpoint, from any process. */
 function holdAsAsked(pacer: ClientPacer, name: EndpointName, { status, headers }: TransportAnswer): void {
   if (status !== 429 && status !== 503) return
   const asked = retryAfterMs(headers, Date.now())

@@ -1,11 +1,11 @@
 import { redactHeaders, redactText } from '../core/redact.ts'
 import type { TransportAnswer, TransportRequest } from './transport.ts'
 
-/** One exchange as `--debug` shows it: keys, signatures and private keys are blotted out. */
+/** One exchange as `--debug` shows it: keys, signatures and private keys are redacted. */
 export interface Exchange {
   method: string
   url: string
-  /** Null when no complete answer came; `error` says why. */
+  /** Null if there was no complete response; `error` has the reason. */
   status: number | null
   ms: number
   requestHeaders: Record<string, string>
@@ -42,7 +42,7 @@ export function describeExchange(
 function bodyText(body: Uint8Array | undefined, type: string | undefined): string {
   if (body === undefined || body.length === 0) return ''
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
-  // Redacted before it is cut: half of a secret would not be recognised.
+  // Redacted before it is cut, because half of a secret would not be recognized.
   const text = redactText(Buffer.from(body).toString('utf8'))
   return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
 }

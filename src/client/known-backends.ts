@@ -9,7 +9,7 @@ import { type Transport, type TransportAnswer, TransportError, type TransportReq
 type Identity = Pick<Backend, 'id' | 'incarnation'>
 
 const TIMEOUT_MS = 10_000
-/** Any path of a hosted service may lead to a web page. */
+/** A hosted service may return a web page for any path. */
 const MAX_BYTES = 1024 * 1024
 /** After this time without a response, another backend may have taken the address. */
 const TRUST_MS = 10_000
@@ -23,14 +23,14 @@ interface Known {
 }
 
 /**
- * The identities of the servers that this process has asked. Requests to a server with a known ID go to that backend
- * only: the ID is read again, without the key, after a failed request and after a pause.
+ * The identities of the servers that this process has used. Requests to a server with a known ID go to that backend only:
+ * the ID is read again, without the key, after a failed request and after a pause.
  */
 export class KnownBackends {
   readonly #userAgent: string
   readonly #now: () => number
   readonly #known = new Map<string, Known>()
-  /** Base URLs that nothing is sent to, and why. */
+  /** Base URLs to which nothing is sent, with the reasons. */
   readonly #closed = new Map<string, GdnError>()
 
   constructor(userAgent: string, now: () => number = () => performance.now()) {
@@ -39,10 +39,10 @@ export class KnownBackends {
   }
 
   /**
-   * Returns who answers at a base URL, as first read by this process.
+   * Returns the identity of the backend at a base URL, as first read by this process.
    *
-   * @param how `patiently` tries again after a passing failure, for up to 30 s
-   * @throws GdnError `unreachable`; `bad_answer` for an ID that is no UUID
+   * @param how `patiently` retries temporary failures for up to 30 s
+   * @throws GdnError `unreachable`; `bad_answer` for an ID that isn't a UUID
    */
   async identify(
     transport: Transport,
@@ -60,19 +60,19 @@ export class KnownBackends {
     return identity
   }
 
-  /** Sends nothing more to a base URL: it could not be asked who answers there. */
+  /** Sends nothing more to a base URL, because its backend could not be identified. */
   close(baseUrl: string, reason: GdnError): void {
     this.#closed.set(baseUrl, reason)
   }
 
   /**
-   * Returns a transport to a base URL whose requests reach the backend that was identified there, or none.
+   * Returns a transport whose requests reach the backend that was identified at a base URL, or none.
    *
    * @param isLocal whether the server runs on this machine: another backend can take its port within a second, so that
    *   the ID is read again for each new connection
    */
   guard(transport: Transport, baseUrl: string, { isLocal = false } = {}): Transport {
-    // Shared by requests that are sent at once. Null: the next request has to check.
+    // Shared by requests that are sent at once. Null: the next request must check.
     let checked: Promise<void> | null = isLocal ? null : Promise.resolve()
     if (isLocal) {
       transport.onDisconnect?.(() => {
@@ -110,7 +110,7 @@ export class KnownBackends {
     }
   }
 
-  /** Keeps a request back that would reach another backend: not one byte of it leaves. */
+  /** Stops a request that would reach another backend before one byte of it leaves. */
   async #check(transport: Transport, baseUrl: string, expected: Identity, signal?: AbortSignal): Promise<void> {
     const url = healthUrl(baseUrl)
     let problem: GdnError | null
@@ -124,7 +124,7 @@ export class KnownBackends {
     if (problem !== null) throw new TransportError(problem.message, false, problem)
   }
 
-  /** An error of a server or balancer does not say who answers there, nor that the server has no ID. */
+  /** An error of a server or a load balancer shows neither which backend it is nor that it has no ID. */
   async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportAnswer> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
@@ -137,16 +137,16 @@ export class KnownBackends {
 
 const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 
-/** Who answered /healthz. A server that isn't ours answers anything. */
+/** Reads the identity from /healthz. A server that isn't ours may return anything. */
 function identityIn(url: string, answer: TransportAnswer): Identity {
   const json = parseJson(answer.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE
   const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
-  if (!isUuid(id) || !isUuid(incarnation)) throw badAnswer(url, answer, 'a backend ID that is no UUID')
+  if (!isUuid(id) || !isUuid(incarnation)) throw badAnswer(url, answer, 'a backend ID that is not a UUID')
   return { id, incarnation }
 }
 
-/** Who a response says it is of. A proxy may answer in the place of a backend, and says nothing. */
+/** Returns the identity in a response. A proxy may respond instead of the backend, without one. */
 function identityOf({ headers }: TransportAnswer): Identity | null {
   const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]
   return isUuid(id) && isUuid(incarnation) ? { id, incarnation } : null
@@ -154,16 +154,16 @@ function identityOf({ headers }: TransportAnswer): Identity | null {
 
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
-/** What is wrong where a backend is no longer the one that this process began with. */
+/** Returns the error for a backend that is no longer the one with which this process began. */
 function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {
   if (found === null || (found.id === expected.id && found.incarnation === expected.incarnation)) return null
   if (found.id === expected.id) {
     return new GdnError('backend_restored', `the backend at ${url} was restored from a backup in the meantime`, {
-      hint: 'Run the same command again: it first checks what the backend still knows.',
+      hint: 'Run the same command again. It first checks what the backend still knows.',
       details: { url, expected: expected.incarnation, found: found.incarnation },
     })
   }
-  return new GdnError('wrong_backend', `another backend answers at ${url} now: ${nameOf(found)}, not ${expected.id}`, {
+  return new GdnError('wrong_backend', `another backend listens at ${url} now: ${nameOf(found)}, not ${expected.id}`, {
     hint: 'Start the backend that the command began with, then run the same command again.',
     details: { url, expected: expected.id, found: found.id },
   })

@@ -78,17 +78,17 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
     answering = true
     receive(attempt, incoming)
   })
-  // A server may answer before it has read the request, and close: then its answer counts, not the broken pipe.
+  // A server may respond before it has read the request, and close. Then its response counts, not the broken pipe.
   outgoing.on('error', (error) => {
     if (!answering) attempt.fail(messageOf(error), error)
   })
-  outgoing.on('close', () => attempt.fail('the connection was closed before an answer came'))
+  outgoing.on('close', () => attempt.fail('the connection was closed before a response arrived'))
   if (stream === undefined) outgoing.end(body)
   else pump(attempt, outgoing, Readable.from(stream.open(), { objectMode: false }))
 }
 
-// Node writes the request at once when the connection stands, and on one that is used again, at once. Whoever destroys
-// the request in this very moment keeps it from being written.
+// Node writes the request as soon as the connection is open, and immediately on a reused one. Destroying the request at
+// that moment prevents the write.
 function markWhenConnected(attempt: Attempt, socket: Socket & { encrypted?: boolean }): void {
   const mark = () => void attempt.leave()
   if (!socket.connecting && !isHandshaking(socket)) mark()
@@ -103,10 +103,10 @@ function receive(attempt: Attempt, incoming: IncomingMessage): void {
   incoming.on('data', (chunk: Buffer) => {
     attempt.take(chunk)
   })
-  incoming.on('error', (error) => attempt.fail(`the answer was cut off: ${messageOf(error)}`, error))
+  incoming.on('error', (error) => attempt.fail(`the response was cut off: ${messageOf(error)}`, error))
   incoming.on('end', () => {
     if (incoming.complete) attempt.finish(incoming.statusCode ?? 0, joinHeaders(incoming.headersDistinct))
-    else attempt.fail('the answer was cut off')
+    else attempt.fail('the response was cut off')
   })
 }
 

@@ -7,15 +7,15 @@ import { localContentProblem } from '../files/file-content.ts'
 import type { StreamedBody } from './transport.ts'
 
 /**
- * A file (a path, or its bytes) as it is uploaded; it can be read several times.
+ * Prepares a file (a path, or its bytes) for an upload. It can be read several times.
  *
- * @param sha256 in hexadecimal: reading a file of another content fails at its end
- * @throws GdnError `invalid_input` for what is no file, too large, empty, or an HTML page in disguise
+ * @param sha256 the expected hash in hexadecimal; reading a file with other content fails at its end
+ * @throws GdnError `invalid_input` for anything that is no file, too large, empty, or an HTML page
  */
 export async function contentOf(content: string | Uint8Array, name: string, sha256?: string): Promise<StreamedBody> {
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
   if (size > MAX_FILE_BYTES) {
-    throw new GdnError('invalid_input', `${name} has ${size} bytes; at most ${MAX_FILE_BYTES} can be uploaded`)
+    throw new GdnError('invalid_input', `${name} has ${size} bytes, but at most ${MAX_FILE_BYTES} can be uploaded`)
   }
   const problem = typeof content === 'string' ? await localContentProblem(content) : null
   if (problem !== null) {
@@ -40,10 +40,10 @@ async function sizeOf(path: string): Promise<number> {
     const what = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
     throw new GdnError('invalid_input', `${path} can't be uploaded: ${what}`, { place: { file: path }, cause: error })
   }
-  throw new GdnError('invalid_input', `${path} can't be uploaded: it is no regular file`, { place: { file: path } })
+  throw new GdnError('invalid_input', `${path} can't be uploaded: it is not a regular file`, { place: { file: path } })
 }
 
-// The length was announced; a file that changes while it is read must not become a broken request.
+// The length was announced. A file that changes while it is read must not cause a broken request.
 async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
   const hash = sha256 === undefined ? null : createHash('sha256')
   let read = 0

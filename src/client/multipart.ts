@@ -8,9 +8,9 @@ export interface MultipartBody {
 }
 
 /**
- * One file as a multipart form with the field `file`; it can be sent several times.
+ * Encodes one file as a multipart form with the field `file`. It can be sent several times.
  *
- * @param sha256 as `contentOf` takes it: the form stays without its end where the file is another one
+ * @param sha256 as in `contentOf`: the form stays without its end if the content differs
  */
 export async function multipartFile(
   content: string | Uint8Array,
@@ -37,7 +37,7 @@ export async function multipartFile(
   }
 }
 
-// As browsers do it (HTML, multipart/form-data): these three would end the quoted text or the line.
+// As browsers do (HTML, multipart/form-data): these three characters would end the quoted text or the line.
 function escapeName(name: string): string {
   return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char))
 }

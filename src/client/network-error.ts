@@ -2,7 +2,7 @@ import { GdnError, systemCode } from '../core/errors.ts'
 import { isLoopback } from './base-url.ts'
 import type { TransportError } from './transport.ts'
 
-/** What a network fault means to the person at the keyboard: the server, what happened, and what to check. */
+/** Describes a network error for a person: the server, what happened, and what to check. */
 export function unreachable(url: string, error: TransportError): GdnError {
   const { origin, hostname, host } = new URL(url)
   const code = causeCode(error)
@@ -10,29 +10,32 @@ export function unreachable(url: string, error: TransportError): GdnError {
   switch (code) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return of(`the name ${hostname} can't be resolved`, 'check the base URL, the network and the name server')
+      return of(`can't resolve the host name ${hostname}`, 'Check the base URL, the network and the name server.')
     case 'ECONNREFUSED':
       return isLoopback(new URL(url))
-        ? of(`nothing answers at ${origin}`, 'start the backend (gdn local start, or gdn serve), or check the base URL')
-        : of(`${host} refuses connections`, 'check host and port of the base URL')
+        ? of(
+            `nothing listens at ${origin}`,
+            'Run `gdn local start` or `gdn serve` to start a backend, or check the base URL.',
+          )
+        : of(`${host} refuses connections`, 'Check the host and port of the base URL.')
     default:
       if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code)) {
-        return of(`the certificate of ${host} can't be trusted: ${error.message}`, certificateHint(code))
+        return of(`can't trust the certificate of ${host}: ${error.message}`, certificateHint(code))
       }
       if (/SSL|EPROTO/.test(code)) {
-        return of(`no TLS with ${host}: ${error.message}`, 'does the server speak https on this port?')
+        return of(`TLS with ${host} failed: ${error.message}`, 'Check that the server uses https on this port.')
       }
-      return of(`${url} can't be reached: ${error.message}`, 'check the network and the base URL, then try again')
+      return of(`can't reach ${url}: ${error.message}`, 'Check the network and the base URL, then try again.')
   }
 }
 
 function certificateHint(code: string): string {
   return code === 'CERT_HAS_EXPIRED'
-    ? 'it has expired; the clock of this machine may be wrong too'
-    : 'check the host name; a private authority goes into NODE_EXTRA_CA_CERTS'
+    ? 'It has expired. Check the clock of this machine too.'
+    : 'Check the host name. For a private authority, set NODE_EXTRA_CA_CERTS.'
 }
 
-/** The system's code of the innermost cause: addresses tried one after the other come as one AggregateError. */
+/** The system's code of the innermost cause. Addresses that were tried in sequence are in one AggregateError. */
 function causeCode(error: unknown): string {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const code = systemCode(at)

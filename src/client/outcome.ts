@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { isErrorForm, isIdempotencyError, isNotNow } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
 
-/** A request after it was sent once, as far as its outcome depends on it. */
+/** The parts of a request's result that determine its outcome, after it was sent once. */
 export type Sent =
   | { kind: 'answered'; status: number; headers: Readonly<Record<string, string>>; json: unknown; text?: string }
   | { kind: 'not_sent'; reason: string }
@@ -12,23 +12,23 @@ export type Sent =
 /** Why a request certainly had no effect. Those after `refused` may be accepted later. */
 export type NoEffect = 'refused' | 'too_large' | 'not_sent' | 'rate_limited' | 'unauthorized' | 'forbidden'
 
-/** What one sending of a request came to, were it the only one. */
+/** The outcome of one attempt, if it were the only one. */
 export type Outcome =
-  /** A success; whether its body proves acceptance is for the endpoint's contract to say. */
+  /** A success. The endpoint's contract decides whether its body proves acceptance. */
   | { effect: 'created'; status: number }
   | { effect: 'none'; cause: NoEffect; status: number | null; retryAfterMs: number | null }
-  /** `busy`: the server is still at work on an earlier sending under the same key. */
+  /** `busy`: the server still works on an earlier attempt with the same key. */
   | { effect: 'unknown'; status: number | null; busy: boolean; retryAfterMs: number | null }
 
-/** Responses in the form of the API that say that the server looked at the request and did nothing. */
+/** Statuses that, in the form of the API, mean that the server processed the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
 /** A request that is rejected for its reference IDs created nothing. */
 const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(REFERENCE_ERRORS))
 
 /**
- * Decides what the response to a creating request proves. What is neither known to have had an effect nor known to have
- * had none is unknown.
+ * Decides what the response to a creating request proves. The outcome is unknown unless the response proves an effect, or
+ * proves that there was none.
  *
  * @param wallClock for a Retry-After that is a date
  */
@@ -39,10 +39,10 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   const wait = retryAfterMs(sent.headers, wallClock)
   const none = (cause: NoEffect): Outcome => ({ effect: 'none', cause, status, retryAfterMs: wait })
   if (status >= 200 && status < 300) return { effect: 'created', status }
-  // In any form: a proxy counts requests and looks at their length before it passes them on.
+  // In any form: a proxy checks rate and size before it forwards a request.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
-  // A proxy may put a page of its own in the place of what the server said after the effect.
+  // A proxy may replace the server's response with its own page, even after the request took effect.
   if (!isErrorForm(json)) return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }
   if (status === 401) return none('unauthorized')
   if (status === 403) return none('forbidden')
@@ -52,10 +52,15 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }
 }
 
-/** The error of a request whose outcome is unknown, with where to look before it is repeated. */
-export function unknownOutcome(name: string, reason: string, hint = 'it may exist already', cause?: unknown): GdnError {
-  return new GdnError('unknown_outcome', `${name} was sent, and whether it took effect is unknown (${reason})`, {
-    hint: `look before you repeat it: ${hint}`,
+/** The error for a request whose outcome is unknown, with a hint what to check before it is repeated. */
+export function unknownOutcome(
+  name: string,
+  reason: string,
+  hint = 'Check whether it took effect before you repeat it.',
+  cause?: unknown,
+): GdnError {
+  return new GdnError('unknown_outcome', `${name} was sent, but its outcome is unknown (${reason})`, {
+    hint,
     details: { reason },
     cause,
   })

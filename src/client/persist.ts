@@ -6,7 +6,7 @@ import { type TransportAnswer, TransportError } from './transport.ts'
 const MAX_ATTEMPTS = 4
 const BUDGET_MS = 30_000
 
-/** Repeats a request without effect until it is answered by something other than a passing failure, for up to 30 s. */
+/** Repeats a request without effect until the response is not a temporary failure, for up to 30 s. */
 export async function persist(
   url: string,
   clock: Clock,
@@ -39,7 +39,7 @@ async function tryOnce(
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     if (signal?.aborted === true) throw signal.reason
-    // A file that can't be read is no fault of the network.
+    // A file that can't be read is not a network error.
     if (error.cause instanceof GdnError) throw error.cause
     return error
   }

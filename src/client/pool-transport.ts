@@ -4,7 +4,7 @@ import { messageOf, systemCode } from '../core/errors.ts'
 import { Attempt, joinHeaders } from './attempt.ts'
 import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transport.ts'
 
-/** Proxies by scheme of the target, and hosts that are reached without one, as the environment variables spell them. */
+/** Proxies by scheme of the target, and hosts without a proxy, as in the environment variables. */
 export interface ProxyOptions {
   httpProxy?: string
   httpsProxy?: string
@@ -12,8 +12,8 @@ export interface ProxyOptions {
 }
 
 /**
- * Connections to a proxy. One that hangs up in place of an answer ends the request: undici takes it for a connection that
- * was closed while idle, and connects again at once, thousands of times a second (seen with 7.30).
+ * Connections to a proxy. If a proxy closes the connection instead of responding, the request ends. Otherwise undici treats
+ * it as a connection that was closed while idle, and connects again thousands of times a second (seen with 7.30).
  */
 function endingWithProxy(pool: Pool): Pool {
   const connect = pool.connect.bind(pool) as (options: object) => Promise<unknown>
@@ -22,7 +22,7 @@ function endingWithProxy(pool: Pool): Pool {
       return await connect(options)
     } catch (error) {
       if (systemCode(error) !== 'UND_ERR_SOCKET') throw error
-      throw new Error(`the proxy hung up: ${messageOf(error)}`, { cause: error })
+      throw new Error(`the proxy closed the connection: ${messageOf(error)}`, { cause: error })
     }
   }) as Pool['connect']
   return pool
@@ -30,7 +30,7 @@ function endingWithProxy(pool: Pool): Pool {
 
 /** The transport of batches, and of everything behind a proxy: undici with a pool of connections per origin. */
 export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Transport {
-  // Attempt has the one timer and the one size limit that count; undici's own timers would cut at another time.
+  // Attempt has the only timer and size limit. undici's own timers would cut at another time.
   const settings = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: 0,
@@ -39,7 +39,7 @@ export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Tra
     pipelining: 1,
   }
   const { proxy } = options
-  // Empty text, because undici would read the environment where an option is missing.
+  // Empty text, because undici reads the environment if an option is missing.
   const dispatcher =
     proxy === undefined
       ? new Agent(settings)
@@ -87,7 +87,7 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
   let status = 0
   let headers: Record<string, string> = {}
   return {
-    // Called when a connection stands, just before the request is written to it.
+    // Called when the connection is open, just before the request is written to it.
     onRequestStart(controller) {
       attempt.cancel = (reason) => controller.abort(reason)
       if (!attempt.leave()) controller.abort(new Error('the attempt is over'))
@@ -104,7 +104,7 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
       attempt.finish(status, headers)
     },
     onResponseError(_controller, error) {
-      attempt.fail(status === 0 ? messageOf(error) : `the answer was cut off: ${messageOf(error)}`, error)
+      attempt.fail(status === 0 ? messageOf(error) : `the response was cut off: ${messageOf(error)}`, error)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Backoff } from '../core/backoff.ts'
 import { bootClock } from '../core/boot-clock.ts'
 import { parseRetryAfter, sleep } from '../core/time.ts'
 
-/** What waiting depends on; a test puts its own in. */
+/** The time functions that waiting depends on; replaced in tests. */
 export interface Clock {
   /** Milliseconds on a clock that never steps. */
   now: () => number
@@ -14,10 +14,10 @@ export interface Clock {
 
 export const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
 
-/** How long a request that failed waits before it is sent again. */
+/** How long a failed request waits before a retry. */
 export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
 
-/** How long an answer asks to wait (Retry-After in seconds or as a date), or null where it doesn't say. */
+/** The wait that a response asks for (Retry-After in seconds or as a date), or null if there is none. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {
   return parseRetryAfter(headers[HEADERS.retryAfter], wallClock)
 }

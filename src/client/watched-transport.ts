@@ -4,7 +4,7 @@ import type { Transport, TransportAnswer } from './transport.ts'
 
 export type OnExchange = (exchange: Exchange) => void
 
-/** A transport that tells of every exchange, without its secrets. Whoever listens has no say in what becomes of it. */
+/** A transport that reports every exchange, without its secrets. The listener can't affect the exchange. */
 export function watched(transport: Transport, onExchange: OnExchange): Transport {
   return {
     async request(request) {

@@ -16,8 +16,8 @@ interface CheckDeps {
 }
 
 /**
- * Stops before something is minted that a lost state may have known of. After the state was recognised as a copy, NFTs of
- * the same content that no operation accounts for may be what was sent after it was copied.
+ * Rejects a mint that a lost state may already have sent. After the state was recognized as a copy, NFTs of the same
+ * content that belong to no operation may have been minted after it was copied.
  *
  * @throws GdnError `seems_minted`
  */
@@ -45,10 +45,10 @@ export async function refuseLookAlikes(
   const found = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(contentOf)), signal)
   if (found.length === 0) return
   const shown = `${found.slice(0, 5).join(', ')}${found.length > 5 ? ', …' : ''}`
-  throw new GdnError('seems_minted', `the collection has NFTs of this content already: ${shown}`, {
+  throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shown}`, {
     hint: [
       `The state directory may be a copy (${copied.reason}), so an earlier command may have minted them.`,
-      'Nothing was sent. To mint another, add --again.',
+      'Nothing was sent. To mint another NFT, add --again.',
     ].join('\n'),
     details: { nft_gdn_ids: found },
   })

@@ -12,7 +12,7 @@ export function commandIdentity(content: unknown): string {
   return `v1:${hash}`
 }
 
-/** Lowers the addresses of the request itself. Text in its metadata that looks like an address stays as it is. */
+/** Lowers the addresses of the request itself. Text in its metadata that looks like an address is unchanged. */
 function lowerAddresses(content: unknown): unknown {
   if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
   return Object.fromEntries(

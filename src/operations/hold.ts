@@ -15,7 +15,7 @@ import type { State } from '../state/open-state.ts'
 import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
 import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
 
-/** A run that this process has to itself, in the database. */
+/** A run that this process holds exclusively, in the database. */
 export class HeldRun {
   readonly #state: State
   readonly #hold: RunHold
@@ -25,7 +25,7 @@ export class HeldRun {
   constructor(state: State, hold: RunHold, beatMs: number = LOCK_TIMING.beatMs) {
     this.#state = state
     this.#hold = hold
-    // Where it can't be written, the run will be seen to be lost in time.
+    // If it can't be written, other processes notice in time that the run is lost.
     this.#beat = setInterval(() => {
       state.write((sql) => beat(sql, hold, Date.now())).catch(() => undefined)
     }, beatMs).unref()
@@ -35,7 +35,7 @@ export class HeldRun {
     return this.#hold.runId
   }
 
-  /** Changes something of the run in one transaction. @throws GdnError `run_busy` where another process took it over */
+  /** Changes the run in one transaction. @throws GdnError `run_busy` if another process has acquired it */
   async write<Result>(work: (sql: Sql) => Result): Promise<Result> {
     return await this.#state.write((sql) => {
       checkFence(sql, this.#hold)
@@ -43,7 +43,7 @@ export class HeldRun {
     })
   }
 
-  /** Changes something of the run and lets it go, in one transaction. */
+  /** Changes the run and releases it, in one transaction. */
   async release(last: (sql: Sql) => void = () => {}): Promise<void> {
     if (this.#isReleased) return
     clearInterval(this.#beat)
@@ -59,14 +59,14 @@ export class HeldRun {
 export interface Claimed {
   operation: Operation
   run: HeldRun
-  /** Whether this process entered it just now. */
+  /** Whether this process has just created it. */
   isNew: boolean
 }
 
 interface Claim {
   /** The ID of the operation; null for any. */
   id?: string | null
-  /** Says what this process does, for messages of other processes that wait for it. */
+  /** Describes what this process does, for messages of other processes that wait for it. */
   note: string
   signal: AbortSignal
   timing?: LockTiming
@@ -77,10 +77,10 @@ type Look =
   | { kind: 'held'; by: HeldBy & { holder: LockHolder }; runId: string }
 
 /**
- * Takes an operation for this process: the one with an ID, else the live one of a name. It is entered if there is none. Of
- * several processes that ask at the same time, one gets it.
+ * Acquires an operation for this process: the one with an ID, else the live one of a name. It is created if there is none.
+ * Of several processes that try at the same time, one succeeds.
  *
- * @throws GdnError `run_busy` while another process has it; `usage` where the operation with the ID is another request
+ * @throws GdnError `run_busy` while another process holds it; `usage` if the operation with the ID is another request
  */
 export async function claimOperation(
   state: State,
@@ -122,7 +122,7 @@ function take(sql: Sql, operation: Operation, mine: LockHolder): Look {
 
 const SHORT_DIGITS = 4
 
-/** The run of a single command, such as `nft-mint-3f9a`. Its ID is that of its operation as well. */
+/** Returns the run of a single command, such as `nft-mint-3f9a`. Its ID is also that of its operation. */
 export function newRun(
   note: string,
   id: string = randomUUID(),
@@ -130,7 +130,7 @@ export function newRun(
   return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
 }
 
-/** Passes once the holder of a run is known to have ended. @throws GdnError `run_busy` */
+/** Resolves when the holder of a run has certainly ended. @throws GdnError `run_busy` */
 export async function waitForEnd(
   state: State,
   { by, runId }: Pick<Extract<Look, { kind: 'held' }>, 'by' | 'runId'>,
@@ -140,14 +140,14 @@ export async function waitForEnd(
   const known = await lookAt(by.holder, timing)
   if (known.kind === 'ended') return
   if (known.kind === 'alive') throw isAtWork(by.holder)
-  // A clock that was put back must not let a holder look alive for ever.
+  // A clock that was set back must not make a holder look alive indefinitely.
   const left = known.patienceMs - Math.abs(Date.now() - by.beatAt)
   if (left > 0) throw isOutOfSight(by.holder, left)
   await sleep(timing.watchMs, signal)
   const later = await state
     .read((sql) => heldBy(sql, runId), signal)
     .catch((error: unknown) => {
-      // It ended well meanwhile, and left nothing.
+      // It ended successfully meanwhile and was removed.
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })

@@ -57,7 +57,7 @@ async function listBefore(
   }
 }
 
-/** The bytes of a request, with reference IDs for a server that supports them. */
+/** Returns the bytes of a request, with reference IDs for a server that supports them. */
 export function requestBytes(
   { client }: Pick<OperateDeps, 'client'>,
   id: string,

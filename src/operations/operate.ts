@@ -35,15 +35,15 @@ import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } fr
 import { timeOf, unknownOperation } from './unknown-outcome.ts'
 
 const LOST = 'the backend was restored from a backup and no longer knows it'
-const ENDED_EARLY = 'gdn ended before the answer came'
+const ENDED_EARLY = 'gdn ended before the response arrived'
 
 /**
  * Sends a request at most once, as a run with one operation. Its bytes are committed before any of them leaves. The same
  * command resumes an accepted operation, and resolves an unknown one or reports it as `unknown_outcome`. A request that
  * may have had an effect is repeated only where the server creates it once. With `again` another operation is sent.
  *
- * @param act waits for the accepted operation, prints it, and says whether it is final
- * @throws GdnError `run_busy` while another process has the same operation, `data_dir` where nothing can be recorded,
+ * @param act waits for the accepted operation, prints it, and returns whether it is final
+ * @throws GdnError `run_busy` while another process holds the same operation, `data_dir` if nothing can be recorded,
  *   `unknown_outcome`, and what `act` throws
  */
 export async function operate(
@@ -80,7 +80,7 @@ async function refuseTwin(
   if (again || since === undefined) return
   if (!(await state.write((sql) => hasEndedSince(sql, name, { since, now: now() }), signal))) return
   throw new GdnError('run_busy', 'the same command ended in another process after this one was started', {
-    hint: 'Nothing was sent. Run the command again to order another.',
+    hint: 'Nothing was sent. Run the command again to send another request.',
   })
 }
 
@@ -133,7 +133,7 @@ class Operating {
   async accepted(): Promise<AcceptedOperation> {
     const { onEvent } = this.#deps
     const earlier = this.#operation
-    // The process that had it before ended before a byte left.
+    // The process that held it before ended before a byte left.
     const isUnsent = this.#isNew || earlier.state === 'planned' || earlier.state === 'intended'
     if (isUnsent) return await this.#sendNew(await this.#newRequest())
     const { backend, again } = this.#wanted
@@ -141,7 +141,7 @@ class Operating {
     if (again) return await this.#sendAnother(asSent(earlier))
     if (earlier.state === 'failed' && earlier.accepted === null) throw wasRefused(earlier)
     const { request } = asSent(earlier)
-    refuseOtherBackend(`what was sent at ${timeOf(request.sentAt ?? 0)}`, request.backend, backend)
+    refuseOtherBackend(`the request sent at ${timeOf(request.sentAt ?? 0)}`, request.backend, backend)
     const restored = isRestored(request.backend, backend)
     if (!isAccepted(earlier)) return await this.#resolve(asSent(earlier), restored)
     if (restored && !(await isKnown(earlier.accepted, this.#creates, this.#deps))) {
@@ -183,7 +183,7 @@ class Operating {
     await this.#run.release(isUnsent ? remove : undefined).catch(() => undefined)
   }
 
-  /** Only a server that honors Idempotency-Key shows at once what it accepted: others' lists lag. */
+  /** Only a server that honors Idempotency-Key shows at once what it accepted. Lists of other servers lag. */
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
     if (!this.#wanted.mayForget || (await isKnown(accepted, this.#creates, this.#deps))) return false
@@ -204,7 +204,7 @@ class Operating {
     return await this.#send(null)
   }
 
-  /** Sets an operation aside and sends another one of the same content. */
+  /** Sets an operation aside and sends another one with the same content. */
   async #sendAnother(earlier: SentOperation): Promise<AcceptedOperation> {
     const { now, onEvent, state } = this.#deps
     const request = await this.#newRequest()
@@ -273,7 +273,7 @@ class Operating {
     return found
   }
 
-  /** @param doubt why the outcome of an earlier sending is unknown; null where nothing was sent */
+  /** @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent */
   async #send(doubt: string | null): Promise<AcceptedOperation> {
     const { client, clock = SYSTEM_CLOCK, signal, now } = this.#deps
     const { id, kind } = this.#operation
@@ -329,7 +329,7 @@ class Operating {
     throw unknownOperation(operation, this.#creates, reason, given)
   }
 
-  /** Records that a sending had no effect, so that the bytes count as not sent. */
+  /** Records that an attempt had no effect, so that the bytes count as not sent. */
   async #noEffect(): Promise<void> {
     if (this.#operation.state !== 'sent') return
     const { id } = this.#operation

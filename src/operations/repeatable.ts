@@ -5,11 +5,11 @@ import { referencesOf } from './reconcile/by-reference.ts'
 type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
 /**
- * Whether the bytes of a request have one effect however often they are sent; null while the server doesn't answer. A key
- * counts only where the server honored keys before the bytes were sent first: one that learned of them since has no
- * record of this one.
+ * Whether the bytes of a request have one effect however often they are sent; null if the server doesn't respond. A key
+ * counts only if the server honored keys before the first attempt. A server that supports them since then has no record of
+ * this one.
  *
- * @param options `refresh` before a repetition, since another version of the server may run by then
+ * @param options `refresh` before a repetition, since another version of the server may be running by then
  */
 export async function isRepeatable(
   client: Pick<ApiClient, 'learnIdempotency' | 'supportsReferences'>,

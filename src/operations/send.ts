@@ -9,13 +9,13 @@ import { messageOf } from '../core/errors.ts'
 const MAX_SENDINGS = 6
 const MAX_WAIT_MS = 60_000
 
-/** Records the progress of an operation. An error of one of these functions ends the sending. */
+/** Records the progress of an operation. An error of one of these functions ends the attempts. */
 interface SendRecord {
-  /** Called before each sending, when no byte of it has left. */
+  /** Called before each attempt, when no byte of it has left. */
   sending(): Promise<void>
   /** Called when everything sent so far certainly had no effect. */
   noEffect(): Promise<void>
-  /** Called when a sending may have had an effect. */
+  /** Called when an attempt may have had an effect. */
   unknown(reason: string): Promise<void>
 }
 
@@ -26,11 +26,11 @@ interface Sending<Name extends CreatingEndpoint> {
   endpoint: Name
   body: Uint8Array
   key: string
-  /** Why the outcome of an earlier sending of this body under this key is unknown. Null where there was none. */
+  /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
   record: SendRecord
   /**
-   * Asks the server whether these bytes have one effect however often they are sent; null while it doesn't respond. Called
+   * Queries whether these bytes have one effect however often they are sent; null if the server doesn't respond. Called
    * before each repetition, since another version of the server may have replaced it.
    */
   isRepeatable(): Promise<boolean | null>
@@ -38,7 +38,7 @@ interface Sending<Name extends CreatingEndpoint> {
   problem(response: ResponseOf<Name>): string | null
 }
 
-/** The outcome of a request after all sendings that were safe. */
+/** The outcome of a request after all attempts that were safe. */
 export type SentOutcome<Response> =
   | { kind: 'created'; response: Response }
   | { kind: 'no_effect'; cause: NoEffect; error: unknown }
@@ -50,8 +50,8 @@ type Once<Response> =
   | { kind: 'unknown'; reason: string; cause: unknown; retryAfterMs: number | null }
 
 /**
- * Sends a request at most once. While every sending had no effect for certain, another may follow. Once one is unknown,
- * only a success resolves it: the same bytes go again under the same key, to a server that creates them once.
+ * Sends a request at most once. While every attempt certainly had no effect, another may follow. Once one is unknown, only
+ * a success resolves it: the same bytes are sent under the same key, to a server that creates them once.
  */
 export async function sendOperation<Name extends CreatingEndpoint>(
   sending: Sending<Name>,
@@ -85,8 +85,7 @@ export async function sendOperation<Name extends CreatingEndpoint>(
   const asked = await ask(sending, doubt, Math.max(1, count), mayWait, send)
   if (asked.kind === 'created') return asked
   const { times, lastSaid } = asked
-  const tried =
-    times === 0 || lastSaid === null ? '' : `; asked again${times > 1 ? ` ${times} times` : ''}: ${lastSaid}`
+  const tried = times === 0 || lastSaid === null ? '' : `; repeated${times > 1 ? ` ${times} times` : ''}: ${lastSaid}`
   return { kind: 'unknown', reason: doubt.reason + tried, cause: doubt.cause }
 }
 
@@ -113,11 +112,11 @@ async function ask<Response>(
       if (again.kind === 'created') return again
       wait = again.retryAfterMs
       lastSaid = again.kind === 'unknown' ? again.reason : messageOf(again.error)
-      // The server would respond the same again.
+      // The server would return the same response.
       if (again.kind === 'no_effect' && wait === null && statusOf(again.error) !== undefined) break
     }
   } catch (error) {
-    // After an interruption the unknown outcome is what must be reported.
+    // After an interruption, the unknown outcome is what must be reported.
     if (!signal.aborted) throw error
   }
   return { kind: 'unknown', times, lastSaid }
@@ -154,10 +153,10 @@ async function readCreated<Name extends CreatingEndpoint>(
   { client, endpoint, problem }: Sending<Name>,
   result: SendResult,
 ): Promise<Once<ResponseOf<Name>>> {
-  if (result.kind !== 'answered') throw new Error('only an answer creates something')
+  if (result.kind !== 'answered') throw new Error('only a response can create something')
   const breaks = (why: string, cause: unknown): Once<ResponseOf<Name>> => ({
     kind: 'unknown',
-    reason: `it was answered with ${describeAnswer(result.answer)}, which breaks the contract${why}`,
+    reason: `the response breaks the contract: ${describeAnswer(result.answer)}${why}`,
     cause,
     retryAfterMs: null,
   })

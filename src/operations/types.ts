@@ -7,7 +7,7 @@ import type { State } from '../state/open-state.ts'
 import type { Accepted, Operation, OperationRequest } from '../state/operations.ts'
 import type { LookDeps } from './reconcile/look-for.ts'
 
-/** What a single command asks for. */
+/** The request of a single command. */
 export interface Wanted {
   endpoint: CreatingEndpoint
   /** Identifies the server in runs. */
@@ -18,15 +18,15 @@ export interface Wanted {
   contract: string | null
   /** Identifies the operation: the request, with files by their content. */
   content: unknown
-  /** Says what this process does, for messages of other processes that wait for it. */
+  /** Describes what this process does, for messages of other processes that wait for it. */
   note: string
   /** Sends another operation, whatever the outcome of an earlier one. */
   again: boolean
   /** The ID of the operation to repeat, or to create; null for the live operation of this content or a random ID. */
   operationId: string | null
-  /** The backend that answers now. */
+  /** The backend that listens there now. */
   backend: SeenBackend
-  /** Whether the server may have been emptied or replaced: it runs on this machine and has no ID. */
+  /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
   request(): Promise<object>
@@ -35,7 +35,7 @@ export interface Wanted {
 /** An operation whose bytes may have left. */
 export type SentOperation = Operation & { request: OperationRequest }
 
-/** An operation that the server has. */
+/** An operation that the server accepted. */
 export type AcceptedOperation = SentOperation & { accepted: Accepted }
 
 export type OperationEvent =
@@ -61,7 +61,9 @@ export interface OperateDeps {
   client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
   clock?: Clock
   now(): number
-  /** When this command was started, by `now`. An equal operation that ended since then was requested at the same time. */
+  /**
+   * When this command was started, by `now`. An equal operation that ended since then was requested at the same time.
+   */
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal

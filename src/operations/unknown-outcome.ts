@@ -17,9 +17,9 @@ export function unknownOperation(
   const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
   return new GdnError(
     'unknown_outcome',
-    `${kind} was sent at ${sentAt}, and whether it took effect is unknown: ${reason}${seen}`,
+    `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${seen}`,
     {
-      hint: `${hints.command}; --again sends another and pays for it, whatever the outcome of this one`,
+      hint: `${hints.command} To send another request whatever the outcome of this one, add --again; it costs again.`,
       details: {
         order: id,
         endpoint: kind,

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import { GdnError, messageOf } from '../core/errors.ts'
 
-/** A prepared statement. Parameters are text, numbers, bytes or null; IDs are text, since libsql rounds large integers. */
+/**
+ * A prepared statement. Parameters are text, numbers, bytes or null; IDs are text, since libsql rounds large integers.
+ */
 export interface RawStatement {
   /** Whether it returns rows. */
   readonly reader: boolean
@@ -10,7 +12,7 @@ export interface RawStatement {
   iterate(parameters: readonly unknown[]): IterableIterator<unknown>
 }
 
-/** The part of a synchronous SQLite binding that we use; both bindings below have it. */
+/** The part of a synchronous SQLite binding that we use. Both bindings below implement it. */
 export interface RawDatabase {
   exec(sql: string): void
   prepare(sql: string): RawStatement
@@ -36,11 +38,11 @@ interface NodeSqlite {
   }
 }
 
-/** `node:sqlite` where the runtime has all of it (22.16 and newer), else null. */
+/** `node:sqlite` if the runtime has all of it (22.16 and newer), else null. */
 function loadNodeSqlite(): NodeSqlite | null {
-  // biome-ignore lint/style/noProcessEnv: no setting, but how tests on newer versions choose libsql
+  // biome-ignore lint/style/noProcessEnv: not a setting; tests on newer versions use it to choose libsql
   if (process.env.GDN_TEST_SQLITE === 'libsql') return null
-  // Node 22 warns that the module is experimental; people can do nothing about it. Only that one warning is silenced.
+  // Node 22 warns that the module is experimental, and users can't act on it. Only that warning is silenced.
   const emitWarning = process.emitWarning
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).includes('SQLite is an experimental feature')) return
@@ -78,8 +80,8 @@ function openWithLibsql(path: string): RawDatabase {
   try {
     Database = require('libsql') as typeof Database
   } catch (cause) {
-    throw new GdnError('native_missing', 'SQLite is missing: this Node.js has none built in', {
-      hint: 'Use Node.js 22.16 or newer, or install the optional package: npm install libsql@0.5',
+    throw new GdnError('native_missing', 'this Node.js has no built-in SQLite', {
+      hint: 'Use Node.js 22.16 or newer, or install the optional package: `npm install libsql@0.5`.',
       details: messageOf(cause),
       cause,
     })
@@ -87,7 +89,7 @@ function openWithLibsql(path: string): RawDatabase {
   return new Database(path)
 }
 
-/** Opens a database file with the binding that this runtime has: `node:sqlite`, else the optional package libsql. */
+/** Opens a database file with the available binding: `node:sqlite`, else the optional package libsql. */
 export function openSqlite(path: string): RawDatabase {
   const nodeSqlite = loadNodeSqlite()
   return nodeSqlite === null ? openWithLibsql(path) : openWithNode(nodeSqlite, path)

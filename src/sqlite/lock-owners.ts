@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { pid as ownPid } from 'node:process'
 
-/** Where SQLite puts its locks in a file: 512 bytes from the first gigabyte on. */
+/** Where SQLite locks bytes of a file: 512 bytes from the first gigabyte on. */
 const FIRST_LOCK_BYTE = 2 ** 30
 const LOCK_BYTES = 512
 
@@ -20,7 +20,7 @@ export function lockOwners(path: string): number[] {
   }
   const owners = new Set<number>()
   for (const line of lines) {
-    // `7: POSIX  ADVISORY  WRITE 2917 fe:00:2195486 1073741824 1073742335`; one that waits has `->` in it.
+    // `7: POSIX  ADVISORY  WRITE 2917 fe:00:2195486 1073741824 1073742335`; a waiting lock has `->` in its line.
     const match = /^\d+: (?:POSIX|OFDLCK) +\w+ +\w+ +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) (\d+) /.exec(line)
     const at = Number(match?.[3]) - FIRST_LOCK_BYTE
     if (match?.[2] === inode && at >= 0 && at < LOCK_BYTES) owners.add(Number(match[1]))

@@ -7,9 +7,9 @@ import { isBusy } from './sqlite-error.ts'
 
 /** Statements of one transaction. Parameters are text, numbers, bytes or null. */
 export interface Sql {
-  /** The rows of a query. */
+  /** Returns the rows of a query. */
   all<Row extends object>(sql: string, ...parameters: readonly SqlValue[]): Row[]
-  /** The first row of a query. */
+  /** Returns the first row of a query. */
   get<Row extends object>(sql: string, ...parameters: readonly SqlValue[]): Row | undefined
   /** Runs a statement, and returns how many rows it changed. */
   run(sql: string, ...parameters: readonly SqlValue[]): number
@@ -27,9 +27,9 @@ export interface SharedDatabaseOptions {
   onBegin?(sql: Sql): void
   /** Called last in every writing transaction, before its commit. */
   onCommit?(sql: Sql): void
-  /** Called where a writing transaction fails, before it is rolled back. */
+  /** Called when a writing transaction fails, before it is rolled back. */
   onRollback?(): void
-  /** Names the holder of the lock, where the system can't. */
+  /** Names the holder of the lock if the system can't. */
   holder?(): string | null
   /** Replaced in tests. */
   open?(path: string): RawDatabase
@@ -75,7 +75,7 @@ export class SharedDatabase {
   /**
    * Runs work as one writing transaction: all of it or nothing.
    *
-   * @param work called again where the lock was taken by another process; it must do nothing but run statements
+   * @param work called again if another process took the lock; it must do nothing but run statements
    * @throws GdnError `run_busy` that names the process which holds the lock; what `work` or SQLite throws
    */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
@@ -100,7 +100,7 @@ export class SharedDatabase {
     }, signal)
   }
 
-  /** Runs queries that see one state of the database. @throws as `write` */
+  /** Runs queries on one snapshot of the database. @throws as `write` */
   async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
       this.#raw.exec('BEGIN')
@@ -127,7 +127,7 @@ export class SharedDatabase {
     }, signal)
   }
 
-  /** Statements outside of a transaction, such as a PRAGMA. */
+  /** Runs statements outside of a transaction, such as a PRAGMA. */
   async run<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => work(this.#sql), signal)
   }
@@ -160,7 +160,7 @@ export class SharedDatabase {
 
   #setUp(): void {
     if (this.#isPrepared) return
-    // First: the others may need a lock. SQLite's own waiting would hold the event loop up.
+    // First, because the others may need a lock. SQLite's own waiting would block the event loop.
     for (const pragma of ['busy_timeout = 0', ...this.#options.pragmas]) this.#raw.prepare(`PRAGMA ${pragma}`).all([])
     this.#isPrepared = true
   }
@@ -178,7 +178,7 @@ export class SharedDatabase {
     try {
       this.#raw.exec('ROLLBACK')
     } catch {
-      // A full disk makes SQLite roll back by itself. What brought us here is the error to report.
+      // On a full disk, SQLite rolls back by itself. The original error is the one to report.
     }
   }
 

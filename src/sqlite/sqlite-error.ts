@@ -3,7 +3,7 @@ import { messageOf } from '../core/errors.ts'
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const CODE = { busy: 5, locked: 6, readOnly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const
 
-/** What failed, for people. */
+/** Descriptions of problems for people. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [CODE.readOnly, 'it cannot be written to'],
   [CODE.io, 'the disk has an I/O error'],
@@ -16,7 +16,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
 /** The primary result code of an error of either binding, or null for any other error. */
 function resultCode(error: unknown): number | null {
   if (!(error instanceof Error)) return null
-  // `rawCode` is libsql's, `errcode` that of node:sqlite. libsql has neither where it can't open the file.
+  // libsql has `rawCode`, node:sqlite has `errcode`. libsql has neither if it can't open the file.
   const { rawCode, errcode } = error as { rawCode?: unknown; errcode?: unknown }
   const code = typeof rawCode === 'number' ? rawCode : errcode
   if (typeof code === 'number') return code & 0xff
@@ -30,13 +30,13 @@ export function isBusy(error: unknown): boolean {
   return code === CODE.busy || code === CODE.locked
 }
 
-/** Whether the content of the file is not that of a sound database. */
+/** Whether the file is not a valid database. */
 export function isDamaged(error: unknown): boolean {
   const code = resultCode(error)
   return code === CODE.corrupt || code === CODE.notADatabase
 }
 
-/** Why SQLite can't use a file, in a few words, or null for an error that says nothing about the file. */
+/** Returns why SQLite can't use a file, in a few words, or null for an error that doesn't concern the file. */
 export function fileProblem(error: unknown): string | null {
   const code = resultCode(error)
   if (code === null) return null

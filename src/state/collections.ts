@@ -1,13 +1,13 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** The number of a server; it is entered where it is new. */
+/** Returns the number of a server. A new server is added. */
 export function serverId(sql: Sql, origin: string): number {
   sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
   return insertedId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
 }
 
-/** The number of a collection; it is entered where it is new. */
+/** Returns the number of a collection. A new collection is added. */
 export function collectionId(
   sql: Sql,
   server: number,
@@ -31,7 +31,7 @@ export function collectionId(
   )
 }
 
-/** The numbers under which one collection is known: a backend may be reached by several addresses. */
+/** Returns all numbers of one collection: a backend may be known under several addresses. */
 export function collectionsOf(
   sql: Sql,
   {

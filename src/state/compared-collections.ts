@@ -1,14 +1,14 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { counterOf } from './seal.ts'
 
-/** That a state was recognised as a copy, why, and whether a collection was compared since. */
+/** Why a state was recognized as a copy, and whether a collection was compared since. */
 export interface Copied {
   reason: string
   epoch: number
   isCompared: boolean
 }
 
-/** Whether the state was ever recognised as a copy; null where it wasn't. */
+/** Whether the state was ever recognized as a copy; null if it wasn't. */
 export function copiedState(sql: Sql, collection: number): Copied | null {
   const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
     'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
@@ -23,7 +23,7 @@ export function markCompared(sql: Sql, collection: number, epoch: number): void 
   sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
 }
 
-/** Those of the IDs whose content is not known yet, and that no operation was given. */
+/** Returns the IDs whose content is not known yet and that no operation has. */
 export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(
@@ -35,7 +35,7 @@ export function uncompared(sql: Sql, collection: number, ids: Iterable<string>):
     .map(({ id }) => id)
 }
 
-/** Enters what NFTs say. */
+/** Stores the content hashes of NFTs. */
 export function enterContents(sql: Sql, collection: number, contents: readonly (readonly [string, string])[]): void {
   const { counter } = counterOf(sql)
   for (const [id, content] of contents) {
@@ -49,7 +49,7 @@ export function enterContents(sql: Sql, collection: number, contents: readonly (
   }
 }
 
-/** NFTs of these contents that no operation was given. */
+/** Returns NFTs with these contents that no operation has. */
 export function lookAlikes(sql: Sql, collection: number, contents: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(

@@ -18,41 +18,41 @@ export interface Drop {
   contract: string
   manifest: string | null
   runName: string | null
-  /** The options that its manifest was read with first. */
+  /** The options that its manifest was first read with. */
   reading: Readonly<Record<string, unknown>>
   chunkSize: number
   inOrder: boolean
-  /** Rows that the server takes in one request; null as long as it took all. */
+  /** The most rows that the server accepts in one request; null while it has accepted every size. */
   largest: number | null
-  /** Ordered with `--again`: rows that other runs have are minted again on purpose. */
+  /** Started with `--again`: rows that other runs have are minted again on purpose. */
   again: boolean
   /** The metadata key that holds each row's marker. */
   marker: string | null
-  /** What the identities of its operations begin with. */
+  /** The prefix of its operations' identities. */
   scope: string
-  /** What its reference IDs are made of, beside the key of a row. */
+  /** The scope of its reference IDs, which together with the key of a row determines them. */
   referenceScope: string
-  /** Where the server was when the run began. */
+  /** The server's address when the run began. */
   url: string
-  /** The backend as it answered last. */
+  /** The backend's identity in its last response. */
   backend: { url: string; id: string | null; incarnation: string | null }
-  /** The last request that was sent before the backend was restored last. */
+  /** The last request that was sent before the last restore of the backend. */
   restoredAfter: number
   /** When the collection was listed before the first request, as a counter of the state; null where it wasn't. */
   listedAt: number | null
   /** Its rows; null for a run that has not begun. */
   setId: number | null
-  /** Tells whether reading the manifest would give the same rows; null where that isn't known. */
+  /** A fingerprint that shows whether reading the manifest would return the same rows; null if unknown. */
   fingerprint: string | null
   localFiles: readonly FileIdentity[]
   startedAt: number
   endedAt: number | null
-  /** The last answer of the server to a request of rows. */
+  /** The server's last response to a request with rows. */
   answeredAt: number | null
   holder: LockHolder | null
 }
 
-/** A local file as it was when its row was read. */
+/** The identity of a local file when its row was read. */
 export interface FileIdentity {
   path: string
   size: number
@@ -135,14 +135,14 @@ export function readDrop(sql: Sql, id: string): Drop | null {
   return row === undefined ? null : dropOf(row)
 }
 
-/** The drops that have begun, newest first. */
+/** Returns the drops that have begun, newest first. */
 export function listDrops(sql: Sql): Drop[] {
   return sql
     .all<DropRow>(`${DROPS} WHERE d.set_id IS NOT NULL ORDER BY r.started_at DESC, d.generation DESC, r.id`)
     .map(dropOf)
 }
 
-/** The drops of a run, oldest first, also those that have not begun. */
+/** Returns the drops of a run, oldest first, including those that have not begun. */
 export function dropsOf(sql: Sql, family: string): Drop[] {
   return sql.all<DropRow>(`${DROPS} WHERE d.family = ? ORDER BY d.generation`, family).map(dropOf)
 }
@@ -163,7 +163,7 @@ export type NewDrop = Omit<
   | 'holder'
 >
 
-/** Enters what tells a run of a manifest from others; its row of `runs` is there. */
+/** Adds a run of a manifest. Its row of `runs` exists already. */
 export function insertDrop(sql: Sql, drop: NewDrop): void {
   const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
   sql.run(
@@ -191,7 +191,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
   )
 }
 
-/** The number of a collection; it is entered where it is new. */
+/** Returns the number of a drop's collection. A new collection is added. */
 export function collectionOf(
   sql: Sql,
   { origin, blockchain, contract }: { origin: string; blockchain: Blockchain; contract: string },
@@ -201,7 +201,7 @@ export function collectionOf(
   return id
 }
 
-/** Changes what is known of a drop. */
+/** Changes the record of a drop. */
 export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropColumn, string | number | null>>): void {
   for (const [column, value] of Object.entries(changes)) {
     sql.run(`UPDATE drops SET ${column} = ? WHERE run_id = ?`, value, id)
@@ -231,7 +231,7 @@ export function enterUpload(sql: Sql, id: string, sha256: string, url: string): 
   sql.run('INSERT OR REPLACE INTO uploads VALUES (?, ?, ?)', id, sha256, url)
 }
 
-/** Removes a run of a manifest with all that it knows: a later run looks for its NFTs in the collection. */
+/** Removes a run of a manifest with all its records. A later run looks for its NFTs in the collection. */
 export function forgetDrop(sql: Sql, runId: string): void {
   sql.run('DELETE FROM operations WHERE run_id = ?', runId)
   sql.run('DELETE FROM runs WHERE id = ?', runId)

@@ -14,7 +14,7 @@ export interface KnownCollection {
 export interface KnownCollectionOfServer extends KnownCollection {
   /** Identifies the server; see `runOrigin`. */
   origin: string
-  /** Where the server was last. */
+  /** The server's last known address. */
   url: string | null
 }
 
@@ -23,13 +23,13 @@ export const KNOWN_COLLECTIONS = `SELECT s.origin, s.url, k.transaction_gdn_id, 
   k.wallet_address, k.created_at FROM known_collections k JOIN servers s ON s.id = k.server_id
   ORDER BY k.created_at, k.transaction_gdn_id`
 
-/** Adds a collection, or replaces what is known of it. */
+/** Adds a collection, or replaces its record. */
 export function enterCollection(
   sql: Sql,
   { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
   collection: KnownCollection,
 ): void {
-  // One server answers at a URL: another local backend may have had the port before.
+  // One server listens at a URL: another local backend may have used the port before.
   sql.run('UPDATE servers SET url = NULL WHERE url = ?', url)
   sql.run(
     'INSERT INTO servers (origin, url) VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET url = excluded.url',
@@ -49,7 +49,7 @@ export function enterCollection(
   )
 }
 
-/** Forgets the collections of a server whose data were deleted. */
+/** Forgets the collections of a server whose data was deleted. */
 export function forgetCollections(sql: Sql, origin: string): void {
   sql.run('DELETE FROM known_collections WHERE server_id IN (SELECT id FROM servers WHERE origin = ?)', origin)
 }

@@ -2,7 +2,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import type { Operation } from './operations.ts'
 import { counterOf } from './seal.ts'
 
-/** Enters the NFTs that a listing shows, and returns the counter from which on others are new. */
+/** Records the NFTs of a listing, and returns the counter from which on others are new. */
 export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
   const { counter } = counterOf(sql)
   sql.run(
@@ -53,10 +53,10 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
 }
 
 /**
- * Returns one of the IDs that can't be those of a new NFT; null where there is none. It was given to a row or a command
+ * Returns one of the IDs that can't be those of a new NFT; null if there is none. It was assigned to a row or a command
  * before, belongs to no row, or was in the collection at a counter.
  *
- * @param listedAt null where only the first two are meant
+ * @param listedAt null to check only the first two
  */
 export function notNew(sql: Sql, collection: number, ids: readonly string[], listedAt: number | null): string | null {
   const row = sql.get<{ id: string }>(
@@ -71,7 +71,7 @@ export function notNew(sql: Sql, collection: number, ids: readonly string[], lis
   return row?.id ?? null
 }
 
-/** Whether a row or a command has an NFT by now. */
+/** Whether a row or a command has this NFT. */
 export function isGivenElsewhere(sql: Sql, nftGdnId: string): boolean {
   return sql.get('SELECT 1 FROM nfts WHERE nft_gdn_id = ?', nftGdnId) !== undefined
 }

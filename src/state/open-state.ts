@@ -15,23 +15,23 @@ export const statePath = (stateDir: string): string => join(stateDir, 'state.db'
 const APPLICATION_ID = 0x67646e73
 
 const PRAGMAS = [
-  // No WAL: it fails on network file systems. EXTRA: the journal's name is gone for good before a commit returns.
+  // No WAL: it fails on network file systems. EXTRA: the journal's name is durably removed before a commit returns.
   'journal_mode = DELETE',
   'synchronous = EXTRA',
   'fullfsync = 1',
   'foreign_keys = ON',
   'trusted_schema = OFF',
-  // libsql is built to keep temporary tables in memory: the rows of a long manifest take 300 MB.
+  // libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB.
   'temp_store = FILE',
 ]
 
 export interface OpenState {
   signal?: AbortSignal | undefined
-  /** Tests put a driver of their own in. */
+  /** Tests pass another driver. */
   open?(path: string): RawDatabase
 }
 
-/** The state of the commands of one user, for commands that change nothing. */
+/** The state of one user's commands, for commands that change nothing. */
 export class StateReader {
   readonly path: string
   protected readonly db: SharedDatabase
@@ -41,17 +41,21 @@ export class StateReader {
     this.db = new SharedDatabase({ path: this.path, holder: () => holderOf(this.path), ...options })
   }
 
-  /** Runs queries that see one state. @throws GdnError `data_dir`, `run_busy` */
+  /** Runs queries on one snapshot of the state. @throws GdnError `data_dir`, `run_busy` */
   async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.guarded(() => this.db.read(work, signal))
   }
 
-  /** Runs work on temporary tables of this connection alone: no lock is taken, and nothing of it is durable. */
+  /** Runs work on temporary tables of this connection only. It takes no lock, and nothing is durable. */
   async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.guarded(() => this.db.scratch(work, signal))
   }
 
-  /** The number of migrations that the file has. @throws GdnError `data_dir` for a file that isn't ours, or of a newer gdn */
+  /**
+   * Returns the number of applied migrations.
+   *
+   * @throws GdnError `data_dir` for a file that isn't ours, or of a newer gdn
+   */
   async version(signal?: AbortSignal): Promise<number> {
     return await this.read((sql) => versionOf(this.path, sql), signal)
   }
@@ -70,8 +74,8 @@ export class StateReader {
 }
 
 /**
- * The state of the commands of one user: what was sent to which server, and what is known of it. Several processes use
- * it at the same time.
+ * The state of one user's commands: what was sent to which server, and with which outcome. Several processes use it at the
+ * same time.
  */
 export class State extends StateReader {
   readonly #seal: Seal
@@ -101,11 +105,11 @@ export class State extends StateReader {
     this.#seal.close()
   }
 
-  /** Checks the file, and brings it to the newest schema. */
+  /** Checks the file, and migrates it to the newest schema. */
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
     await this.guarded(async () => {
       const version = await this.version(signal)
-      // After a power cut or a kill the file is looked through once, before anything relies on it. A journal may be gone.
+      // After a power cut or a kill, the file is checked once before anything relies on it. A journal may be missing.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < MIGRATIONS.length) await this.#migrate(signal)
@@ -117,7 +121,7 @@ export class State extends StateReader {
     const rows = await this.db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
-    // The first line says only in which of the attached databases.
+    // The first line only names the attached database.
     throw damagedState(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
   }
 
@@ -157,9 +161,9 @@ export class State extends StateReader {
 }
 
 /**
- * Opens the state of a state directory, and makes it where there is none.
+ * Opens the state of a state directory, and creates it if there is none.
  *
- * @throws GdnError `native_missing` without SQLite; `data_dir` where the file can't be used, is damaged or of a newer gdn
+ * @throws GdnError `native_missing` without SQLite; `data_dir` if the file can't be used, is damaged or of a newer gdn
  */
 export async function openState(stateDir: string, { signal, open }: OpenState = {}): Promise<State> {
   refuseOldFiles(stateDir)
@@ -167,7 +171,7 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
   try {
     if (!existsSync(stateDir)) {
       await makePrivateFolder(stateDir)
-      // SQLite syncs the names in the folder, not that of the folder.
+      // SQLite syncs the entries of the directory, but not the directory's own entry.
       await syncFolder(dirname(stateDir))
     }
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
@@ -190,7 +194,7 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
 }
 
 /**
- * Opens the state to read it; null where nothing was kept yet. Nothing in the state directory changes, which may be
+ * Opens the state for reading; null if there is none yet. Nothing in the state directory changes, which may be
  * read-only.
  *
  * @throws GdnError as `openState`
@@ -214,7 +218,7 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
   }
 }
 
-/** Orders and journals of development versions are in files. They are not read any more. */
+/** Orders and journals of development versions are in files, which are no longer read. */
 function refuseOldFiles(stateDir: string): void {
   refuseFiles(join(stateDir, 'orders'), /\.json$|^aside$/, 'unfinished orders')
   refuseFiles(join(stateDir, 'runs'), /\.journal$/, 'journals')
@@ -229,7 +233,7 @@ function refuseFiles(folder: string, names: RegExp, what: string): void {
   }
   if (found.length === 0) return
   throw new GdnError('data_dir', `${folder} has ${what} of a development version of gdn`, {
-    hint: 'Nothing was sent. Look on the server whether they are done, then move the folder away.',
+    hint: 'Nothing was sent. Check on the server whether they took effect, then move the directory away.',
   })
 }
 
@@ -244,12 +248,12 @@ function versionOf(path: string, sql: Sql): number {
   const isEmpty = sql.get('SELECT 1 FROM sqlite_master') === undefined
   if (application !== APPLICATION_ID && !isEmpty) {
     throw new GdnError('data_dir', `${path} is not a database of gdn`, {
-      hint: 'Move it away, or choose another folder with --state-dir or GDN_STATE_DIR.',
+      hint: 'Move it away, or choose another directory with --state-dir or GDN_STATE_DIR.',
     })
   }
   if (version > MIGRATIONS.length) {
-    throw new GdnError('data_dir', `${path} was made by a newer gdn (version ${version})`, {
-      hint: 'Update gdn. Nothing was sent.',
+    throw new GdnError('data_dir', `${path} was created by a newer gdn (version ${version})`, {
+      hint: 'Nothing was sent. Update gdn.',
     })
   }
   return version

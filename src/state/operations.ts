@@ -7,45 +7,47 @@ import { addAttempt, endLastAttempt } from './attempts.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
 import { moveOperation, type OperationState } from './transitions.ts'
 
-/** What an operation is known by while it is live: no other live one has the same four. */
+/** Identifies a live operation: no other live operation has the same four values. */
 export interface OperationName {
-  /** What tells the server from others. */
+  /** Identifies the server. */
   origin: string
   blockchain: Blockchain | null
-  /** The collection; null where it isn't known before the request is made, and for one that is to be created. */
+  /** The collection; null if it isn't known before the request is sent, and for a collection that is being created. */
   contract: string | null
   kind: CreatingEndpoint
   identity: string
 }
 
-/** What the server took. */
+/** What the server accepted. */
 export interface Accepted {
-  /** Of what was minted; empty for the others. */
+  /** The NFTs of a mint; empty otherwise. */
   nfts: { nft_gdn_id: string; accepted_date: string | null }[]
-  /** Of transfers and collections; null where the outcome was found without its answer. */
+  /** Of transfers and collections; null if the outcome was found without a response. */
   transaction_gdn_id: string | null
   accepted_date: string | null
-  /** `answer`: the server's answer. `found`: seen on the server afterwards. */
+  /** `answer`: by the server's response. `found`: found on the server afterwards. */
   by: 'answer' | 'found'
   at: number
 }
 
-/** The bytes of an operation as they are sent, and sent again. */
+/** The bytes of an operation, which are the same in each attempt. */
 export interface OperationRequest {
   rowId: number
   key: string
   body: string
   backend: { url: string; id: string | null; incarnation: string | null }
-  /** Whether the server said that it honors Idempotency-Key, before it was sent; null where it didn't answer. */
+  /** Whether the server said that it honors Idempotency-Key, before it was sent; null if it didn't respond. */
   honorsKey: boolean | null
-  /** When the NFTs of the collection were listed before it was sent, as a counter of the state; null where they weren't. */
+  /**
+   * When the NFTs of the collection were listed before it was sent, as a counter of the state; null if they weren't.
+   */
   listedAt: number | null
-  /** When it was sent first; null before. */
+  /** When it was first sent; null before. */
   sentAt: number | null
 }
 
 export interface Operation {
-  /** A random UUID, by which people and servers refer to it. */
+  /** A random UUID that identifies it to people and servers. */
   id: string
   runId: string
   kind: CreatingEndpoint
@@ -102,7 +104,7 @@ export function findLive(sql: Sql, name: OperationName): Operation | null {
 }
 
 /**
- * The operation with an ID, live or ended; null if there is none.
+ * Returns the operation with an ID, live or ended; null if there is none.
  *
  * @throws GdnError `usage` if it is another request, or if another operation of this name is live
  */
@@ -129,7 +131,7 @@ export function findOperation(sql: Sql, name: OperationName, id: string): Operat
   })
 }
 
-/** Whether an operation of this name came to its end between a time and now. */
+/** Whether an operation of this name ended between a time and now. */
 export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { since: number; now: number }): boolean {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
   if (server === undefined) return false
@@ -137,7 +139,7 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
     `SELECT 1 FROM operations WHERE released_at BETWEEN ? AND ? AND server_id = ? AND collection_id IS ? AND kind = ?
       AND identity = ?`,
     since,
-    // One that ended later did so before the clock was set back.
+    // An operation that seems to have ended later did so before the clock was set back.
     now,
     server.id,
     collectionId(sql, server.id, name),
@@ -147,7 +149,7 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
   return row !== undefined
 }
 
-/** @throws GdnError `data_dir` where its request is not as it was written */
+/** @throws GdnError `data_dir` if its request is damaged */
 export function readOperation(sql: Sql, id: string): Operation {
   const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)
   if (row === undefined) throw new Error(`operation ${id} does not exist`)
@@ -183,8 +185,8 @@ function readRequest(sql: Sql, id: number): OperationRequest {
     id,
   )
   if (row === undefined || hashOf(row.body) !== row.sha256) {
-    throw new GdnError('data_dir', 'the state is damaged: a request is not as it was written', {
-      hint: 'Nothing was sent. Look on the server whether it is done. If it is not, add --again.',
+    throw new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', {
+      hint: 'Nothing was sent. Check on the server whether it took effect. If it did not, add --again.',
     })
   }
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
@@ -193,7 +195,7 @@ function readRequest(sql: Sql, id: number): OperationRequest {
   return { rowId: row.id, key, body, backend, honorsKey, listedAt, sentAt }
 }
 
-/** Enters a planned operation, whose name is now taken. @throws where a live one has the name */
+/** Adds a planned operation and claims its name. @throws if a live operation has the name */
 export function insertOperation(sql: Sql, id: string, runId: string, name: OperationName): Operation {
   const server = serverId(sql, name.origin)
   const collection = collectionId(sql, server, name)
@@ -217,7 +219,7 @@ export function intend(
   { key, body, backend, honorsKey, listedAt }: Omit<OperationRequest, 'rowId' | 'sentAt'>,
 ): Operation {
   const { request } = readOperation(sql, id)
-  // Under the key of an earlier sending to a backend that was emptied since.
+  // The earlier request went to a backend that was emptied since, under another key.
   if (request !== null) {
     sql.run('UPDATE operations SET request_id = NULL WHERE id = ?', id)
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
@@ -240,7 +242,7 @@ export function intend(
   return readOperation(sql, id)
 }
 
-/** Records that a byte is about to leave. What is unknown stays so. */
+/** Records that a byte is about to leave. An unknown outcome stays unknown. */
 export function beginAttempt(sql: Sql, { id, state, request }: Operation, now: number): Operation {
   if (request === null) throw new Error('an operation without bytes is never sent')
   addAttempt(sql, request.rowId, now)
@@ -248,12 +250,12 @@ export function beginAttempt(sql: Sql, { id, state, request }: Operation, now: n
   return readOperation(sql, id)
 }
 
-/** Records what the last attempt came to. */
+/** Records the outcome of the last attempt. */
 export function endAttempt(sql: Sql, { request }: Operation, outcome: string, now: number): void {
   if (request !== null) endLastAttempt(sql, request.rowId, outcome, now)
 }
 
-/** Records what the server took, and by which backend it is known. */
+/** Records what the server accepted, and which backend knows it. */
 export function accept(
   sql: Sql,
   { id, request }: Operation,
@@ -298,7 +300,7 @@ export function releaseOperation(sql: Sql, { id }: Operation, now: number): void
   sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
 }
 
-/** How many operations of this name have an unknown outcome, live or set aside. */
+/** Returns how many operations of this name have an unknown outcome, live or set aside. */
 export function countUnknown(sql: Sql, { id }: Operation): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations o JOIN operations mine ON mine.id = ?
@@ -309,7 +311,7 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
   return row?.n ?? 0
 }
 
-/** The requests of other names in the same collection whose outcome is unknown, but for rows of batches. */
+/** Returns the requests of other names in the same collection whose outcome is unknown, without rows of batches. */
 export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql
     .all<Pick<RequestRow, 'id' | 'body' | 'listed_at'>>(

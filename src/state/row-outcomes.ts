@@ -2,7 +2,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { moveOperation, type OperationState } from './transitions.ts'
 
-/** Gives a row its NFT: the server accepted it, or it was found there. */
+/** Assigns an NFT to a row: the server accepted it, or it was found there. */
 export function giveNft(
   sql: Sql,
   operationId: string,
@@ -16,13 +16,13 @@ export function giveNft(
   moveOperation(sql, operationId, 'accepted')
 }
 
-/** Takes the NFT of a row away: it is none of this row's, or the backend no longer knows it. */
+/** Removes the NFT of a row, because it belongs to another row, or the backend no longer knows it. */
 export function takeNft(sql: Sql, operationId: string, reason: string): void {
   sql.run('DELETE FROM nfts WHERE operation_id = ?', operationId)
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
-/** How an NFT ended. */
+/** The final state of an NFT. */
 export interface NftEnd {
   status: 'deployed' | 'failed'
   token_id: string | null
@@ -55,7 +55,7 @@ export function markUndecided(sql: Sql, operationId: string, reason: string): vo
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
-/** Records the NFT of an earlier sending of a row that was taken for absent, and that was sent again since. */
+/** Records the NFT of an earlier operation of a row that was declared absent. The row was sent again since. */
 export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason: string, now: number): void {
   giveNft(sql, operationId, nftGdnId, { now, by: 'found' })
   moveOperation(sql, operationId, 'accepted', reason)
@@ -83,12 +83,12 @@ export function reopenEnded(sql: Sql, runId: string): void {
     runId,
   )
   for (const { id } of ended) moveOperation(sql, id, 'accepted')
-  // Stored files may be gone as well.
+  // Stored files may be lost as well.
   sql.run('DELETE FROM uploads WHERE run_id = ?', runId)
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
 
-/** How many rows of a run are in each state, of those that were sent. */
+/** Returns how many sent rows of a run are in each state. */
 export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
     `SELECT state, count(*) AS n FROM operations
@@ -97,7 +97,7 @@ export function statesOf(sql: Sql, runId: string): { state: OperationState; n: n
   )
 }
 
-/** How many rows, by state, this start of the run is about to send again. */
+/** Returns how many rows, by state, this start of the run is about to send again. */
 export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
     `SELECT state, count(*) AS n FROM operations
@@ -106,7 +106,7 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Rows of a run of which two sendings were accepted. */
+/** Returns the number of rows of which two requests were accepted. */
 export function countTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
@@ -117,7 +117,7 @@ export function countTwice(sql: Sql, runId: string, reason: string): number {
   )
 }
 
-/** Marks the rows that this start is about to send again: no other run may send them meanwhile. */
+/** Marks the rows that this start is about to send again, so that no other run sends them meanwhile. */
 export function markRetried(
   sql: Sql,
   { id, scope }: Pick<Drop, 'id' | 'scope'>,
@@ -143,7 +143,7 @@ export function dropRenamed(sql: Sql, operations: readonly string[], now: number
   }
 }
 
-/** Releases the operations of refused rows that left the manifest. */
+/** Releases the operations of refused rows that were removed from the manifest. */
 export function dropRefused(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, set: number, now: number): void {
   sql.run(
     `UPDATE operations SET released_at = ? WHERE run_id = ? AND released_at IS NULL AND state = 'failed'

@@ -7,24 +7,27 @@ import type { OperationState } from './transitions.ts'
 /** The endpoints that rows are sent to. */
 export type RowEndpoint = 'createnft' | 'createnfttrans'
 
-/** The outcome of a request of rows. `found`: it was never sent, since its rows were minted before. Null while in flight. */
+/**
+ * The outcome of a request with rows; null while in flight. `found`: never sent, because its rows had been minted
+ * before.
+ */
 export type RequestOutcome = 'accepted' | 'refused' | 'unknown' | 'found'
 
-/** A request of a run of a manifest. They are numbered from 1 in the order in which they were sent first. */
+/** A request of a run of a manifest. Requests are numbered from 1 in the order of their first attempts. */
 export interface RowRequest {
   id: number
   n: number
   outcome: RequestOutcome | null
-  /** The last request there was when its outcome became unknown: later ones were sent after that. */
+  /** The last request when its outcome became unknown. Requests with higher numbers were sent after that. */
   unknownAfter: number | null
   endpoint: RowEndpoint
   key: string
   body: string
-  /** Whether the server honored Idempotency-Key before the first sending; null where that was unknown. */
+  /** Whether the server honored Idempotency-Key before the first attempt; null if that was unknown. */
   honorsKey: boolean | null
 }
 
-/** A row as it was sent: the operation of one row by one request. */
+/** A row as it was sent: the operation of one row in one request. */
 export interface SentRow {
   id: string
   /** Its place in the request. */
@@ -34,7 +37,7 @@ export interface SentRow {
   content: string
   state: OperationState
   reason: string | null
-  /** Whether it is the last sending of its row. */
+  /** Whether this is the last request of its row. */
   isCurrent: boolean
   /** Whether an NFT was accepted for it. */
   isAccepted: boolean
@@ -70,7 +73,7 @@ interface SentRowRow {
   nft_gdn_id: string | null
 }
 
-/** The highest number that a request of a run has; 0 where there is none. */
+/** Returns the highest request number of a run; 0 if there is none. */
 export function lastRequest(sql: Sql, runId: string): number {
   return sql.get<{ n: number | null }>('SELECT max(n) AS n FROM requests WHERE run_id = ?', runId)?.n ?? 0
 }
@@ -80,7 +83,7 @@ const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_ke
 
 function requestOf(row: RequestRow): RowRequest {
   if (hashOf(row.body) !== row.sha256) {
-    throw new GdnError('data_dir', 'the state is damaged: a request is not as it was written', {
+    throw new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', {
       hint: 'Nothing was sent. Restore the state directory from a backup.',
     })
   }
@@ -89,14 +92,14 @@ function requestOf(row: RequestRow): RowRequest {
   return { id, n, outcome, unknownAfter, endpoint: kind ?? 'createnft', key, body, honorsKey }
 }
 
-/** @throws GdnError `data_dir` where it is not as it was written */
+/** @throws GdnError `data_dir` if it is damaged */
 export function readRowRequest(sql: Sql, id: number): RowRequest {
   const row = sql.get<RequestRow>(`${REQUESTS} WHERE q.id = ?`, id)
   if (row === undefined) throw new Error(`request ${id} does not exist`)
   return requestOf(row)
 }
 
-/** The next request of a run from a number on that has a current row in one of the states. */
+/** Returns the next request of a run, from a number on, that has a current row in one of the states. */
 export function nextRequest(
   sql: Sql,
   runId: string,
@@ -118,7 +121,7 @@ export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome): 
   return sql.all('SELECT id, n FROM requests WHERE run_id = ? AND outcome = ? ORDER BY n', runId, outcome)
 }
 
-/** Requests of a run with rows whose outcome is unknown, or that turned out to be absent; lowest first. */
+/** Returns requests of a run with rows whose outcome is unknown, or that were found absent; lowest first. */
 export function openRequests(sql: Sql, runId: string): number[] {
   return sql
     .all<{ id: number }>(
@@ -166,7 +169,10 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
     }))
 }
 
-/** Bodies of requests in the collections whose rows or operations have an unknown outcome, but for one run's. */
+/**
+ * Returns bodies of requests in the collections whose rows or operations have an unknown outcome, except those of one
+ * run.
+ */
 export function contestedBodies(
   sql: Sql,
   collections: readonly number[],

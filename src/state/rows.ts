@@ -1,30 +1,30 @@
 import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
 import type { OperationState } from './transitions.ts'
 
-/** A row of a manifest as a run keeps it. */
+/** A row of a manifest as a run stores it. */
 export interface RowRecord {
-  /** Its place in the manifest, from 0. */
+  /** Its position in the manifest, from 0. */
   position: number
   line: number
-  /** What it is known by: `id:` and its id, or `row:` and its content with the number of the copy. */
+  /** Its key: `id:` and its ID, or `row:` and its content with the number of the copy. */
   key: string
-  /** What its reference ID is made of, where that is not its key: it is the same on every machine. */
+  /** The input of its reference ID, if that is not its key. It is the same on every machine. */
   reference: string | null
-  /** The hash of what it says. */
+  /** The hash of its content. */
   content: string
-  /** The hash that a copy of the manifest has as well, where that is another; see `copyHash`. */
+  /** The hash that a copy of the manifest has as well, if it differs; see `copyHash`. */
   twin: string | null
-  /** Rows with the same number may travel together: they have one receiver and one sender. */
+  /** Rows with the same number may share a request: they have one receiver and one sender. */
   receivers: number
   receiver: string
   sender: string | null
-  /** How many local files it has. */
+  /** The number of its local files. */
   files: number
-  /** What it says, as UTF-8; see `rowTexts`. Bytes, since libsql ends a text at its first NUL. */
+  /** Its content as UTF-8; see `rowTexts`. Bytes, since libsql ends a text at its first NUL. */
   body: Uint8Array
 }
 
-/** Where rows are: a set of a run, or a temporary table of this connection for whoever writes nothing. */
+/** Where rows are: a set of a run, or a temporary table of this connection for callers that write nothing. */
 export type RowsIn = 'draft' | { set: number }
 
 const tableOf = (rows: RowsIn): string =>
@@ -32,10 +32,10 @@ const tableOf = (rows: RowsIn): string =>
 
 const COLUMNS = 'position, line, key, reference, content, twin, receivers, receiver, sender, files, body'
 
-/** Rows in one statement: through libsql, a statement for each took twice as long. */
+/** Rows in one statement. Through libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
 
-/** Begins a new draft. Whatever was in it is gone. */
+/** Begins a new draft, and removes the previous one. */
 export function emptyDraft(sql: Sql): void {
   sql.script(`CREATE TEMP TABLE IF NOT EXISTS draft (position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL,
     reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, receiver TEXT NOT NULL, sender TEXT, files INTEGER NOT NULL,
@@ -58,7 +58,7 @@ export function addRows(sql: Sql, to: RowsIn, rows: readonly RowRecord[]): void 
   }
 }
 
-/** Enters a set of rows that belongs to a run. Nothing reads it until the run points to it. */
+/** Adds a set of rows to a run. Nothing reads it until the run points to it. */
 export function newSet(sql: Sql, runId: string): number {
   sql.run('INSERT INTO row_sets (run_id) VALUES (?)', runId)
   const row = sql.get<{ id: number }>('SELECT max(id) AS id FROM row_sets WHERE run_id = ?', runId)
@@ -70,12 +70,12 @@ export function removeOtherSets(sql: Sql, runId: string, kept: number | null): v
   sql.run('DELETE FROM row_sets WHERE run_id = ? AND id IS NOT ?', runId, kept)
 }
 
-/** Rows in the manifest's order, those behind a position. */
+/** Returns the rows after a position, in the manifest's order. */
 export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): RowRecord[] {
   return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
 }
 
-/** Rows at positions, in their order. */
+/** Returns the rows at positions, in their order. */
 export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
   return positions.map((position) => {
     const row = sql.get<RowRecord>(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position = ?`, position)
@@ -89,16 +89,16 @@ export interface PlannedRow {
   position: number
   receivers: number
   files: number
-  /** Null where it was never sent, or what was sent had no effect. */
+  /** Null if it was never sent, or its request had no effect. */
   state: OperationState | null
   /** Whether its request was refused: no NFT was accepted. */
   isRefused: number
-  /** Whether it was sent with another content: a row that has an `id`. */
+  /** Whether it was sent with other content: a row that has an `id`. */
   isChanged: number
 }
 
 /**
- * Rows with their current operations in a run, those behind a position. They come as one JSON text: through libsql, an
+ * Returns rows after a position with their current operations in a run. They are read as one JSON text: through libsql, an
  * object for each row takes twice as long.
  */
 export function plannedPage(
@@ -133,18 +133,18 @@ export function plannedPage(
   )
 }
 
-/** How rows that were read differ from those that a run kept. */
+/** How the rows that were read differ from the stored rows of a run. */
 export interface RowChange {
   kind: 'added' | 'changed' | 'removed'
   key: string
   line: number
-  /** Of a changed row: whether what was sent stays as it is. */
+  /** For a changed row: whether the request that was sent stays unchanged. */
   isKept: number
 }
 
 /**
- * Compares rows that were read with those of an earlier set, and with what the run has sent. A row is added where neither has it, and
- * changed where its `id` has another content.
+ * Compares rows that were read with those of an earlier set, and with the rows that the run has sent. A row is added if
+ * neither has it, and changed if its `id` has other content.
  */
 export function changesOf(
   sql: Sql,
@@ -173,7 +173,7 @@ export function changesOf(
   return [...changes, ...removed]
 }
 
-/** Keys of rows that neither a set has nor the run has sent. */
+/** Returns the keys of rows that neither a set has nor the run has sent. */
 export function addedKeys(
   sql: Sql,
   rows: RowsIn,

@@ -2,13 +2,13 @@ import { type LockHolder, parseHolder, wasTakenOver } from '../core/lock-holder.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { OperationState } from './transitions.ts'
 
-/** The exclusive right of a process to work on a run. `fence` grows with each process that has it. */
+/** The exclusive right of a process to work on a run. `fence` grows with each process that acquires it. */
 export interface RunHold {
   runId: string
   fence: number
 }
 
-/** Who has a run now, and when that process last gave a sign of life. */
+/** The holder of a run, and its last heartbeat. */
 export interface HeldBy {
   holder: LockHolder | null
   fence: number
@@ -25,7 +25,7 @@ interface NewRun {
   now: number
 }
 
-/** Enters a run that its creator holds. */
+/** Adds a run that its creator holds. */
 export function insertRun(sql: Sql, { id, kind, name, note, holder, now }: NewRun): RunHold {
   sql.run(
     'INSERT INTO runs (id, kind, name, note, started_at, holder, fence, beat_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?)',
@@ -49,7 +49,7 @@ export function heldBy(sql: Sql, runId: string): HeldBy {
   return { holder: row.holder === null ? null : parseHolder(row.holder), fence: row.fence, beatAt: row.beat_at }
 }
 
-/** Takes a run over; null where somebody else has changed it since it was looked at. */
+/** Acquires a run; null if another process has changed it since it was read. */
 export function takeRun(
   sql: Sql,
   runId: string,
@@ -70,13 +70,13 @@ export function takeRun(
   return changed === 1 ? { runId, fence } : null
 }
 
-/** To be asked in every transaction that changes a run. @throws GdnError `run_busy` where another process has it now */
+/** Called in every transaction that changes a run. @throws GdnError `run_busy` if another process holds it now */
 export function checkFence(sql: Sql, { runId, fence }: RunHold): void {
   const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
   if (row?.fence !== fence) throw wasTakenOver()
 }
 
-/** A sign of life. */
+/** Records a heartbeat. */
 export function beat(sql: Sql, { runId, fence }: RunHold, now: number): void {
   sql.run('UPDATE runs SET beat_at = ? WHERE id = ? AND fence = ?', now, runId, fence)
 }
@@ -89,7 +89,7 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
-/** How long an ended run is kept, and how many runs at most. */
+/** How long an ended run is stored, and the maximum number of runs. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 
@@ -97,13 +97,13 @@ const OLD = `kind = 'command' AND ended_at IS NOT NULL AND holder IS NULL
   AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs ORDER BY started_at DESC LIMIT ?))`
 
-/** Removes old runs whose outcome is known. Their NFTs stay known as ours. */
+/** Removes old runs whose outcome is known. Their NFTs are still recorded as ours. */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
   for (const { id } of old) forgetCommand(sql, id)
 }
 
-/** Removes the run of a single command. Its NFTs stay known as ours. */
+/** Removes the run of a single command. Its NFTs are still recorded as ours. */
 export function forgetCommand(sql: Sql, id: string): void {
   sql.run(
     `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, '' FROM nfts n JOIN operations o
@@ -124,7 +124,7 @@ export function removeRun(sql: Sql, runId: string): void {
   for (const { id } of requests) sql.run('DELETE FROM requests WHERE id = ?', id)
 }
 
-/** The runs with one operation: what single commands did. */
+/** The runs with one operation: those of single commands. */
 export interface CommandRun {
   id: string
   name: string
@@ -159,7 +159,7 @@ interface CommandRunRow {
   address: string | null
 }
 
-/** Newest first. */
+/** Returns the runs of single commands, newest first. */
 export function commandRuns(sql: Sql): CommandRun[] {
   const rows = sql.all<CommandRunRow>(
     `SELECT r.id, r.name, r.note, r.started_at, r.holder, o.kind, o.state, o.reason, o.released_at, s.origin,

@@ -4,7 +4,7 @@ import { pid } from 'node:process'
 import { bootId } from '../core/process-identity.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** Where a database file is: another one after a copy, a restore, or a restart of the machine. */
+/** Where a database file is. It changes after a copy, a restore, or a restart of the machine. */
 export interface Place {
   host: string
   device: string
@@ -21,19 +21,19 @@ export async function placeOf(path: string): Promise<Place> {
 }
 
 /**
- * The files beside the database by which a copy is recognised. `-seal` has the counter of the last writing transaction,
- * written under the lock just before the commit: a database that was restored alone has another one. The database has the
- * time at which the seal was written, as the file system keeps it (`ctime`), which no restore can set: files that were
- * restored together, in place, have another one. `-holder` names the process that is in a transaction.
+ * The files beside the database by which a copy is recognized. `-seal` has the counter of the last writing transaction,
+ * written under the lock just before the commit. A database that was restored alone has another counter. The database has
+ * the time at which the seal was written, as the file system stores it (`ctime`), which no restore can set. Files that
+ * were restored together, in place, have another time. `-holder` names the process that is in a transaction.
  *
- * A process that is killed between the two writes leaves a counter that doesn't fit. That is taken for a copy: it costs
- * a look at the server, and is rare.
+ * A process that is killed between the two writes leaves a counter that doesn't match. That is rare, and counts as a copy:
+ * it costs a look at the server.
  */
 export class Seal {
   readonly #file: number
   readonly #holder: number
 
-  /** @param path that of the database */
+  /** @param path the path of the database */
   constructor(path: string) {
     this.#file = openSlot(`${path}-seal`)
     try {
@@ -68,7 +68,7 @@ export class Seal {
   }
 }
 
-/** Who began the last writing transaction. */
+/** Returns the process that began the last writing transaction. */
 export function holderOf(path: string): string | null {
   try {
     return readFileSync(`${path}-holder`, 'utf8').trim() || null
@@ -104,14 +104,14 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
 }
 
 /**
- * Why the database may be a copy or an older state of itself; null where it is the one that this machine wrote last. To be
- * asked under the lock.
+ * Returns why the database may be a copy or an older state of itself; null if it is the one that this machine wrote last.
+ * Must be called under the lock.
  */
 export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
-  // First: a reader is alone with the seal from here on.
+  // First, because a reader is alone with the seal from here on.
   const { counter, sealed_at } = counterOf(sql)
-  if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the database that was here before is gone'
-  if (!isKnownPlace(sql, place)) return 'it was not used at this place before'
+  if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the database that was here before is missing'
+  if (!isKnownPlace(sql, place)) return 'it was not used at this location before'
   if (seal.counter !== counter)
     return 'state.db and state.db-seal do not match, as after a restored backup or a killed command'
   return seal.changedAt === sealed_at ? null : 'something else changed state.db-seal'

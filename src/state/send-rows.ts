@@ -12,7 +12,7 @@ export interface NewRequest {
   endpoint: RowEndpoint
   key: string
   body: string
-  /** Whether the server honors Idempotency-Key; null where it has not said. */
+  /** Whether the server honors Idempotency-Key; null if unknown. */
   honorsKey: boolean | null
   rows: readonly { key: string; line: number; content: string }[]
 }
@@ -20,7 +20,7 @@ export interface NewRequest {
 /**
  * Commits the bytes of a request, and that they are about to leave. It replaces earlier requests of these rows.
  *
- * @throws where another live operation has one of the rows
+ * @throws if another live operation has one of the rows
  */
 export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number): { id: number; n: number } {
   const entered = enterRequest(sql, drop, request)
@@ -114,7 +114,7 @@ export function acceptRows(
   for (const { id, position } of rows) giveNft(sql, id, ids[position] ?? null, { now, by })
 }
 
-/** Records that a request was refused: it had no effect, and would not have one if it were sent again. */
+/** Records that a request was refused: it had no effect, and would have none if it were repeated. */
 export function refuseRows(sql: Sql, requestId: number, message: string, now: number): void {
   endAttemptOf(sql, requestId, 'refused', now)
   sql.run("UPDATE requests SET outcome = 'refused' WHERE id = ?", requestId)
@@ -122,20 +122,20 @@ export function refuseRows(sql: Sql, requestId: number, message: string, now: nu
   moveRequest(sql, requestId, 'intended', 'failed', message)
 }
 
-/** Records that no response tells the outcome of a request. */
+/** Records that the outcome of a request is unknown. */
 export function doubtRows(sql: Sql, runId: string, requestId: number, reason: string, now: number): void {
   endAttemptOf(sql, requestId, 'unknown', now)
   sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", lastRequest(sql, runId), requestId)
   moveRequest(sql, requestId, 'sent', 'unknown', reason)
 }
 
-/** Records that what was sent had no effect: the bytes may be sent again. */
+/** Records that a request had no effect, so that its bytes may be sent again. */
 export function noEffectOfRows(sql: Sql, requestId: number, now: number): void {
   endAttemptOf(sql, requestId, 'no_effect', now)
   moveRequest(sql, requestId, 'sent', 'intended')
 }
 
-/** Removes a request that had no effect: its rows are as if they had never been sent. */
+/** Removes a request that had no effect. Its rows count as never sent. */
 export function forgetRequest(sql: Sql, requestId: number): void {
   sql.run("DELETE FROM operations WHERE request_id = ? AND state IN ('planned', 'intended')", requestId)
   sql.run(
@@ -145,7 +145,7 @@ export function forgetRequest(sql: Sql, requestId: number): void {
   )
 }
 
-/** Settles what the last process of a run left: requests in state `sent` become unknown, all others are removed. */
+/** Resolves what the last process of a run left: requests in state `sent` become unknown, all others are removed. */
 export function settleOpen(sql: Sql, runId: string): void {
   const last = lastRequest(sql, runId)
   const open = sql.all<{ id: number; state: OperationState }>(
@@ -163,9 +163,9 @@ export function settleOpen(sql: Sql, runId: string): void {
   }
 }
 
-export const NO_ANSWER = 'it was sent, or about to be, and no answer was recorded'
+export const NO_ANSWER = 'it was sent, or about to be, and no response was recorded'
 
-/** Enters rows that were minted before: a request that this run never sent. */
+/** Adds rows that were minted before, as a request that this run never sent. */
 export function enterFound(
   sql: Sql,
   drop: Drop,

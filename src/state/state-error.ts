@@ -2,18 +2,18 @@ import { dirname } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
 
-/** An error of a state file whose content can't be used. Another state directory is no fix: its rows would be sent again. */
+/** Returns the error of a damaged state file. Another state directory is no fix: its rows would be sent again. */
 export function damagedState(path: string, why: string, cause?: unknown): GdnError {
   return new GdnError('data_dir', `${path} is damaged: ${why}`, {
-    hint: 'Restore it from a backup. Without one, compare the collections with what you sent before you move it away.',
+    hint: 'Restore it from a backup. If there is none, compare the collections with what you sent, then move it away.',
     cause,
   })
 }
 
 /**
- * What failed in the state directory, as an error that says what to do. Other errors are returned as they are.
+ * Turns an error of the state directory into one with a fix. Other errors are returned unchanged.
  *
- * @param path that of the database
+ * @param path the path of the database
  */
 export function stateError(path: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
@@ -27,7 +27,7 @@ export function stateError(path: string, error: unknown): unknown {
     ? `no space left in the state directory ${stateDir}`
     : `can't use the state directory ${stateDir}: ${problem ?? messageOf(error)}`
   return new GdnError('data_dir', message, {
-    hint: `${isFull ? 'Free some space' : 'Fix this'}, or choose another folder with --state-dir or GDN_STATE_DIR.`,
+    hint: `${isFull ? 'Free some space' : 'Fix this'}, or choose another directory with --state-dir or GDN_STATE_DIR.`,
     cause: error,
   })
 }

@@ -175,8 +175,8 @@ describe('every endpoint', () => {
           { nfts: ids.map((id) => ({ nft_gdn_ids: id, accepted_date: '2026-01-31 12:00:00' })) },
         )
       expect(problem('a', 'b')).toBe(null)
-      expect(problem('a')).toBe('1 ids for 2 NFTs')
-      expect(problem('a', 'a')).toBe('the same id for several NFTs')
+      expect(problem('a')).toBe('1 IDs for 2 NFTs')
+      expect(problem('a', 'a')).toBe('the same ID for several NFTs')
     },
   )
 

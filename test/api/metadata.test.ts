@@ -41,7 +41,7 @@ describe('metadata', () => {
     ['8 files and attributes', metadata({ file_fields: files(8), attribute: [] }), 11],
     ['8 files and 8 extra keys', metadata({ file_fields: files(8), ...extras(8) }), 18],
   ])('more than 10 items: %s', (_what, value, count) => {
-    expect(faults(value)).toEqual([`the request has ${count} metadata items; at most 10 are allowed`])
+    expect(faults(value)).toEqual([`the request has ${count} metadata items, but at most 10 are allowed`])
   })
 
   it('9 files are refused for their own rule', () => {
@@ -56,7 +56,7 @@ describe('metadata', () => {
     'the extra key %s would collide with the metadata file',
     (key) => {
       expect(faults(metadata({ [key]: 'x' }))).toEqual([
-        `${key} is a key that the metadata file uses itself; choose another`,
+        `${key} is a reserved key of the metadata file: choose another`,
       ])
     },
   )
@@ -65,7 +65,7 @@ describe('metadata', () => {
     'the file key %s would collide with the metadata file',
     (key) => {
       const [fault] = faults(metadata({ file_fields: [{ key, url: FILE.url }] }))
-      expect(fault).toBe('file_fields[0].key is a key that the metadata file uses itself; choose another')
+      expect(fault).toBe('file_fields[0].key is a reserved key of the metadata file: choose another')
     },
   )
 
@@ -76,7 +76,7 @@ describe('metadata', () => {
   it('a file key that stands twice, or is an extra key too, is refused', () => {
     expect(faults(metadata({ file_fields: [FILE, FILE] }))).toEqual(['file_fields[1].key "image" is repeated'])
     const both = metadata({ file_fields: [{ key: 'art', url: FILE.url }], art: 'x' })
-    expect(faults(both)).toEqual(['file_fields[0].key "art" is an extra key too'])
+    expect(faults(both)).toEqual(['file_fields[0].key "art" is also an extra key'])
   })
 
   it.each(['__proto__', 'constructor', 'prototype'])('%s is no key, not even when JSON.parse made it', (key) => {

@@ -56,20 +56,24 @@ const HTML = '<html><body>Please sign in to Free Wi-Fi</body></html>'
 
 /** Nothing was sent, whatever the command. */
 const OUT_OF_REACH: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
-  ['nothing listens', async () => ({ url: 'http://127.0.0.1:1' }), /nothing answers at http:\/\/127\.0\.0\.1:1/],
-  ['the name has no address', async () => ({ url: 'https://nowhere.invalid' }), /nowhere\.invalid can't be resolved/],
-  ['nobody trusts the certificate', withCertificate, /certificate of 127\.0\.0\.1:\d+ can't be trusted: self-signed/],
+  ['nothing listens', async () => ({ url: 'http://127.0.0.1:1' }), /nothing listens at http:\/\/127\.0\.0\.1:1/],
+  [
+    'the name has no address',
+    async () => ({ url: 'https://nowhere.invalid' }),
+    /can't resolve the host name nowhere\.invalid/,
+  ],
+  ['nobody trusts the certificate', withCertificate, /can't trust the certificate of 127\.0\.0\.1:\d+: self-signed/],
   [
     'https is spoken to http',
     async () => ({ url: (await answering({ json: {} })).url.replace('http:', 'https:') }),
-    /no TLS with 127\.0\.0\.1:\d+/,
+    /TLS with 127\.0\.0\.1:\d+ failed/,
   ],
   [
     'a proxy wants a password',
     () => beyondProxy('HTTP/1.1 407 Proxy\r\ncontent-length: 0\r\n\r\n'),
     /Proxy response \(407\)/,
   ],
-  ['a proxy hangs up', () => beyondProxy(''), /the proxy hung up/],
+  ['a proxy hangs up', () => beyondProxy(''), /the proxy closed the connection/],
 ]
 
 /** Somebody was there: what was asked may be known of, what was ordered may have been done. */

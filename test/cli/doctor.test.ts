@@ -123,7 +123,7 @@ describe('what keeps commands from working fails, with the code that they would 
     const { doctor } = await home()
     const result = await doctor(SERVER, { env: { GDN_API_KEY: KEY } })
     expect(result.code).toBe(6)
-    expect(of(result, 'server')).toMatchObject({ status: 'fail', message: 'nothing answers at http://127.0.0.1:9' })
+    expect(of(result, 'server')).toMatchObject({ status: 'fail', message: 'nothing listens at http://127.0.0.1:9' })
     expect(of(result, 'API key')).toBeUndefined()
   })
 
@@ -131,7 +131,7 @@ describe('what keeps commands from working fails, with the code that they would 
     const { doctor } = await home()
     const named = await doctor(['--base-url', 'https://not-here.invalid'])
     expect(named.code).toBe(6)
-    expect(of(named, 'server')?.message).toContain("not-here.invalid can't be resolved")
+    expect(of(named, 'server')?.message).toContain("can't resolve the host name not-here.invalid")
     const local = await doctor(['--local'])
     expect(local.code).toBe(6)
     expect(of(local, 'server')?.fix).toContain('gdn local start')
@@ -230,8 +230,8 @@ test('on a terminal each finding begins with its word, with what to do under it,
     const { stdout, code } = await cli(['doctor', ...SERVER], { env, tty: true, columns })
     expect(code).toBe(6)
     expect(stdout).toMatch(/^ok {4}Node\.js: v/m)
-    expect(stdout).toMatch(/^FAIL {2}server: nothing answers at\s+http:\/\/127\.0\.0\.1:9$/m)
-    expect(stdout).toMatch(/^ {6}→ start the backend/m)
+    expect(stdout).toMatch(/^FAIL {2}server: nothing listens at\s+http:\/\/127\.0\.0\.1:9$/m)
+    expect(stdout).toMatch(/^ {6}→ Run `gdn local start`/m)
   }
 })
 

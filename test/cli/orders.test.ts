@@ -194,8 +194,8 @@ describe('a mint of unknown outcome', () => {
     expect(first).toMatchObject({ code: 9, stdout: '' })
     expect(errorOf(first)).toMatchObject({
       code: 'unknown_outcome',
-      message: expect.stringMatching(/^createnft was sent at \S+Z, and whether it took effect is unknown: 502/),
-      hint: expect.stringMatching(/same command again later.*--again sends another/),
+      message: expect.stringMatching(/^createnft was sent at \S+Z, but its outcome is unknown: 502/),
+      hint: expect.stringMatching(/same command again later.*add --again/),
     })
     const second = await cli([...MINT, '--base-url', api.url], { env })
     expect(second.code).toBe(0)

@@ -124,7 +124,7 @@ describe('answers', () => {
     const server = await serve([{ status: 500, text: `<h1>${'x'.repeat(200)}</h1>` }])
     const error = await rejection(client(server.url).call('getnfts', IDS))
     expect(error.message).toBe(
-      `${server.url}/api/v1/getnfts gave an answer that is none of the API: 500 text/html "<h1>${'x'.repeat(76)}…"`,
+      `${server.url}/api/v1/getnfts returned a response that is not of the API: 500 text/html "<h1>${'x'.repeat(76)}…"`,
     )
     expect(statusOf(error)).toBe(500)
   })
@@ -167,13 +167,13 @@ describe('reading', () => {
     const server = await startHttpServer([{}])
     await server.close()
     const error = await rejection(client(server.url).call('getnfts', IDS))
-    expect(error).toMatchObject({ code: 'unreachable', message: `nothing answers at ${server.url}`, exitCode: 6 })
+    expect(error).toMatchObject({ code: 'unreachable', message: `nothing listens at ${server.url}`, exitCode: 6 })
     expect(error.hint).toContain('gdn local start')
   })
 
   test('a name that is not found is named', async () => {
     const error = await rejection(client('https://nowhere.invalid').call('getnfts', IDS))
-    expect(error.message).toBe("the name nowhere.invalid can't be resolved")
+    expect(error.message).toBe("can't resolve the host name nowhere.invalid")
   })
 
   test('ends with the signal', async () => {
@@ -366,7 +366,7 @@ describe('upload', () => {
   test('a server without the endpoint takes no uploads, and the error says what to do', async () => {
     const server = await serve([formA(404, 'Not Found', 'no such path')])
     const error = await rejection(client(server.url).upload(Buffer.from('x'), 'a.png'))
-    expect(error.message).toBe(`${server.url} takes no uploads, so a.png can't become an NFT's file`)
+    expect(error.message).toBe(`${server.url} accepts no uploads, so a.png can't be used as a file of an NFT`)
     expect(error.hint).toContain('http(s) or ipfs URL')
   })
 

@@ -239,7 +239,7 @@ describe.each([
     test('no answer in time', async () => {
       const server = kept(await startTcpServer(() => {}))
       const error = await failure(transport(), post(server.url, { timeoutMs: 150 }))
-      expect(error).toMatchObject({ sent: true, message: 'no complete answer within 150 ms' })
+      expect(error).toMatchObject({ sent: true, message: 'no complete response within 150 ms' })
     })
 
     test('a byte now and then: the time is that of the whole answer', async () => {
@@ -326,6 +326,6 @@ test('a proxy that hangs up in place of an answer ends the request, and isn’t 
   )
   const transport = kept(await createTransport('single', { proxy: { httpsProxy: proxy.url } }))
   const error = await failure(transport, post('https://example.invalid/', { timeoutMs: 2000 }))
-  expect(error).toMatchObject({ sent: false, message: expect.stringContaining('the proxy hung up') })
+  expect(error).toMatchObject({ sent: false, message: expect.stringContaining('the proxy closed the connection') })
   expect(connections).toBe(1)
 })

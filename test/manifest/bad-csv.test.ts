@@ -69,12 +69,12 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a file key that the metadata uses',
     `${HEAD},file:name\n${GOOD},x\n`,
-    ['stdin:1:4 the column "file:name": its key is a key that the metadata file uses itself; choose another'],
+    ['stdin:1:4 the column "file:name": its key is a reserved key of the metadata file: choose another'],
   ],
   [
     'an extra key that the metadata uses',
     `${HEAD},extra:image\n${GOOD},x\n`,
-    ['stdin:1:4 the column "extra:image": its key is a key that the metadata file uses itself; choose another'],
+    ['stdin:1:4 the column "extra:image": its key is a reserved key of the metadata file: choose another'],
   ],
   [
     'an extra key that every NFT has',
@@ -168,7 +168,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a wrong checksum',
     `${HEAD}\nDawn,First,${flipped}\n`,
-    ['stdin:2:3 (receiver) receiver has a wrong checksum (EIP-55): a letter or digit was changed; copy it again'],
+    ['stdin:2:3 (receiver) receiver has a wrong checksum (EIP-55): a letter or digit was changed, so copy it again'],
   ],
   [
     'an address of 39 digits',
@@ -183,7 +183,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'the zero address',
     `${HEAD}\nDawn,First,0x${'0'.repeat(40)}\n`,
-    ['stdin:2:3 (receiver) receiver is the zero address, which nobody owns'],
+    ['stdin:2:3 (receiver) receiver is the zero address, which has no owner'],
   ],
   [
     'an address that a spreadsheet made a number',
@@ -224,12 +224,12 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a URL with a password',
     `${HEAD},image\n${GOOD},https://me:x@example.com/a\n`,
-    ['stdin:2:4 (image) image holds a user name or password, which would become public'],
+    ['stdin:2:4 (image) image has a user name or password, which would become public'],
   ],
   [
     'a URL with white space',
     `${HEAD},image\n${GOOD},https://example.com/a b\n`,
-    ['stdin:2:4 (image) image holds white space or a backslash; encode it'],
+    ['stdin:2:4 (image) image has white space or a backslash, which must be encoded'],
   ],
   [
     'a very long URL after a good one of the same host',
@@ -250,7 +250,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'too many metadata items',
     `${HEAD},${Array.from({ length: 9 }, (_, i) => `extra:e${i}`).join(',')}\n${GOOD}${',x'.repeat(9)}\n`,
-    ['stdin:2 the row has 11 metadata items; at most 10 are allowed'],
+    ['stdin:2 the row has 11 metadata items, but at most 10 are allowed'],
   ],
   [
     'the same id twice',

@@ -168,11 +168,11 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'json',
     `[{"title":"\\ud800","description":"b","receiver":"${ALICE}","id":"\\udc00"}]`,
     [
-      'stdin:1 (title) title holds half of a surrogate pair, which is no character',
-      'stdin:1 (id) id holds half of a surrogate pair, which is no character',
+      'stdin:1 (title) title has half of a surrogate pair, which is not a character',
+      'stdin:1 (id) id has half of a surrogate pair, which is not a character',
     ],
   ],
-  ['an escaped NUL', 'jsonl', json({ ...ROW, title: 'a\0b' }), ['stdin:1 (title) title holds a NUL character']],
+  ['an escaped NUL', 'jsonl', json({ ...ROW, title: 'a\0b' }), ['stdin:1 (title) title has a NUL character']],
   ['an unknown key', 'jsonl', json({ ...ROW, email: 'a@example.com' }), ['stdin:1 (email) unknown column "email"']],
   ['a missing title', 'jsonl', json({ ...ROW, title: undefined }), ['stdin:1 (title) title is required']],
   [

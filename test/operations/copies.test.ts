@@ -130,7 +130,7 @@ describe('a copied state', () => {
     await lose(join(machine.stateDir, 'state.db'))
     const { error, events } = await machine.command(service, 'createnft')
     expect(error).toMatchObject({ code: 'seems_minted' })
-    expect(events).toContainEqual({ type: 'copied', reason: 'the database that was here before is gone' })
+    expect(events).toContainEqual({ type: 'copied', reason: 'the database that was here before is missing' })
     expect(service.made).toBe(1)
   })
 })

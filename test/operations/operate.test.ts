@@ -223,7 +223,7 @@ describe('what became of a request decides what is kept of it', () => {
     service.faults = ['cut_after']
     const { error } = await machine.command(service, 'createnft')
     expect(error?.message).toBe(
-      'createnft was sent at 2027-01-15T08:00:00Z, and whether it took effect is unknown: socket hang up',
+      'createnft was sent at 2027-01-15T08:00:00Z, but its outcome is unknown: socket hang up',
     )
     expect(error).toMatchObject({
       hint: expect.stringMatching(/same command again.*--again/),
@@ -263,7 +263,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     for (let time = 0; time < 3; time++) {
       const tried = await machine.command(service, 'createnft')
       expect(tried.error).toEqual(unknown)
-      expect(tried.error?.message).toContain('no new NFT of the collection says what was ordered')
+      expect(tried.error?.message).toContain('no new NFT of the collection has the requested content')
     }
     expect(service.arrived).toHaveLength(1)
     const again = await machine.command(service, 'createnft', { again: true })
@@ -303,7 +303,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await doubt(service, 'createnft')
     const { error } = await machine.command(service, 'createnft', { contested: new Set([contentOf(DAWN)]) })
     expect(error).toEqual(unknown)
-    expect(error?.message).toContain('of a batch whose outcome is unknown too')
+    expect(error?.message).toContain('to a batch whose outcome is unknown too')
   })
 
   test('more NFTs of its content than were ordered leave it undecided, and are named', async () => {
@@ -313,7 +313,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     const { error } = await machine.command(service, 'createnft')
     expect(error).toEqual(unknown)
     expect(error).toMatchObject({ details: { nft_gdn_ids: ['nft-1', 'nft-2'] } })
-    expect(error?.message).toContain('more than were ordered')
+    expect(error?.message).toContain('more than were requested')
   })
 
   test('an owner breaks the tie', async () => {
@@ -328,7 +328,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await doubt(service, 'createnft')
     for (const nft of service.nfts) nft.owner = OTHER
     const { error } = await machine.command(service, 'createnft')
-    expect(error?.message).toContain('they belong to somebody else now')
+    expect(error?.message).toContain('they belong to another wallet now')
   })
 
   test('one whose owner is not told yet is looked for again, until it is', async () => {
@@ -336,7 +336,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await doubt(service, 'createnft')
     for (const nft of service.nfts) nft.owner = null
     const tried = await machine.command(service, 'createnft')
-    expect(tried.error?.message).toContain('their owner is not told yet')
+    expect(tried.error?.message).toContain('their owner is not known yet')
     expect(tried.slept).toBeGreaterThan(25_000)
     for (const nft of service.nfts) nft.owner = RECEIVER
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
@@ -377,7 +377,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await doubt(service, 'createnft')
     service.listable = true
     const { error } = await machine.command(service, 'createnft')
-    expect(error?.message).toContain('nobody knows whether they were there before')
+    expect(error?.message).toContain('it is not known whether they existed before')
   })
 
   test('what was set aside unknown counts: one NFT for two orders is undecided, two are one each', async () => {
@@ -386,7 +386,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await doubt(service, 'createnft')
     service.faults = ['cut_after']
     expect((await machine.command(service, 'createnft', { again: true })).error).toEqual(unknown)
-    expect((await machine.command(service, 'createnft')).error?.message).toContain('fewer than were ordered')
+    expect((await machine.command(service, 'createnft')).error?.message).toContain('fewer than were requested')
     service.hidden.clear()
     expect(printedIds(await machine.command(service, 'createnft'))).toHaveLength(1)
     expect(service.made).toBe(2)
@@ -405,7 +405,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     // The only NFT is of the second command. It was moved since then.
     if (endpoint === 'createnft') for (const nft of service.nfts) nft.owner = OTHER
     const { error } = await machine.command(service, endpoint, options)
-    expect(error?.message).toContain('of another command whose outcome is unknown too')
+    expect(error?.message).toContain('to another command whose outcome is unknown too')
   })
 
   test('two receivers of the same content each get one NFT', async () => {
@@ -450,7 +450,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
   test.each([
     [SENDER, 'still belongs to its sender'],
     [OTHER, `belongs to ${OTHER} now`],
-    [null, 'the server tells no owner'],
+    [null, 'the server returns no owner'],
   ])('a transfer of an NFT that belongs to %s stays unknown', async (owner, message) => {
     const service = new Service(false)
     await doubt(service, 'transfernft', 'cut_before')
@@ -466,7 +466,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await doubt(service, 'createcollection')
     const { error } = await machine.command(service, 'createcollection')
     expect(error).toEqual(unknown)
-    expect(error).toMatchObject({ hint: expect.stringMatching(/web site.*--again/) })
+    expect(error).toMatchObject({ hint: expect.stringMatching(/website.*--again/) })
     expect((await machine.command(service, 'createcollection', { again: true })).error).toBeNull()
     expect(service.made).toBe(2)
   })

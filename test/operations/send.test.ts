@@ -64,7 +64,7 @@ describe('sending an operation', () => {
     const server = await serve((request) => (isProbe(request) ? NFTS : 'drop'))
     const error = await rejection(mint(client(server.url)))
     expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
-    expect(error.message).toContain('createnft was sent, and whether it took effect is unknown')
+    expect(error.message).toContain('createnft was sent, but its outcome is unknown')
     expect(keys(server)).toHaveLength(1)
   })
 
@@ -241,7 +241,7 @@ describe('sending an operation', () => {
         isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
       )
       const error = await rejection(mint(client(server.url), { doubt }))
-      expect(error.message).toMatch(/gdn was killed; asked again: .*Not Found/)
+      expect(error.message).toMatch(/gdn was killed; repeated: .*Not Found/)
       expect(keys(server)).toHaveLength(1)
       expect(error).toMatchObject({ code: 'unknown_outcome' })
     })

@@ -10,17 +10,17 @@ import { shortText, text } from '../text.ts'
 
 export const createcollection = defineCreatingEndpoint({
   name: 'createcollection',
-  summary: 'Create a collection: a contract on a blockchain, owned by a wallet',
+  summary: 'Create a collection, which is a contract owned by a wallet',
   tag: 'Collections',
   permissions: ['collection:create'],
   creates: {
     problem: transactionProblem,
     accepted: acceptedTransaction,
     transactionsFrom: 'getcollections',
-    effect: { in: 'none', reason: 'the API has no list of collections to look at' },
+    effect: { in: 'none', reason: 'the API has no list of collections' },
     hints: {
-      request: 'a second request would create, and pay for, a second collection if the first one arrived',
-      command: "look on the service's web site, in its list of collections, whether it is there",
+      request: 'Check whether the collection exists: a second request would create and pay for another one.',
+      command: "Check whether the collection is in the list on the service's website.",
     },
   },
   request: z

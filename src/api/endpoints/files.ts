@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 
-/** Bytes that one uploaded file may have; the same bound holds for files fetched from URLs. */
+/** Maximum size of an uploaded file in bytes. The same limit applies to files fetched from URLs. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 export const files = defineEndpoint({
   name: 'files',
-  summary: 'Upload a file (multipart form, field "file"); its URL goes into file_fields',
+  summary: 'Upload a file and get a URL for file_fields',
   tag: 'Files',
   origin: 'extension',
   permissions: ['nft:create'],

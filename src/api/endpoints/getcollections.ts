@@ -22,14 +22,14 @@ export type CollectionRecord = z.output<typeof collectionRecord>
 
 export const getcollections = defineEndpoint({
   name: 'getcollections',
-  summary: 'Collections by the transactions that created them',
+  summary: 'Get collections by the transactions that created them',
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
   response: z.looseObject({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
-    // The field name inside is plural; it holds one id.
+    // The field name inside is plural, but it has one ID.
     collections: z.array(collectionRecord),
   }),
   example: {

@@ -6,14 +6,14 @@ import { nftGdnId } from '../nft-record.ts'
 
 export const getisgdnnft = defineEndpoint({
   name: 'getisgdnnft',
-  summary: 'Was the NFT created by the service, and does this wallet own it?',
+  summary: 'Check whether the service created an NFT and who owns it',
   permissions: ['nft:read'],
   validationStatus: 422,
   request: z
     .strictObject({
       receiver_wallet_address: address,
       blockchain,
-      // Typed string in the parameter table, sent as a list in the sample; one id either way.
+      // Typed as a string in the parameter table, sent as a list in the sample. Either way it is one ID.
       nft_gdn_ids: oneOrMore(nftGdnId, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),
@@ -21,7 +21,7 @@ export const getisgdnnft = defineEndpoint({
     requests: z.looseObject({
       receiver_wallet_address: z.string(),
       blockchain: z.string(),
-      // Some servers echo the list that they were sent.
+      // Some servers echo the list that they received.
       nft_gdn_id: z.union([z.string(), z.array(z.string())]),
     }),
     response: z.looseObject({

@@ -2,20 +2,20 @@ import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { nftGdnId, nftRecord } from '../nft-record.ts'
 
-/** Ids that one getnfts request may name; the CLI asks for more in chunks. */
+/** Maximum number of IDs in one getnfts request; the CLI sends more in chunks. */
 export const MAX_IDS_PER_REQUEST = 1000
 
 export const getnfts = defineEndpoint({
   name: 'getnfts',
-  summary: 'Details of NFTs',
+  summary: 'Get details of NFTs',
   permissions: ['nft:read'],
   ratePerSecond: 2,
   validationStatus: 422,
   request: z.strictObject({
     nft_gdn_ids: z
       .array(nftGdnId)
-      .min(1, { error: 'must hold at least one id' })
-      .max(MAX_IDS_PER_REQUEST, { error: `must have at most ${MAX_IDS_PER_REQUEST} ids` }),
+      .min(1, { error: 'must have at least one ID' })
+      .max(MAX_IDS_PER_REQUEST, { error: `must have at most ${MAX_IDS_PER_REQUEST} IDs` }),
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_ids: z.array(z.string()) }),

@@ -5,7 +5,7 @@ export const MAX_SIGNED_URL_MINUTES = 10_080
 
 export const getpresignedurl = defineEndpoint({
   name: 'getpresignedurl',
-  summary: 'A time-limited signed URL for wallet generation',
+  summary: 'Get a temporary signed URL for wallet generation',
   tag: 'Wallets',
   permissions: ['wallet:create'],
   errorForm: 'B',
@@ -29,14 +29,14 @@ export const getpresignedurl = defineEndpoint({
   },
 })
 
-/** What a POST to the signed URL answers (api-v1.1.md, generate wallet address). It needs no key. */
+/** The response of a POST to the signed URL (api-v1.1.md, generate wallet address). It needs no key. */
 export const generatedWallet = z.looseObject({
   request: z.looseObject({
     expiry: z.int(),
     issued_at: z.int(),
     action: z.string(),
     issuer: z.string(),
-    // Empty in our answer: the reference omits the value.
+    // Empty in our response: the reference omits the value.
     signature: z.string().nullish(),
   }),
   wallet: z.looseObject({ address: z.string(), private_key: z.string() }),

@@ -4,7 +4,7 @@ import { defineEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain, oneOrMore } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** Reference IDs that one getreferences request may name. */
+/** Maximum number of reference IDs in one getreferences request. */
 export const MAX_REFERENCES_PER_REQUEST = 1000
 
 const OF_COLLECTION = ['createnft', 'createnfttrans', 'transfernft'] as const
@@ -13,7 +13,7 @@ const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
 /** What a reference ID names. */
 export const referenceRecord = z.looseObject({
   reference_id: z.string(),
-  /** Of createnft and createnfttrans; else `transaction_gdn_id`. */
+  /** For createnft and createnfttrans; otherwise `transaction_gdn_id`. */
   nft_gdn_id: z.string().nullish(),
   transaction_gdn_id: z.string().nullish(),
   status: z.string(),
@@ -24,7 +24,7 @@ export const referenceRecord = z.looseObject({
 
 export const getreferences = defineEndpoint({
   name: 'getreferences',
-  summary: 'What reference IDs name',
+  summary: 'Look up reference IDs',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.discriminatedUnion(

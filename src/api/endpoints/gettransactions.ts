@@ -9,13 +9,13 @@ export const transactionRecord = z.looseObject({
   /** Decimal digits. */
   gas_used: z.string().nullish(),
   error: z.string().nullish(),
-  /** Where people look at the transaction, on a network whose settings name a block explorer. */
+  /** The transaction in a block explorer, on a network whose configuration names one. */
   explorer_url: z.string().nullish(),
 })
 
 export const gettransactions = defineEndpoint({
   name: 'gettransactions',
-  summary: 'What became of transfers and of collection creations',
+  summary: 'Get the status of transfers and collection creations',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),

@@ -6,7 +6,7 @@ import { acceptedDate, address, tokenId, transactionGdnId, transferBlockchain } 
 import { nftGdnId } from '../nft-record.ts'
 import { referenceFields, referenceId } from '../reference-id.ts'
 
-/** The parameter table says `token_id`, the request sample `tokenid`: both are taken, as token_id. */
+/** The parameter table says `token_id`, the request sample `tokenid`. Both are accepted, as token_id. */
 function spellTokenId(body: unknown): unknown {
   if (body === null || typeof body !== 'object' || !('tokenid' in body) || 'token_id' in body) return body
   const { tokenid, ...rest } = body
@@ -22,7 +22,7 @@ export const transfernft = defineCreatingEndpoint({
     accepted: acceptedTransaction,
     transactionsFrom: 'gettransactions',
     effect: { in: 'owner' },
-    hints: { request: 'gdn nft show tells the present owner', command: REPEAT_LATER },
+    hints: { request: 'Run `gdn nft show` to check the present owner.', command: REPEAT_LATER },
   },
   request: z.preprocess(
     spellTokenId,

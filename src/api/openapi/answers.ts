@@ -8,42 +8,42 @@ const header = (description: string, example: string): Json => ({
   example,
 })
 
-/** Headers of answers, under the names that the operations refer to. */
+/** Headers of responses, by the names that the operations refer to. */
 export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   'x-request-id': header(
-    "The id under which the server's log has the request; an x-request-id of the request's is kept.",
+    "The request's ID in the server's log: that of the request's x-request-id, if there is one.",
     '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ),
-  'Idempotency-Supported': header('This server honours Idempotency-Key on every creating request.', 'yes'),
+  'Idempotency-Supported': header('This server honors Idempotency-Key on every creating request.', 'yes'),
   'Reference-Ids-Supported': header(
-    'Extension: every creating request of this server takes reference IDs, and getreferences looks them up.',
+    'Extension: every creating request of this server accepts reference IDs, and getreferences looks them up.',
     'yes',
   ),
   'Gdn-Backend-Id': header(
-    "The UUID of the backend's database: it tells one backend from another, whatever its address.",
+    "The UUID of the backend's database. It identifies the backend, whatever its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
   ),
   'Gdn-Incarnation': header(
-    'A UUID that changes when the database is restored. Requests accepted before may be unknown then.',
+    'A UUID that changes when the database is restored. Requests that were accepted before may be unknown then.',
     '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
   ),
-  'Idempotency-Replayed': header('The answer to an earlier request with the same Idempotency-Key.', 'true'),
+  'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `What the request is rejected for, where its Idempotency-Key or a reference ID is the reason: ${[...Object.values(IDEMPOTENCY_ERRORS), ...Object.values(REFERENCE_ERRORS)].join(', ')}. The outcome of an earlier request is not affected.`,
+    `Why the request is rejected, if the reason is its Idempotency-Key or a reference ID: ${[...Object.values(IDEMPOTENCY_ERRORS), ...Object.values(REFERENCE_ERRORS)].join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
-    'The limit: requests (q) in a window of seconds (w). Without q there is none.',
+    'The limit: requests (q) in a window of seconds (w). Without q there is no limit.',
     '"createnft";q=2;w=1',
   ),
-  RateLimit: header('What is left of it (r), and for how many seconds (t).', '"createnft";r=1;t=1'),
+  RateLimit: header('The remaining requests (r), and for how many seconds (t).', '"createnft";r=1;t=1'),
   'Retry-After': header('Seconds to wait.', '1'),
 }
 
 export const headerRefs = (...names: string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** Title, meaning and an example of each status that isn't a success. */
+/** Title, meaning and an example of each error status. */
 const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
   400: [
     TITLES.badRequest,
@@ -52,28 +52,28 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   401: [TITLES.unauthorized, 'The API key is missing, unknown, revoked or expired.', 'the header x-api-key is missing'],
   403: [TITLES.forbidden, 'The API key lacks a permission.', 'the API key lacks the permission nft:create'],
-  404: [TITLES.notFound, 'There is nothing here.', 'there is no such path here'],
+  404: [TITLES.notFound, 'The path does not exist.', 'there is no such path here'],
   409: [
     TITLES.conflict,
-    'A reference ID names an operation with another digest: nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a request with the same Idempotency-Key is still running.',
+    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" names another operation; nothing was accepted',
   ],
-  410: ['Gone', 'The signed URL was used before, and this server lets each be used once.', 'this signed URL was used'],
+  410: ['Gone', 'The signed URL was used before, and this server allows one use of each.', 'this signed URL was used'],
   413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server takes'],
   415: [
     TITLES.unsupportedMediaType,
-    'The body is of another content type.',
+    'The body has another content type.',
     'send the body with content-type: application/json',
   ],
   421: [
     TITLES.misdirected,
-    'The Host header is another than this server answers to.',
+    'The server does not accept requests for this Host header.',
     'this server answers requests to localhost only; see --allowed-host',
   ],
   422: [
     TITLES.validation,
     'The request breaks its schema, has a reference ID twice, or its Idempotency-Key was used with another body.',
-    'nft_gdn_ids must hold at least one id',
+    'nft_gdn_ids must have at least one ID',
   ],
   429: [
     TITLES.tooManyRequests,
@@ -82,12 +82,12 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   500: [
     TITLES.internal,
-    "Something went wrong on the server. The message holds the id that the server's log has too.",
+    "An unexpected error of the server. The message has the ID of the request in the server's log.",
     'something went wrong on the server; its log has the details under 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ],
   503: [
     TITLES.unavailable,
-    'The server can not do this now. Nothing was accepted; ask again later.',
+    'The server is temporarily unavailable. Nothing was accepted. Try again later.',
     "the server's disk is full; nothing was accepted, try again later",
   ],
 }
@@ -99,7 +99,7 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   429: ['RateLimit-Policy', 'RateLimit', 'Retry-After'],
 }
 
-/** An error's answer in one of the two forms. */
+/** Returns an error response in one of the two forms. */
 function errorAnswer(status: number, form: ErrorForm): Json {
   const [title, description, message] = ERRORS[status] ?? ['', '', '']
   const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }

@@ -6,17 +6,20 @@ import { type Json, jsonSchema } from './json-schema.ts'
 import { operationOf } from './operation.ts'
 import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 
-const ABOUT = `Create NFT collections, create NFTs in them, transfer them, look them up.
+const ABOUT = `Create NFT collections, create and transfer NFTs, and look them up.
 
-Creation and transfer are accepted at once and processed afterwards: the answer holds identifiers to ask with. Every request of the API carries a key in the header \`x-api-key\`.`
+Creation and transfer are accepted at once and processed afterwards. The response has identifiers for status requests. Every request of the API has a key in the header \`x-api-key\`.`
 
 const TAGS = [
-  { name: 'Collections', description: 'Contracts on a blockchain that NFTs are created in.' },
-  { name: 'NFTs', description: 'Create, transfer, list and check them.' },
-  { name: 'Wallets', description: 'Addresses with their private keys, made on demand and not kept.' },
+  { name: 'Collections', description: 'Contracts on a blockchain in which NFTs are created.' },
+  { name: 'NFTs', description: 'Create, transfer, list and check NFTs.' },
+  { name: 'Wallets', description: 'Addresses with their private keys, generated on demand and not stored.' },
   { name: 'Files', description: 'Upload files for the metadata of NFTs.' },
-  { name: 'Chains and files', description: 'What the backend serves beside the API: its chains and stored content.' },
-  { name: 'Operation', description: 'For those who run a backend.' },
+  {
+    name: 'Chains and files',
+    description: 'What the backend serves apart from the API: its chains and stored content.',
+  },
+  { name: 'Operation', description: 'For operators of a backend.' },
 ]
 
 const COMPONENTS = {
@@ -28,13 +31,13 @@ const COMPONENTS = {
       name: 'Idempotency-Key',
       in: 'header',
       description:
-        'Any text of your own for this request. The same key and body again get the first answer again, and nothing is created twice.',
+        'Any unique text for this request. The same key and body again return the first response, and nothing is created twice.',
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     },
     RequestId: {
       name: 'x-request-id',
       in: 'header',
-      description: "An id of your own, under which the server's log has the request; one is made where it is missing.",
+      description: "Your own ID of this request in the server's log. By default the server generates one.",
       schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' },
     },
   },
@@ -48,7 +51,7 @@ export interface RegisteredRoute {
 }
 
 /**
- * The OpenAPI 3.1 document of a server: what the contract says about those of its endpoints that the server has.
+ * Builds the OpenAPI 3.1 document of a server, from the contracts of those endpoints that the server has.
  *
  * @example
  * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], '0.1.0')

@@ -4,7 +4,7 @@ import { FIELD_NOTES } from './field-notes.ts'
 /** Part of an OpenAPI document or of a JSON Schema. */
 export type Json = Record<string, unknown>
 
-/** Lists that take a single item in place of a list (`oneOrMore` and the like) are preprocessed by the contract. */
+/** Whether the contract preprocesses a list, because it accepts a single item instead (`oneOrMore` and similar). */
 const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   const { def } = schema._zod as z.core.$ZodPipe['_zod']
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'
@@ -23,8 +23,8 @@ function describeFields(schema: unknown, notes: Readonly<Record<string, string>>
 }
 
 /**
- * States the type of further fields for names that no field has. `additionalProperties` means the same to a validator,
- * but generators of types apply it to the named fields too, and no request would fit.
+ * States the type of further fields by a pattern that excludes the named fields. `additionalProperties` means the same to
+ * a validator, but type generators apply it to the named fields too, and no request would match.
  */
 function separateFurtherFields(schema: Json): void {
   const { properties, additionalProperties: further } = schema
@@ -34,9 +34,10 @@ function separateFurtherFields(schema: Json): void {
 }
 
 /**
- * JSON Schema (2020-12, as in OpenAPI 3.1) of what a schema of the contract accepts (`input`) or returns (`output`).
+ * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) of what a schema of the contract accepts (`input`) or returns
+ * (`output`).
  *
- * @param notes descriptions of fields by name, in place of the usual ones
+ * @param notes descriptions of fields by name, which replace the usual ones
  */
 export function jsonSchema(
   schema: z.ZodType,
@@ -56,7 +57,7 @@ export function jsonSchema(
       }
     },
   })
-  // Not in `override`: there, fields of the same type are still one object.
+  // Not in `override`, where fields of the same type are still one object.
   describeFields(made, { ...FIELD_NOTES, ...notes })
   return made as Json
 }

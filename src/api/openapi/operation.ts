@@ -7,24 +7,24 @@ import { type Json, jsonSchema } from './json-schema.ts'
 function describe({ permissions, ratePerSecond, creates, origin }: Endpoint): string {
   const plural = permissions.length === 1 ? 'permission' : 'permissions'
   const lines = [
-    `Needs an API key with the ${plural} ${permissions.map((name) => `\`${name}\``).join(' and ')}.`,
+    `Requires an API key with the ${plural} ${permissions.map((name) => `\`${name}\``).join(' and ')}.`,
     ratePerSecond === null
-      ? 'The reference names no rate limit.'
+      ? 'The reference has no rate limit.'
       : `At most ${ratePerSecond} requests a second for a key.`,
   ]
   if (creates !== null) {
-    lines.push('Send an `Idempotency-Key` to be able to repeat the request safely.')
+    lines.push('Send an `Idempotency-Key`, so that you can repeat the request safely.')
     lines.push(
-      "Reference IDs are an extension of gdn's servers: each names one operation for good, and a request that repeats one returns what it names and creates nothing.",
+      "Reference IDs are an extension of gdn's servers. Each names one operation permanently. A request that repeats one returns what it names and creates nothing.",
     )
   }
-  if (origin === 'extension') lines.push("Not in the hosted service's reference: servers of gdn have it.")
+  if (origin === 'extension') lines.push("Not in the hosted service's reference. Servers of gdn support it.")
   return lines.join('\n\n')
 }
 
 /**
- * The reference spells it `token_id` in its parameter table and `tokenid` in its sample: a request has one of them. Two
- * whole objects, since generators of types can't express a choice of required fields.
+ * The reference spells it `token_id` in its parameter table and `tokenid` in its sample. A request has one of them. There
+ * are two complete objects, because type generators can't express a choice of required fields.
  */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
@@ -58,7 +58,7 @@ function statusesOf({ validationStatus, creates, ratePerSecond }: Endpoint): num
   return [...usual, ...(creates === null ? [] : [409, 422]), ...(ratePerSecond === null ? [] : [429])]
 }
 
-/** The OpenAPI operation of an endpoint. */
+/** Returns the OpenAPI operation of an endpoint. */
 export function operationOf(endpoint: Endpoint): Json {
   const { name, summary, permissions, ratePerSecond, errorForm, creates, response, example } = endpoint
   const headers = [
@@ -85,7 +85,7 @@ export function operationOf(endpoint: Endpoint): Json {
     requestBody: requestBody(endpoint),
     responses: {
       200: {
-        description: creates === null ? 'What was asked for.' : 'Accepted; it is processed afterwards.',
+        description: creates === null ? 'The requested data.' : 'Accepted. It is processed afterwards.',
         headers: headerRefs(...headers),
         content: {
           'application/json': {

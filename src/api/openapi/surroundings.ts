@@ -4,12 +4,12 @@ import { generatedWallet, WALLET_CREATE_PATH } from '../endpoints/getpresignedur
 import { errorAnswers } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
-/** What a server has beside the endpoints of the contract. */
+/** A route of a server apart from the endpoints of the contract. */
 export interface Surrounding {
   method: 'GET' | 'POST'
-  /** As routes spell it: `/rpc/:blockchain`, `/ipfs/*`. */
+  /** In the form of routes: `/rpc/:blockchain`, `/ipfs/*`. */
   route: string
-  /** As OpenAPI spells it; several where a part may be left out. */
+  /** In the form of OpenAPI; several if a part may be omitted. */
   paths: readonly string[]
   operation: Json
 }
@@ -30,7 +30,7 @@ const readiness = z.object({ ready: z.boolean(), problems: z.array(z.string()), 
 const health = z.object({
   status: z.literal('ok'),
   version: z.string(),
-  backend_id: z.uuid().describe("Of the backend's database: it stays the same when the address changes."),
+  backend_id: z.uuid().describe("ID of the backend's database. It stays the same when the address changes."),
   incarnation: z.uuid().describe('Changes when the database is restored.'),
 })
 
@@ -44,7 +44,7 @@ const rpcCall = {
   required: ['jsonrpc', 'method'],
 }
 
-/** Nothing of it needs an API key. */
+/** None of these routes needs an API key. */
 export const SURROUNDINGS: readonly Surrounding[] = [
   {
     method: 'POST',
@@ -53,9 +53,9 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     operation: {
       operationId: 'generateWallet',
       tags: ['Wallets'],
-      summary: 'Make a wallet: the POST to a signed URL',
+      summary: 'Generate a wallet with a signed URL',
       description:
-        'The address of getpresignedurl, with its parameters as they are; no body. Every POST makes a new wallet, whose private key is in this answer and nowhere else.',
+        'The URL from getpresignedurl with unchanged parameters and no body. Every POST generates a new wallet, whose private key is only in this response.',
       parameters: [
         inQuery('expiry', { type: 'integer' }),
         inQuery('issued_at', { type: 'integer' }),
@@ -76,7 +76,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     operation: {
       operationId: 'rpc',
       tags: ['Chains and files'],
-      summary: "JSON-RPC of an embedded chain: reading, and users' own signed transactions",
+      summary: 'Read an embedded chain and send signed transactions',
       parameters: [inPath('blockchain', 'An EVM blockchain.', { enum: EVM_BLOCKCHAINS })],
       requestBody: {
         required: true,
@@ -92,7 +92,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       },
       responses: {
         200: answer(
-          'The answer, or the answers in order, as JSON-RPC has them.',
+          'The JSON-RPC response, or the responses in order.',
           json({}, { jsonrpc: '2.0', id: 1, result: '0x1a' }),
         ),
         ...errorAnswers([400, 404, 413, 415, 421, 500], 'A'),
@@ -105,10 +105,10 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     paths: ['/ipfs/{cid}', '/ipfs/{cid}/{path}'],
     operation: {
       tags: ['Chains and files'],
-      summary: 'Stored content by its CID: a file as it is, a directory as a list',
+      summary: 'Get stored content by its CID',
       responses: {
         200: answer('The content.', bytes),
-        206: answer('The range of bytes that was asked for.', bytes),
+        206: answer('The requested range of bytes.', bytes),
         304: answer('Unchanged: content under a CID never changes.'),
         ...errorAnswers([404, 421, 500], 'A'),
       },
@@ -121,10 +121,10 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     operation: {
       operationId: 'healthz',
       tags: ['Operation'],
-      summary: 'Whether the process lives',
+      summary: 'Check whether the process is alive',
       responses: {
         200: answer(
-          'It does.',
+          'The process is alive.',
           json(jsonSchema(health, 'output'), {
             status: 'ok',
             version: '0.1.0',
@@ -143,11 +143,11 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     operation: {
       operationId: 'readyz',
       tags: ['Operation'],
-      summary: 'Whether the server can do its work',
+      summary: 'Check whether the server is ready',
       responses: {
-        200: answer('It can.', json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] })),
+        200: answer('It is ready.', json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] })),
         503: answer(
-          'It can not, and why.',
+          'It is not ready, for these reasons.',
           json(jsonSchema(readiness, 'output'), {
             ready: false,
             problems: ["the database can't be read"],
@@ -165,7 +165,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     operation: {
       operationId: 'metrics',
       tags: ['Operation'],
-      summary: 'Metrics in the text format of Prometheus',
+      summary: 'Get metrics in the Prometheus text format',
       responses: {
         200: answer('The metrics.', { 'text/plain': { schema: text } }),
         ...errorAnswers([421, 500], 'A'),
@@ -179,7 +179,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     operation: {
       operationId: 'openapi',
       tags: ['Operation'],
-      summary: 'This document',
+      summary: 'Get this document',
       responses: {
         200: answer('An OpenAPI 3.1 document.', { 'application/json': { schema: { type: 'object' } } }),
         ...errorAnswers([421], 'A'),
@@ -188,14 +188,11 @@ export const SURROUNDINGS: readonly Surrounding[] = [
   },
 ]
 
-/** Parameters of a path with placeholders that its operation leaves to it. */
+/** Returns the parameters of a path with placeholders that its operation doesn't define. */
 export function pathParameters(path: string): Json[] {
   if (!path.startsWith('/ipfs/')) return []
   const parameters = [{ ...inPath('cid', 'A CID, version 0 or 1.', text), example: CID }]
   return path.endsWith('{path}')
-    ? [
-        ...parameters,
-        { ...inPath('path', 'Names below a directory, with slashes between them.', text), example: '0.json' },
-      ]
+    ? [...parameters, { ...inPath('path', 'Names below a directory, separated by slashes.', text), example: '0.json' }]
     : parameters
 }

@@ -8,16 +8,16 @@ export interface Limit {
   windowMs: number
 }
 
-/** Requests a second where neither the user nor the server says otherwise (api-v1.1.md, Limits). */
+/** Requests per second if neither the user nor the server sets a limit (api-v1.1.md, Limits). */
 const DEFAULT_RATE = 2
 
-// Timers fire up to a millisecond early, and the server's clock rounds: with this much more it never counts three.
+// Timers fire up to a millisecond early, and the server's clock rounds. With this margin it never counts three.
 const MARGIN_MS = 2
 
-/** How long a request may still travel after its process ended, was stopped, or canceled it. */
+/** How long a request may still be in transit after its process ended, was stopped, or canceled it. */
 export const TRAVEL_MS = 1_000
 
-/** The limit of one process: the user's rate, but at most that of the server. May be below one per second. */
+/** The limit of one process: the user's rate, but at most the server's. May be below one per second. */
 export function ownLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
   if (observed === null) return limitOf(rate ?? DEFAULT_RATE)
   return limitOf(Math.min(rate ?? Number.POSITIVE_INFINITY, quotaOf(observed)))
@@ -34,12 +34,15 @@ export const isUnlimited = ({ slots }: Limit): boolean => slots === Number.POSIT
 export function checkPatience(heldMs: number, patienceMs: number): void {
   if (heldMs <= patienceMs) return
   const seconds = Math.ceil(heldMs / 1000)
-  throw new GdnError('rate_limited', `the server wants no such requests with this key for another ${seconds} s`, {
-    hint: 'try again then',
+  throw new GdnError('rate_limited', `the server rejects such requests with this key for another ${seconds} s`, {
+    hint: 'Wait, then try again.',
   })
 }
 
-/** The lowest quota that requests wait for silently, per second. A server that allows less responds with 429, which is reported. */
+/**
+ * The lowest quota that requests wait for silently, per second. A server that allows less responds with 429, which is
+ * reported.
+ */
 const SLOWEST_QUOTA = 1 / 60
 
 /** Returns requests per second. A quota of 0 is ignored, since the response that named it was within it. */

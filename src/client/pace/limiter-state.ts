@@ -63,7 +63,7 @@ export const emptyState = (boot: string | null, now: number): LimiterState => ({
   observed: null,
 })
 
-/** The state that replaces an unreadable one: all slots were taken just now. */
+/** The state that replaces an unreadable one: all slots were acquired just now. */
 function fullState(boot: string | null, now: number, { slots, windowMs }: Limit): LimiterState {
   const cooling = isUnlimited({ slots, windowMs }) ? [] : Array.from({ length: slots }, () => now + windowMs)
   return { ...emptyState(boot, now), cooling }
@@ -83,7 +83,7 @@ export function decodeState(text: string | null, boot: string | null, now: numbe
   if (text === null) return emptyState(boot, now)
   const state = parse(text)
   if (state === null) return fullState(boot, now, limit)
-  // Requests from before a boot have arrived long ago, and its clock was another one.
+  // Requests from before a boot have arrived long ago, and the clock was reset.
   return isOfThisBoot(state, boot, now) ? state : emptyState(boot, now)
 }
 
@@ -106,7 +106,7 @@ export function observedIn({ observed }: LimiterState, now: number): ObservedRat
   return observed !== null && now - observed.at < OBSERVED_MS ? { perSecond: observed.perSecond } : null
 }
 
-/** Removes expired tickets. Their requests count as answered at the last time at which they may have been sent. */
+/** Removes expired tickets. Their requests count as completed at the last time at which they may have been sent. */
 function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState {
   const lost = (ticket: Ticket) => ticket.id !== me.id && (ticket.until <= now || dead.has(ticket.id))
   const freed = state.inFlight.filter(lost).map(({ until }) => Math.min(until, now) + limit.windowMs + TRAVEL_MS)
@@ -121,7 +121,7 @@ function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState
 
 /**
  * Acquires a slot, or joins the queue. A queued process looks again when enough slots can be free for it and all before
- * it. Slots in flight don't count, since they cool for a window after their response.
+ * it. Slots in flight don't count, since they stay taken for a window after their response.
  */
 export function claim(before: LimiterState, view: View): { state: LimiterState; look: Look } {
   const { me, now, limit } = view
@@ -171,7 +171,7 @@ export function giveBack(
   }
 }
 
-/** Renews the lease of a slot; `renewed` is false where others have it by now. */
+/** Renews the lease of a slot; `renewed` is false if others have acquired it. */
 export function renew(before: LimiterState, view: View): { state: LimiterState; renewed: boolean } {
   const state = tidy(before, view)
   const renewed = state.inFlight.some(({ id }) => id === view.me.id)

@@ -21,7 +21,7 @@ import {
 /** The system calls of a shared limiter. Replaced in tests. */
 export interface LimiterEnvironment {
   /**
-   * Changes the stored text of the limiter under a lock that all processes share. Where `change` returns null, the text
+   * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null, the text
    * stays as it is. Without contention the change is made before this returns. `change` may be called again.
    */
   update<Result>(
@@ -41,7 +41,11 @@ export interface LimiterEnvironment {
 export interface SharedSlot {
   /** Whether this process still has the slot. After a long stop, others may have it. */
   isValid(): boolean
-  /** Called after the response, or when there is none. @param extraMs how much longer than usual the slot stays taken */
+  /**
+   * Called after the response, or when there is none.
+   *
+   * @param extraMs how much longer than usual the slot stays taken
+   */
   done(extraMs: number): Promise<void>
 }
 
@@ -71,7 +75,7 @@ export function createSharedLimiter(
 ): SharedLimiter {
   const { owner, boot } = environment
 
-  /** Changes the state. Where `act` returns null, it stays as it is. */
+  /** Changes the state. If `act` returns null, it is unchanged. */
   function change<Result>(
     id: string,
     dead: ReadonlySet<string>,

@@ -92,9 +92,9 @@ function usableFolder(folders: readonly string[]): string {
 /** Rejects a folder that other users can write to: they could delay our requests or exceed the limit. */
 function checkOwner(folder: string): void {
   const found = lstatSync(folder)
-  if (!found.isDirectory()) throw new Error(`${folder} is no folder`)
+  if (!found.isDirectory()) throw new Error(`${folder} is not a directory`)
   if (platform === 'win32') return
-  if (found.uid !== getuid?.()) throw new Error(`${folder} belongs to somebody else`)
+  if (found.uid !== getuid?.()) throw new Error(`${folder} belongs to another user`)
   if ((found.mode & 0o022) !== 0) chmodSync(folder, 0o700)
 }
 

@@ -3,7 +3,7 @@ import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { contentOf } from '../local-content.ts'
 import type { StreamedBody } from '../transport.ts'
 
-/** A file and what is to be known of it before it is sent. */
+/** A file with the facts that are needed before it is sent. */
 export interface FileFacts {
   body: StreamedBody
   /** In hexadecimal. */

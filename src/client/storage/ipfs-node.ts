@@ -12,11 +12,11 @@ export interface IpfsNodeOptions extends StorageLine {
   api: string
 }
 
-/** What fits into one block has the hash of its bytes as its CID. */
+/** The CID of content that fits into one block is the hash of its bytes. */
 const BLOCK_BYTES = 256 * 1024
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** An IPFS node of the user's own. Content that it has already is stored and pinned once. */
+/** Storage on the user's own IPFS node. Content that the node already has is stored and pinned once. */
 export function createIpfsNodeStorage({ api, transport, userAgent, clock }: IpfsNodeOptions): Storage {
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {
@@ -41,11 +41,11 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
   }
 }
 
-/** A line of JSON for each file; the last one is it. */
+/** Reads the CID from the response: a line of JSON for each file, of which the last one counts. */
 function cidIn(answer: TransportAnswer, api: string): string {
   if (answer.status === 401 || answer.status === 403) {
-    throw new GdnError('forbidden', `the IPFS node at ${api} refused: ${describeAnswer(answer)}`, {
-      hint: 'check ipfs_api: it is the RPC API of a node that lets this machine in',
+    throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeAnswer(answer)}`, {
+      hint: 'Check ipfs_api: it is the RPC API of a node that allows this machine.',
     })
   }
   if (answer.status !== 200) throw strange(answer, api)
@@ -57,8 +57,8 @@ function cidIn(answer: TransportAnswer, api: string): string {
 }
 
 function strange(answer: TransportAnswer, api: string): GdnError {
-  return new GdnError('bad_answer', `${api} did not answer as an IPFS node does: ${describeAnswer(answer)}`, {
-    hint: 'check ipfs_api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001',
+  return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeAnswer(answer)}`, {
+    hint: 'Check ipfs_api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
   })
 }
 

@@ -12,23 +12,23 @@ import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface S3Options extends StorageLine {
   bucket: string
-  /** What keys begin with; empty, or ending with a slash. */
+  /** The prefix of keys; empty, or ending with a slash. */
   prefix: string
-  /** Of another service than AWS, or null. */
+  /** The endpoint of a service other than AWS, or null. */
   endpoint: string | null
   region: string
-  /** Where everybody can fetch what lies in the bucket, by its key. */
+  /** The public address of the bucket's objects, to which the key is appended. */
   publicUrl: string
   credentials: AwsCredentials
 }
 
 /**
- * A bucket of S3 or of something that speaks like it. A file's key is the hash of its content, so equal content is
- * there once, whichever run or machine brought it; what is there is not sent again.
+ * A bucket of S3 or of a compatible service. The key of a file is the hash of its content. So equal content exists once,
+ * whichever run or machine uploaded it, and existing content is not uploaded again.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options
-  // A bucket elsewhere than with AWS is a part of the path: few of those services have names for buckets.
+  // Outside AWS, the bucket is a part of the path: few of those services have host names for buckets.
   const root = bucketRoot({ bucket, region, endpoint: options.endpoint, pathStyle: options.endpoint !== null })
 
   async function exchange(
@@ -38,7 +38,7 @@ export function createS3Storage(options: S3Options): Storage {
     file: FileFacts | null,
     { signal }: CallOptions,
   ): Promise<TransportAnswer> {
-    // Signed for each attempt: a signature is good for minutes only.
+    // Signed for each attempt, because a signature is valid for minutes only.
     const once = async () => {
       const sha256 = file?.sha256 ?? EMPTY_SHA256
       const signed = await signS3({ method, url, headers, sha256, credentials, region })
@@ -62,8 +62,9 @@ export function createS3Storage(options: S3Options): Storage {
       const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)
       if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
-        // Whatever it is that keeps us from looking (who may not list is answered 403 for what isn't there), the answer
-        // to putting says so in words; one to HEAD has none.
+        // If the check failed for any reason, the PUT reports it: a HEAD response has no text. (Without the permission
+        // to
+        // list, S3 returns 403 for a missing object.)
         const headers = {
           'content-type': file.contentType,
           'cache-control': FOR_EVER,
@@ -78,7 +79,7 @@ export function createS3Storage(options: S3Options): Storage {
   }
 }
 
-/** A telling extension is kept: some viewers go by it. */
+/** Keeps a common extension, because some viewers rely on it. */
 function extensionOf(name: string): string {
   const extension = extname(name).toLowerCase()
   return /^\.[a-z0-9]{1,8}$/.test(extension) ? extension : ''
@@ -86,25 +87,25 @@ function extensionOf(name: string): string {
 
 function refusal({ status, headers, body }: TransportAnswer, bucket: string, region: string): GdnError {
   const code = refusalCode(body)
-  const said = `the S3 storage refused: ${code ?? status}`
+  const said = `the S3 storage refused the request: ${code ?? status}`
   const details = { status, ...(code === undefined ? {} : { code }) }
   if (status === 401 || status === 403) {
-    const hint = `check the AWS credentials; they must be allowed to put objects into ${bucket}`
+    const hint = `Check the AWS credentials. They need the permission to put objects into ${bucket}.`
     return new GdnError('forbidden', said, { hint, details })
   }
   if (status === 404) {
-    return new GdnError('invalid_config', `there is no bucket ${bucket} (${said})`, {
-      hint: 'check storage and storage_endpoint: gdn config list',
+    return new GdnError('invalid_config', `the bucket ${bucket} does not exist (${said})`, {
+      hint: 'Run `gdn config list` to check storage and storage_endpoint.',
       details,
     })
   }
   if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
     const other = headers['x-amz-bucket-region']
     return new GdnError('invalid_config', `the bucket ${bucket} is not in the region ${region} (${said})`, {
-      hint: `gdn config set storage_region ${other ?? '<region>'}`,
+      hint: `Run \`gdn config set storage_region ${other ?? '<region>'}\`.`,
       details,
     })
   }
-  if (status >= 500 || status === 429) return new GdnError('unreachable', said, { hint: 'try again later', details })
+  if (status >= 500 || status === 429) return new GdnError('unreachable', said, { hint: 'Try again later.', details })
   return new GdnError('refused', said, { details })
 }

@@ -2,19 +2,19 @@ import type { UploadOptions } from '../api-client.ts'
 import type { Clock } from '../retry.ts'
 import type { Transport } from '../transport.ts'
 
-/** A place of the user's own where files are put that a server can fetch then. */
+/** The user's own storage for files, from which a server can fetch them. */
 export interface Storage {
-  /** Puts a file (a path, or its bytes) there, unless it is there already. The URL goes into file_fields. */
+  /** Stores a file (a path, or its bytes) unless it exists. The URL is for file_fields. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   close(): Promise<void>
 }
 
-/** What reaching a storage depends on. */
+/** What access to a storage depends on. */
 export interface StorageLine {
   transport: Transport
   userAgent: string
   clock: Clock
 }
 
-/** The slowest line that an upload is still given time for: 32 bytes a millisecond, and a minute. */
+/** The timeout at the slowest supported upload speed: 32 bytes a millisecond, and a minute. */
 export const uploadTimeoutMs = (bytes: number): number => 60_000 + Math.ceil(bytes / 32)

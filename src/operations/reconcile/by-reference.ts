@@ -16,16 +16,16 @@ interface SentBody {
   reference_ids?: string[]
 }
 
-/** The reference IDs of a request, from the bytes that it is sent with. */
+/** Returns the reference IDs of a request, from its bytes. */
 export function referencesOf(body: string): string[] {
   const { reference_id, reference_ids } = JSON.parse(body) as SentBody
   return reference_ids ?? (reference_id === undefined ? [] : [reference_id])
 }
 
 /**
- * Asks the server for what a request created, by its reference IDs. It creates nothing.
+ * Looks up what a request created, by its reference IDs. It creates nothing.
  *
- * @returns null where the request has none, the server doesn't tell, or it doesn't know all of them
+ * @returns null if the request has none, the server doesn't support them, or it doesn't know all of them
  */
 export async function acceptedByReference(
   kind: CreatingEndpoint,
@@ -38,7 +38,7 @@ export async function acceptedByReference(
   const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>
   const known = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
-    // A key may not be permitted to read. The collection or the owner tells then.
+    // The key may lack the permission to read. Then the collection or the owner decides.
     if (statusOf(error) !== undefined) return null
     throw error
   })

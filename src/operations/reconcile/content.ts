@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/canonical-json.ts'
 
-/** What two NFTs of equal metadata have in common, whatever order a server gives the keys in. */
+/** Returns a hash that is equal for NFTs with equal metadata, in whatever order a server returns the keys. */
 export const contentOf = (metadata: unknown): string => hash('sha256', canonicalJson(metadata), 'base64url')
 
 const member = (metadata: unknown, key: string): unknown =>
@@ -9,18 +9,18 @@ const member = (metadata: unknown, key: string): unknown =>
     ? (metadata as Record<string, unknown>)[key]
     : undefined
 
-/** By what an NFT is told from others: the marker of its row where the run has them, else all it says. */
+/** Returns what identifies an NFT: the marker of its row if the run has markers, else its content. */
 export function identityOf(metadata: unknown, markerKey: string | undefined): string {
   if (markerKey === undefined) return contentOf(metadata)
   const marker = member(metadata, markerKey)
   return typeof marker === 'string' ? `marker ${marker}` : contentOf(metadata)
 }
 
-/** The title without what a server may do to it: a row that has a look-alike may have been rewritten. */
+/** Returns the title without changes that a server may make. A row with a similar title may have been rewritten. */
 export function looseTitle(metadata: unknown): string {
   const title = member(metadata, 'title')
   return typeof title === 'string' ? title.normalize('NFKC').replace(/\s+/gu, ' ').trim().toLowerCase() : ''
 }
 
-/** The metadata of a request's rows, from the bytes that it was sent with. */
+/** Returns the metadata of a request's rows, from its bytes. */
 export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { metadata: unknown[] }).metadata

@@ -4,7 +4,7 @@ import { collectionsOf } from '../../state/collections.ts'
 import { contestedBodies } from '../../state/row-requests.ts'
 import { contentOf, sentMetadata } from './content.ts'
 
-/** Contents of rows of batches whose outcome is unknown: an NFT that says the same may be one of them. */
+/** Returns contents of batch rows whose outcome is unknown. An NFT with the same content may be one of them. */
 export function contestedContents(
   sql: Sql,
   collection: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
@@ -12,7 +12,7 @@ export function contestedContents(
   const bodies = contestedBodies(sql, collectionsOf(sql, collection), '')
   return new Set(
     bodies.flatMap(({ body, position }) =>
-      // Single commands of the same content are counted elsewhere.
+      // Single commands with the same content are counted elsewhere.
       position === null
         ? []
         : sentMetadata(body)

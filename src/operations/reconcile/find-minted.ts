@@ -2,7 +2,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { contentOf } from './content.ts'
 
-/** What the collection shows of the NFTs of a request. */
+/** The NFTs of a request that the collection shows. */
 export type Found =
   | { kind: 'minted'; ids: string[] }
   /** No NFT that could be one of them. */
@@ -10,18 +10,18 @@ export type Found =
   | { kind: 'undecided'; reason: string; ids: string[] }
 
 export interface Sought {
-  /** Of each NFT, in the order of the request. */
+  /** The metadata of each NFT, in the order of the request. */
   metadata: readonly unknown[]
-  /** Who may own them now if they are of this request: the receiver, and of a grant its sender. */
+  /** Their possible owners if they are of this request: the receiver, and for a grant the sender. */
   owners: readonly string[]
-  /** How many operations of this content have an unknown outcome, this one included. */
+  /** The number of operations of this content with an unknown outcome, including this one. */
   copies: number
-  /** Why an NFT of that content may be of something else; null where it can't. */
+  /** Why an NFT with that content may belong to something else; null if it can't. */
   doubtful(content: string): string | null
 }
 
 /**
- * Finds the NFTs of a request among those that nothing accounts for. Whole metadata decides. Owners only break ties,
+ * Finds the NFTs of a request among those that belong to nothing known. The whole metadata decides. Owners only break ties,
  * since the API returns the present one. Equal NFTs are interchangeable.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
@@ -45,10 +45,10 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Fo
     const owned = found.filter(({ receiver_wallet_address: owner }) =>
       sought.owners.some((one) => owner && sameAddress(one, owner)),
     )
-    if (found.length < copies) return undecided('the collection shows fewer than were ordered')
-    if (found.some(({ receiver_wallet_address: owner }) => !owner)) return undecided('their owner is not told yet')
-    if (owned.length < copies) return undecided('they belong to somebody else now')
-    if (owned.length > copies) return undecided('the collection shows more than were ordered')
+    if (found.length < copies) return undecided('the collection shows fewer than were requested')
+    if (found.some(({ receiver_wallet_address: owner }) => !owner)) return undecided('their owner is not known yet')
+    if (owned.length < copies) return undecided('they belong to another wallet now')
+    if (owned.length > copies) return undecided('the collection shows more than were requested')
     free.set(
       content,
       owned.map((nft) => nft.nft_gdn_id),

@@ -2,7 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
 
-/** Who asks: a run, what comes before it, or a single command. The client keeps the pace. */
+/** The caller: a run, a check before a run, or a single command. The client limits the rate. */
 export interface Asker {
   client: ListingClient
   signal: AbortSignal | undefined
@@ -22,16 +22,16 @@ interface Collection {
   blockchain: Blockchain
 }
 
-/** Ids that one getnfts request names. */
+/** IDs in one getnfts request. */
 export const IDS_PER_CALL = 100
 
-/** So long a collection's listing is given at least to show what the server took. */
+/** How long the listing of a collection may lag behind what the server accepted, at least. */
 export const LISTING_LAG_MS = 30_000
-/** Between two looks. */
+/** Time between two looks. */
 export const LOOK_GAP_MS = 5_000
 
 /**
- * The ids of a collection, each once; null when whoever asks was stopped meanwhile.
+ * Returns the IDs of a collection, each once; null if the caller was stopped meanwhile.
  *
  * @throws GdnError
  */
@@ -45,10 +45,10 @@ export async function listIds(
 }
 
 /**
- * Reads NFTs so many at a time that none of them need be kept. The server leaves out what it doesn't know.
+ * Reads NFTs in chunks, so that none of them need be kept. The server omits NFTs that it doesn't know.
  *
- * @param onChunk told of each answer and how many ids were asked for so far
- * @returns whether it came to the end; false when whoever asks was stopped
+ * @param onChunk called after each response with the number of IDs requested so far
+ * @returns whether all were read; false if the caller was stopped
  * @throws GdnError
  */
 export async function readNfts(
@@ -62,7 +62,7 @@ export async function readNfts(
     const answer = await unlessStopped(signal, client.call('getnfts', { nft_gdn_ids: chunk }, { signal }))
     if (answer === null) return false
     const wanted = new Set(chunk)
-    // What wasn't asked for is nothing that could be relied on.
+    // NFTs that weren't requested can't be relied on.
     const asked = answer.nfts.filter(({ nft_gdn_id }) => wanted.delete(nft_gdn_id))
     await onChunk(asked, from + chunk.length)
   }

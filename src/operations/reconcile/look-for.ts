@@ -19,22 +19,22 @@ export interface LookDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   /**
-   * Those of the listed IDs that the collection did not have at a counter of the state, and that no other operation of this
-   * machine was given.
+   * Returns the listed IDs that the collection did not have at a counter of the state, and that no other operation of this
+   * machine has.
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
-  /** Contents of rows of batches whose outcome isn't known: an NFT that says the same may be theirs. */
+  /** Contents of batch rows whose outcome isn't known. An NFT with the same content may be theirs. */
   contested(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
-  /** How many operations of the same content have an unknown outcome, this one included. */
+  /** The number of operations of the same content with an unknown outcome, including this one. */
   copies(): Promise<number>
-  /** What other operations of unknown outcome asked for in the same collection, and when it was listed before. */
+  /** What other operations of unknown outcome requested in the same collection, and when it was listed before. */
   others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
 /**
- * Looks at the server for the effect of a request that can't be sent again. It sends nothing that has an effect. Only
- * what is seen counts as done: that nothing is seen never proves that nothing was done.
+ * Looks on the server for the effect of a request that can't be repeated. It sends nothing that has an effect. Only what
+ * is seen counts as done: seeing nothing never proves that nothing was done.
  */
 export async function lookFor(request: OperationRequest, { effect }: Creation, deps: LookDeps): Promise<Looked> {
   switch (effect.in) {
@@ -61,7 +61,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   const contested = await deps.contested(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(contentOf)
   const rivals = await rivalsFor(wanted, deps)
-  // What any of them may have created: where that is less than all asked for, one that was moved looks like ours.
+  // All NFTs that any of them may have created. If these are fewer than requested, a transferred one looks like ours.
   const since = rivals.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
@@ -76,11 +76,11 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     copies,
     doubtful: (content: string) =>
       request.listedAt === null
-        ? 'nobody knows whether they were there before'
+        ? 'it is not known whether they existed before'
         : contested.has(content)
-          ? 'they may be of a batch whose outcome is unknown too: reconcile that first'
+          ? 'they may belong to a batch whose outcome is unknown too: reconcile it first'
           : isShort(content, copies)
-            ? 'they may be of another command whose outcome is unknown too'
+            ? 'they may belong to another command whose outcome is unknown too'
             : null,
   }
   const records = new Map<string, NftRecord>()
@@ -93,7 +93,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
       sought,
     )
   }
-  // What a listing doesn't show yet it may show soon. Counted by what was slept: a clock may be put back meanwhile.
+  // A listing that lags may show it soon. Counts the time slept, since a clock may be set back meanwhile.
   let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let found = await look()
   for (; found.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
@@ -102,15 +102,15 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     found = await look()
   }
   if (found.kind === 'undecided') {
-    return { kind: 'unknown', reason: `NFTs of this content are there, but ${found.reason}`, ids: found.ids }
+    return { kind: 'unknown', reason: `NFTs with this content exist, but ${found.reason}`, ids: found.ids }
   }
   if (found.kind === 'none') {
-    return { kind: 'unknown', reason: 'no new NFT of the collection says what was ordered', ids: [] }
+    return { kind: 'unknown', reason: 'no new NFT of the collection has the requested content', ids: [] }
   }
   return { kind: 'accepted', accepted: acceptedAs(found.ids, deps.now()) }
 }
 
-/** The other operations of unknown outcome that asked for some of these contents. */
+/** Returns the other operations of unknown outcome that requested some of these contents. */
 async function rivalsFor(
   wanted: readonly string[],
   deps: LookDeps,
@@ -124,11 +124,11 @@ async function rivalsFor(
     .filter(({ contents }) => contents.length > 0)
 }
 
-/** The earlier of two counters; null is before any. */
+/** Returns the earlier of two counters; null is before any. */
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.min(one, other)
 
-/** The NFTs of the collection that nobody accounts for. A record that is whole isn't asked for again. */
+/** Returns the NFTs of the collection that belong to nothing known. A complete record isn't read again. */
 async function newNfts(
   body: MintBody,
   newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
@@ -156,20 +156,20 @@ interface TransferBody {
   receiver_wallet_address: string
 }
 
-/** The receiver owns it: done. Anything else doesn't tell a transfer that is under way from one that never came. */
+/** Done if the receiver is the owner. Otherwise, a pending transfer can't be told from one that never arrived. */
 async function lookForOwner(request: OperationRequest, { client, signal, now }: LookDeps): Promise<Looked> {
   const body = JSON.parse(request.body) as TransferBody
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
   const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nft_gdn_id] }, { signal })
   const owner = nfts.find((nft) => nft.nft_gdn_id === nft_gdn_id)?.receiver_wallet_address
   const unknown = (reason: string): Looked => ({ kind: 'unknown', reason, ids: [] })
-  if (!owner) return unknown('the server tells no owner of the NFT')
+  if (!owner) return unknown('the server returns no owner of the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedAs([], now()) }
   }
   return unknown(
     sameAddress(owner, sender)
-      ? 'the NFT still belongs to its sender, which a transfer under way looks like too'
+      ? 'the NFT still belongs to its sender, which is also true while a transfer is pending'
       : `the NFT belongs to ${owner} now`,
   )
 }
@@ -182,7 +182,7 @@ const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
   at,
 })
 
-/** Whether the server knows of what it accepted. Where it has no such question, it is taken to know. */
+/** Whether the server knows what it accepted. True if it has no endpoint for that. */
 export async function isKnown(
   accepted: Accepted,
   { transactionsFrom }: Creation,

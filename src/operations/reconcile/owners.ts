@@ -1,6 +1,8 @@
 const EVM_LENGTH = 42
 
-/** Lowers EVM addresses, which may differ in the case of their checksum. No other blockchain's address begins with `0x`. */
+/**
+ * Lowers EVM addresses, whose case may differ by their checksum. Addresses of other blockchains don't begin with `0x`.
+ */
 export function addressKey(address: string): string {
   return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }

@@ -108,7 +108,7 @@ describe('a request that breaks its schema', () => {
     ],
     ['getnfts', 422, {}, /nft_gdn_ids is required/],
     ['getnfts', 422, { nft_gdn_ids: 'one' }, /nft_gdn_ids must be a list, not a string/],
-    ['getnfts', 422, { nft_gdn_ids: [] }, /nft_gdn_ids must hold at least one id/],
+    ['getnfts', 422, { nft_gdn_ids: [] }, /nft_gdn_ids must have at least one ID/],
     ['getnfts', 422, { nft_gdn_ids: ['a', 2] }, /nft_gdn_ids\[1\] must be a string, not a number/],
     ['getnfts', 422, { nft_gdn_ids: Array.from({ length: 1001 }, String) }, /at most 1000 ids/],
     ['getcollections', 400, {}, /transaction_gdn_ids is required/],
@@ -140,7 +140,7 @@ describe('a request that breaks its schema', () => {
     [
       'eleven items',
       { metadata: { ...plainMetadata(1)[0], ...Object.fromEntries('abcdefghi'.split('').map((k) => [k, 'v'])) } },
-      /metadata\[0\] has 11 metadata items; at most 10/,
+      /metadata\[0\] has 11 metadata items, but at most 10/,
     ],
     [
       'nine file fields',
@@ -169,7 +169,7 @@ describe('a request that breaks its schema', () => {
       /metadata\[0\]\.file_fields\[0\]\.url holds a user name or password/,
     ],
     ['an unknown field', { receiver: WALLETS[0] }, /receiver is not a known field/],
-    ['no metadata at all', { metadata: [] }, /metadata must hold at least one metadata object/],
+    ['no metadata at all', { metadata: [] }, /metadata must have at least one metadata object/],
   ])('createnft with %s', async (_what, overrides, message) => {
     expectFormA(await backend.post('/api/v1/createnft', createNft(overrides)), validation(400, message))
   })
