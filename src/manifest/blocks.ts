@@ -10,12 +10,12 @@ import type { InvalidRow, ManifestIssue, ManifestItem } from './row.ts'
 import type { OpenSource } from './source.ts'
 import type { ManifestTarget } from './target.ts'
 
-/** Items by the hundred: a step of an async generator for every row would cost as much as the row itself. */
+/** Items in blocks of a hundred: a step of an async generator for every row would cost as much as the row itself. */
 export type Blocks = AsyncGenerator<readonly ManifestItem[], void, undefined>
 
 export interface ReadContext {
   options: ManifestOptions
-  /** Set as soon as rows tell it. */
+  /** Set as soon as a row determines it. */
   target: ManifestTarget
 }
 
@@ -26,7 +26,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const { options } = context
   const { columns, issues, isWhole } = readHeader(csv, open.name, options)
   if (issues.length > 0) yield issues.map((issue) => ({ issue }))
-  // Without what every NFT needs, each row would only say so again.
+  // Without a required column, each row would only repeat the problem.
   if (!isWhole) return
   const builder = new RowBuilder(open.name, open.folder, options)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
@@ -47,7 +47,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
 
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
-  // What is no column has its place all the same: cells stand under them.
+  // A name that is no column still has a position, because cells are below it.
   const columns: (Column | undefined)[] = []
   const issues: ManifestIssue[] = []
   const report = (column: number | undefined, message: string, hint: string | undefined) => {
@@ -71,7 +71,7 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   return { columns, issues, isWhole: problems.every(({ column }) => column !== null) }
 }
 
-/** Tells which columns have a meaning that is not their name. */
+/** Reports the columns whose meaning is not their name. */
 function reportMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
   if (onMapped === undefined) return
   const mapped = columns.flatMap(({ name, role }) => {
@@ -118,7 +118,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (items.length > 0) yield items
 }
 
-/** Reads the keys of JSON rows as columns; rows of the same keys share the work. */
+/** Maps the keys of JSON rows to columns. Rows with the same keys share the work. */
 function createKeyReader(file: string, options: ManifestOptions) {
   let last: { names: string; columns: Column[] } | null = null
   return (line: number, value: Record<string, unknown>): { columns: Column[]; issues: ManifestIssue[] } => {
@@ -137,7 +137,7 @@ function createKeyReader(file: string, options: ManifestOptions) {
       if ('problem' in parsed) report(name, parsed.problem, parsed.hint)
       else columns.push({ name, position: undefined, role: parsed.role })
     }
-    // A JSON row may lack a key where CSV has an empty cell: the contract says what is missing.
+    // A JSON row may lack a key where CSV has an empty cell. The contract reports what is missing.
     for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }
@@ -153,7 +153,7 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
-/** Puts down what was built, once its local files have been seen. */
+/** Adds a built row or its problems, once its local files were checked. */
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
@@ -180,7 +180,7 @@ async function settle(
       field,
       ...(column?.position === undefined ? {} : { column: column.position }),
     }
-    const hint = 'paths begin at the folder of the manifest; a URL begins with https://'
+    const hint = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
     items.push({ issue: { place, message: `${field} ${problem}`, hint }, invalidRow })
   }
   if (isGood && 'row' in built) items.push(built)

@@ -9,7 +9,7 @@ import type { ManifestIssue, ManifestRow } from './row.ts'
 import { RowIds } from './row-ids.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
-/** A row, or its problems; the local files of both are still to be looked at. */
+/** A row, or its problems. The local files of both are not checked yet. */
 export type Built =
   | { row: ManifestRow }
   | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }
@@ -19,7 +19,7 @@ type LocalFiles = ManifestRow['localFiles']
 
 export interface RowInput {
   line: number
-  /** Cells under none are left out. */
+  /** Cells without a column are ignored. */
   columns: readonly (Column | undefined)[]
   /** Undefined, null and blank text are absent. */
   cells: readonly unknown[]
@@ -29,7 +29,9 @@ export interface RowInput {
 
 const NO_FILES: LocalFiles = []
 
-/** Makes rows of cells, every one checked by the contract. One builder a manifest: it remembers ids and addresses. */
+/**
+ * Builds rows from cells, each checked by the contract. Use one builder per manifest: it remembers IDs and addresses.
+ */
 export class RowBuilder {
   readonly #file: string
   readonly #options: ManifestOptions
@@ -39,7 +41,7 @@ export class RowBuilder {
   readonly #contract = new ContractCheck()
   #report: RowReport
 
-  /** `folder` is where relative paths begin. */
+  /** @param folder the folder of relative paths */
   constructor(file: string, folder: string, options: ManifestOptions) {
     this.#file = file
     this.#files = new FileFields(folder, options)
@@ -55,9 +57,9 @@ export class RowBuilder {
     return this.#target.target
   }
 
-  /** A row whose values stand under columns. */
+  /** Builds a row from values in columns. */
   fromCells({ line, columns, cells, trusted: wasChecked }: RowInput): Built {
-    // Whether all text is well-formed and without NUL: then the schema need not look at it again.
+    // If all text is well-formed and without NUL, the schema need not check it again.
     let trusted = true
     const report = this.#newReport(line)
     let receiver: Cell | undefined
@@ -66,7 +68,7 @@ export class RowBuilder {
     let contract: Cell | undefined
     let chain: Cell | undefined
     const localFiles: LocalFiles = []
-    // Made at once as it will be: objects that are spread into each other took half of the time that a row took.
+    // Created with all properties at once: spreading objects into each other took half of the time of a row.
     const metadata: Metadata = { title: '', description: '', file_fields: [] }
     let hasTitle = false
     let hasDescription = false
@@ -80,7 +82,7 @@ export class RowBuilder {
         trusted = false
         continue
       }
-      // White space around a cell is invisible in a spreadsheet, and would make another row of it.
+      // White space around a cell is invisible in a spreadsheet, and would make it a different row.
       const value = given.trim()
       if (value === '') continue
       if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
@@ -147,7 +149,7 @@ export class RowBuilder {
     )
   }
 
-  /** A report of its own for each row that has faults; most have none, and share one. */
+  /** A separate report for each row with problems. Most rows have none, and share one. */
   #newReport(line: number): RowReport {
     if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file)
     this.#report.line = line
@@ -163,18 +165,18 @@ export class RowBuilder {
     for (const issue of issues) {
       const column = columnOf(issue, columns, metadata.file_fields, metadata.attribute)
       const name = column?.name ?? (issue.field === '' ? 'the row' : issue.field)
-      // What was no string has been told already.
+      // A value that isn't a string was reported already.
       if (!report.has(name)) report.add(column ?? issue.field, `${name} ${issue.message}`)
     }
   }
 
-  /** A metadata object as the API takes it; who receives it stands in flags or in the request around it. */
+  /** Builds a row from a metadata object of the API. Its receiver comes from flags or from the request. */
   fromMetadata(line: number, value: Record<string, unknown>): Built {
     const report = this.#newReport(line)
     for (const name of ROW_KEYS) {
       if (!Object.hasOwn(value, name)) continue
-      const message = `${name} would become public metadata: beside file_fields, every other key does`
-      report.add(name, message, 'give rows with the columns of a manifest, or a whole request')
+      const message = `${name} would become public metadata, like every key apart from file_fields`
+      report.add(name, message, 'Use rows with the columns of a manifest, or a complete request.')
     }
     const localFiles: LocalFiles = []
     const checked = this.#contract.check(this.#files.takeAll(value, localFiles, report))
@@ -203,7 +205,7 @@ export class RowBuilder {
     const receiver = this.#party('receiver', found.receiver, report)
     const sender = this.#party('sender', found.sender, report)
     if (receiver === null && !report.has('receiver'))
-      report.add('receiver', 'receiver is required', 'fill it in, or give --receiver')
+      report.add('receiver', 'receiver is required', 'Fill it in, or add --receiver.')
     if (report.issues.length > 0 || receiver === null || metadata === null)
       return { issues: report.issues, line, title, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
     return { row: { line, id, receiver, sender, metadata: withoutSamples(metadata, localFiles), localFiles } }
@@ -216,7 +218,9 @@ export class RowBuilder {
     return address
   }
 
-  /** A row holds the address from here on: what a name stands for may change before it is sent. */
+  /**
+   * Returns the address of a cell. The row stores the address, because a name may change its meaning before it is sent.
+   */
   #addressOf(kind: 'receiver' | 'sender', name: string, column: Column | null, report: RowReport): string | null {
     const { addressOf } = this.#options
     if (addressOf === undefined) return name
@@ -230,7 +234,7 @@ export class RowBuilder {
   }
 }
 
-/** What says something of the row and would be published as metadata if it stood in a metadata object. */
+/** Keys that describe the row, and would be published as metadata in a metadata object. */
 const ROW_KEYS = [
   'receiver',
   'sender',
@@ -241,7 +245,7 @@ const ROW_KEYS = [
   'sender_wallet_address',
 ]
 
-/** The column that a fault of the contract is about: people know columns, not the request that is made of them. */
+/** Returns the column of a problem: users know columns, not the request that is built from them. */
 function columnOf(
   { path }: FieldIssue,
   columns: RowInput['columns'],

@@ -3,7 +3,7 @@ import { validate } from '../api/validate.ts'
 import { nearest } from '../core/nearest.ts'
 import { shellWord } from '../core/shell-word.ts'
 
-/** What a column of a manifest means. */
+/** The meaning of a manifest's column. */
 export type ColumnRole =
   | { kind: 'title' | 'description' | 'receiver' | 'sender' | 'id' | 'contract_address' | 'blockchain' }
   | { kind: 'file' | 'attr' | 'extra'; key: string }
@@ -11,26 +11,26 @@ export type ColumnRole =
 export interface Column {
   /** As the manifest spells it. */
   name: string
-  /** 1-based place in its row, or undefined where rows have no order. */
+  /** 1-based position in its row, or undefined if rows have no order. */
   position: number | undefined
   role: ColumnRole
 }
 
 const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
-/** The columns there are; those that end with a colon take a key of your own. */
+/** All columns. Those that end with a colon take a key of your own. */
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
 const PREFIXED = /^(file|attr|extra):(.*)$/s
 const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
-// White space that isn't the plain space, format characters and controls: nobody sees them in a header.
+// White space other than the plain space, format characters and controls, which are invisible in a header.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u
 
-/** Stands for a URL wherever only the rest of a metadata object is checked. */
+/** Replaces a URL where only the rest of a metadata object is checked. */
 export const SAMPLE_URL = 'https://example.com/'
 
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string }
 
-/** What becomes of columns that have no meaning of their own. */
+/** What to do with columns that have no meaning. */
 export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra'] as const
 export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 
@@ -38,7 +38,7 @@ export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 export interface ColumnNaming {
   /** By default they are errors. */
   unknownColumns?: UnknownColumns
-  /** Columns that are given a meaning, such as `['Background', 'attr:Background']`. */
+  /** Columns with an assigned meaning, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[]
 }
 
@@ -72,13 +72,13 @@ const MEANINGS = new Map(
   ]),
 )
 
-/** Names that differ only in case, spaces and hyphens are one. */
+/** Normalizes names that differ only in case, spaces and hyphens. */
 const folded = (name: string): string => name.slice(0, MAX_FOLDED).trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 
-/** Longer names are nobody's common names. */
+/** Longer names are not common names of columns. */
 const MAX_FOLDED = 64
 
-/** The column that a name means, as the documentation spells it; the name itself where it means none. */
+/** Returns the column of a name, as the documentation spells it; an unknown name is returned unchanged. */
 function meaningOf(name: string, { columnMap = [] }: ColumnNaming): string {
   const mapped = columnMap.find(([from]) => from === name) ?? columnMap.find(([from]) => folded(from) === folded(name))
   if (mapped !== undefined) return mapped[1]
@@ -87,16 +87,16 @@ function meaningOf(name: string, { columnMap = [] }: ColumnNaming): string {
   return MEANINGS.get(folded(name)) ?? name
 }
 
-/** Whether a meaning is one that a column can be given. */
+/** Returns why a meaning can't be assigned to a column, or null. */
 export function meaningProblem(meaning: string): string | null {
   const parsed = parseColumnName(meaning, {})
   if ('problem' in parsed) return parsed.problem
   return spellingOf(parsed.role) === meaning || meaning === 'file:image'
     ? null
-    : `"${meaning}" is no column; did you mean "${spellingOf(parsed.role)}"?`
+    : `"${meaning}" is not a column; did you mean "${spellingOf(parsed.role)}"?`
 }
 
-/** A column as the documentation spells it. */
+/** Returns a column as the documentation spells it. */
 export function spellingOf(role: ColumnRole): string {
   if (!('key' in role)) return role.kind
   return role.kind === 'file' && role.key === 'image' ? 'image' : `${role.kind}:${role.key}`
@@ -104,13 +104,13 @@ export function spellingOf(role: ColumnRole): string {
 
 /** Reads the name of a column. */
 export function parseColumnName(given: string, naming: ColumnNaming): ParsedName {
-  if (given === '') return { problem: 'a column without a name', hint: 'name it, or remove it' }
+  if (given === '') return { problem: 'a column has no name', hint: 'Name it, or remove it.' }
   const invisible = INVISIBLE.exec(given)
   if (invisible !== null) {
     const code = (invisible[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
     return {
-      problem: `the column name "${given.replace(INVISIBLE, `<U+${code}>`)}" holds an invisible character, U+${code}`,
-      hint: 'type the name anew',
+      problem: `the column name "${given.replace(INVISIBLE, `<U+${code}>`)}" has an invisible character, U+${code}`,
+      hint: 'Type the name again.',
     }
   }
   const { unknownColumns = 'error' } = naming
@@ -136,9 +136,9 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
 
 const mapFlag = (name: string, meaning: string) => `--map ${shellWord(`${name}=${meaning}`)}`
 
-/** What the contract says against the key of a file, attribute or extra column. */
+/** Returns the contract's problem with the key of a file, attribute or extra column. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
-  if (kind === 'extra' && METADATA_KEYS.has(key)) return "is part of every NFT; it can't be an extra key"
+  if (kind === 'extra' && METADATA_KEYS.has(key)) return "is part of every NFT, so it can't be an extra key"
   const checked = validate(nftMetadata, {
     title: 'x',
     description: 'x',
@@ -149,7 +149,7 @@ function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: strin
   return checked.ok ? null : (checked.issues[0]?.message ?? null)
 }
 
-/** Problems of the columns as a set: the same meaning twice, too many files, what every NFT needs missing. */
+/** Returns problems of the columns together: a repeated meaning, too many files, a missing required column. */
 export function columnSetProblems(
   columns: readonly Column[],
   { hasReceiver, columnMap = [] }: { hasReceiver: boolean } & Pick<ColumnNaming, 'columnMap'>,
@@ -158,7 +158,7 @@ export function columnSetProblems(
   const seen = new Map<string, Column>()
   for (const column of columns) {
     const { role } = column
-    // A file field and an extra key of one name would be one key of the metadata.
+    // A file field and an extra key with one name would be the same key of the metadata.
     const meaning = 'key' in role ? `${role.kind === 'attr' ? 'attr' : 'key'}:${role.key}` : role.kind
     const first = seen.get(meaning)
     if (first === undefined) seen.set(meaning, column)
@@ -178,13 +178,16 @@ export function columnSetProblems(
   const files = columns.filter(({ role }) => role.kind === 'file')
   const tooMany = files[MAX_FILE_FIELDS]
   if (tooMany !== undefined) {
-    problems.push({ column: tooMany, problem: `${files.length} file columns; an NFT has at most ${MAX_FILE_FIELDS}` })
+    problems.push({
+      column: tooMany,
+      problem: `has ${files.length} file columns, but an NFT has at most ${MAX_FILE_FIELDS}`,
+    })
   }
   for (const needed of ['title', 'description'] as const) {
     if (!seen.has(needed)) problems.push({ column: null, problem: `the column "${needed}" is missing` })
   }
   if (!seen.has('receiver') && !hasReceiver) {
-    problems.push({ column: null, problem: 'the column "receiver" is missing', hint: 'add it, or give --receiver' })
+    problems.push({ column: null, problem: 'the column "receiver" is missing', hint: 'Add it, or use --receiver.' })
   }
   return problems
 }

@@ -9,11 +9,11 @@ const MAX_PLAIN_URL = 2048
 const ORIGIN = /^https?:\/\/[\w.-]+(?::\d+)?\//i
 
 /**
- * Checks metadata by the contract. Metadata of CSV rows is mostly recognised as good without the schema, which costs
- * more than reading the row does.
+ * Checks metadata by the contract. Valid metadata of CSV rows is mostly recognized without the schema, which costs more
+ * than reading the row.
  */
 export class ContractCheck {
-  /** `https://host/` of the last good URL: whatever follows it without white space or backslash makes a URL too. */
+  /** `https://host/` of the last valid URL. Whatever follows it without white space or backslash is a URL too. */
   #goodPrefix: string | null = null
 
   check(metadata: unknown): Validated<Metadata> {
@@ -21,8 +21,8 @@ export class ContractCheck {
   }
 
   /**
-   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL: what is
-   * left are the number of items, what must not be absent, and the URLs. Anything odd is left to the schema.
+   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL. What remains is
+   * the number of items, the required values, and the URLs. Anything unusual is left to the schema.
    */
   checkTrusted(metadata: Metadata): Validated<Metadata> {
     return this.#isPlainlyGood(metadata) ? { ok: true, value: metadata } : this.check(metadata)
@@ -31,7 +31,7 @@ export class ContractCheck {
   #isPlainlyGood(metadata: Metadata): boolean {
     const { title, description, file_fields } = metadata
     if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
-    // Every member is one item, but file fields count each for itself.
+    // Every member is one item, but each file field counts separately.
     let items = file_fields.length - 1
     for (const _ in metadata) items++
     if (items > MAX_METADATA_ITEMS) return false

@@ -2,9 +2,9 @@ import Papa from 'papaparse'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One row of cells with its number in a spreadsheet, or its error. */
+/** One row of cells with its number in a spreadsheet, or its problem. */
 export type CsvRecord = {
-  /** The line of the file that the row begins on; cells with line breaks put it after `line`. */
+  /** The line of the file on which the row begins. After cells with line breaks it is larger than `line`. */
   fileLine: number
 } & ({ line: number; cells: string[] } | { issue: ManifestIssue })
 
@@ -14,7 +14,7 @@ export interface CsvFile {
   blocks(): AsyncIterable<CsvRecord[]>
 }
 
-/** Longer rows are none that anybody wrote: most likely a quote was never closed. */
+/** A longer row is not intended. Most likely a quote was never closed. */
 export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 const HEAD_CHARACTERS = 64 * 1024
 const DELIMITERS = [',', ';', '\t'] as const
@@ -22,8 +22,8 @@ const DELIMITERS = [',', ';', '\t'] as const
 type Dialect = { delimiter: string; newline: '\n' | '\r\n' | '\r' }
 
 /**
- * Reads a CSV file with a header. Delimiter (comma, semicolon, tab) and line ending are those of the header line;
- * `known` says which names a header may hold.
+ * Reads a CSV file with a header. The header line determines the delimiter (comma, semicolon, tab) and the line ending.
+ * `known` decides which names a header may have.
  */
 export async function openCsv(
   text: AsyncIterable<string>,
@@ -33,7 +33,7 @@ export async function openCsv(
   const input = text[Symbol.asyncIterator]()
   let head = ''
   let done = false
-  /** After which nothing more can be read; the rows before it are read all the same. */
+  /** A problem after which nothing more can be read. The rows before it are still read. */
   let fatal: ManifestError | null = null
   while (!done && head.length < HEAD_CHARACTERS) {
     try {
@@ -69,7 +69,7 @@ export async function openCsv(
           yield* body.take(next.done === true ? '' : next.value, done)
         }
       } catch (error) {
-        // Text that can't be decoded has the line of the file: here it gets that of the row, as all others have.
+        // Text that can't be decoded has the line of the file. Here it gets the line of the row, like all others.
         if (!(error instanceof ManifestError)) throw error
         const { place } = error.issue
         throw new ManifestError({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)
@@ -78,7 +78,7 @@ export async function openCsv(
   }
 }
 
-/** Turns text into records, a piece at a time, and counts them as a spreadsheet does: blank lines too. */
+/** Parses text into records, a chunk at a time, and counts them like a spreadsheet, including blank lines. */
 class BodyReader {
   readonly #file: string
   readonly #dialect: Dialect
@@ -88,7 +88,7 @@ class BodyReader {
   /** Line breaks within cells so far. */
   #breaks: number
   #rest = ''
-  /** How long the unfinished row must have become before it is worth another look. */
+  /** The length at which the unfinished row is parsed again. */
   #wanted = 0
 
   constructor(file: string, dialect: Dialect, width: number, { line, more }: { line: number; more: number }) {
@@ -106,11 +106,11 @@ class BodyReader {
     if (text === '' || (!isLast && text.length < this.#wanted)) return
     const { data, errors, meta } = this.#parser.parse(text, 0, !isLast)
     this.#rest = isLast ? '' : text.slice(meta.cursor)
-    // A row longer than a piece is parsed again at double its length only: the work stays linear.
+    // A row longer than a chunk is parsed again only at double its length, so that the work stays linear.
     this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
     const rowErrors = errors.filter(({ row = 0 }) => row < data.length)
     const quotes = rowErrors.length === 0 ? null : this.#quoteErrors(text, isLast)
-    // Only quoted cells hold line breaks.
+    // Only quoted cells have line breaks.
     const mayBreak = text.includes('"')
     const records: CsvRecord[] = []
     for (const [index, cells] of data.entries()) {
@@ -138,22 +138,23 @@ class BodyReader {
     }
     const column = Math.min(cells.length, this.#width + 1)
     const message = `has ${count(cells.length, 'cell')}, but the header has ${this.#width}`
-    const hint = cells.length > this.#width ? 'put a cell that holds the delimiter in double quotes' : 'fill the row up'
+    const hint =
+      cells.length > this.#width ? 'Put cells with the delimiter in double quotes.' : 'Add the missing cells.'
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 
   #mixed(line: number): ManifestIssue {
     const place = { file: this.#file, line }
-    const message = 'ends in another line ending than the header line'
-    return { place, message, hint: 'save the file with one kind of line ending throughout' }
+    const message = 'has another line ending than the header line'
+    return { place, message, hint: 'Save the file with one kind of line ending.' }
   }
 
-  /** The row that what was read last belongs to. */
+  /** Returns the row of the text that was read last. */
   lineOfRest(): number {
     return this.#line + this.#parser.parse(this.#rest, 0, true).data.length
   }
 
-  /** Issues by row, for text that is known to have wrong quotes: parsed again, row by row, to find the places. */
+  /** Returns problems by row, for text with wrong quotes. It is parsed again, row by row, to locate them. */
   #quoteErrors(text: string, isLast: boolean): Map<number, ManifestIssue> {
     const issues = new Map<number, ManifestIssue>()
     let index = 0
@@ -164,13 +165,13 @@ class BodyReader {
         const opened = (found.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
-        // The text before the cell ends in a delimiter: its last, empty cell is ours.
+        // The text before the cell ends in a delimiter, so its last, empty cell is ours.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,
           found.code === 'MissingQuotes'
             ? { place, message: 'the quote that opens here is never closed', hint: QUOTE_HINT }
-            : { place, message: 'a quoted cell goes on after its closing quote', hint: QUOTE_HINT },
+            : { place, message: 'a quoted cell has text after its closing quote', hint: QUOTE_HINT },
         )
       }
       rowStart = meta.cursor
@@ -187,13 +188,13 @@ class BodyReader {
     const issue = {
       place: { file: this.#file, line: this.#line, column: Math.max(1, cells.length) },
       message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
-      ...(quoted ? { hint: 'a quote seems never to be closed' } : {}),
+      ...(quoted ? { hint: 'A quote seems never to be closed.' } : {}),
     }
     return new ManifestError(issue, this.#line + this.#breaks)
   }
 }
 
-const QUOTE_HINT = 'inside a quoted cell, write a double quote as two'
+const QUOTE_HINT = 'Inside a quoted cell, write a double quote as two.'
 
 interface Parsed {
   data: string[][]
@@ -205,7 +206,7 @@ interface Parser {
   parse(input: string, baseIndex: number, ignoreLastRow: boolean): Parsed
 }
 
-// The parser that papaparse's own streams drive; used directly, a row costs no event.
+// The parser behind papaparse's own streams. Used directly, it emits no event for each row.
 function parserOf({ delimiter, newline }: Dialect, step?: (row: Parsed) => void): Parser {
   return new Papa.Parser({ delimiter, newline, ...(step === undefined ? {} : { step }) } as Papa.ParseConfig)
 }
@@ -243,7 +244,7 @@ function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
-/** Line breaks within a cell, as those who show the file count them. */
+/** Counts line breaks within a cell like programs that show the file. */
 function breaksIn(cell: string, { newline }: Dialect): number {
   const mark = newline === '\r' ? '\r' : '\n'
   let breaks = 0

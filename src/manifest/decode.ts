@@ -5,8 +5,8 @@ const LF = 10
 const CR = 13
 
 /**
- * Bytes to text, piece by piece: UTF-8 with or without a BOM. Anything else is refused where it begins to be wrong,
- * because a replacement character in a title would stay in the metadata for ever.
+ * Decodes bytes to text in chunks: UTF-8 with or without a BOM. Anything else is rejected at the first invalid byte,
+ * because a replacement character in a title would stay in the metadata permanently.
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string> {
   let offset = 0
@@ -33,7 +33,7 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
     const bad = firstInvalidByte(whole)
     if (bad !== null) {
       const good = whole.subarray(0, bad.index)
-      // What stands before it has faults of its own, perhaps.
+      // The text before it may have problems of its own.
       if (good.length > 0) yield good.toString('utf8')
       const place = { file, line: lines.add(good) }
       throw new ManifestError({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })
@@ -61,12 +61,12 @@ function refuseUtf16(data: Buffer, file: string): void {
   if (!marked && !(unmarked && (data[3] === 0) === (data[1] === 0))) return
   throw new ManifestError({
     place: { file, line: 1 },
-    message: 'is UTF-16 text; a manifest is UTF-8',
-    hint: 'save it as UTF-8 (in Excel: "CSV UTF-8")',
+    message: 'is UTF-16 text, but a manifest must be UTF-8',
+    hint: 'Save it as UTF-8 (in Excel: "CSV UTF-8").',
   })
 }
 
-/** How many bytes end on a whole character: up to three of an unfinished one wait for the next piece. */
+/** Returns how many bytes end on a complete character. Up to three of an incomplete one wait for the next chunk. */
 function completeLength(data: Buffer): number {
   for (let back = 1; back <= Math.min(3, data.length); back++) {
     const byte = data[data.length - back] ?? 0
@@ -85,12 +85,12 @@ function firstInvalidByte(data: Buffer): { index: number; what: string; hint: st
   if (!isUtf8(text)) {
     const index = firstInvalid(text)
     const byte = (text[index] ?? 0).toString(16).toUpperCase()
-    return { index, what: `is not UTF-8: the byte 0x${byte} begins no character`, hint: 'save the file as UTF-8' }
+    return { index, what: `is not UTF-8: invalid byte 0x${byte}`, hint: 'Save the file as UTF-8.' }
   }
-  return nul === -1 ? null : { index: nul, what: 'holds a NUL, which no text has', hint: 'is it a text file at all?' }
+  return nul === -1 ? null : { index: nul, what: 'has a NUL character', hint: 'Check that it is a text file.' }
 }
 
-/** Index of the first byte that isn't part of a valid character. */
+/** Returns the index of the first byte that isn't part of a valid character. */
 function firstInvalid(data: Buffer): number {
   let at = 0
   while (at < data.length) {
@@ -101,12 +101,12 @@ function firstInvalid(data: Buffer): number {
   return at
 }
 
-/** Counts lines in pieces of a text: each LF ends one, and each CR that no LF follows, be it in the next piece. */
+/** Counts lines in chunks of a text: each LF ends one, and each CR without a following LF, even in the next chunk. */
 class LineCounter {
   #ended = 0
   #endsInCr = false
 
-  /** The line on which the rest begins, after this piece. */
+  /** The line on which the rest begins, after this chunk. */
   add(piece: Buffer): number {
     if (piece.length === 0) return this.line
     if (this.#endsInCr && piece[0] !== LF) this.#ended++

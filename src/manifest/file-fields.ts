@@ -8,18 +8,18 @@ type Metadata = ManifestRow['metadata']
 type LocalFiles = ManifestRow['localFiles']
 type FileField = Metadata['file_fields'][number]
 
-/** Takes files as manifests give them, by URL or path: a local one has a URL that only stands in for its own. */
+/** Reads files of manifests, by URL or path. A local file gets a sample URL until it is uploaded. */
 export class FileFields {
   readonly #folder: string
   readonly #options: ManifestOptions
 
-  /** @param folder where relative paths begin */
+  /** @param folder the folder of relative paths */
   constructor(folder: string, options: ManifestOptions) {
     this.#folder = folder
     this.#options = options
   }
 
-  /** @param localFiles gets the file where it is a local one */
+  /** @param localFiles receives the file if it is a local one */
   take(field: FileField, localFiles: LocalFiles, at: Column | string, report: RowReport): FileField {
     const { key, url } = field
     if (!isLocalPath(url)) {
@@ -30,7 +30,7 @@ export class FileFields {
     return { ...field, url: SAMPLE_URL }
   }
 
-  /** As `take`, of all in a metadata object; what is no file field is left to the contract. */
+  /** Like `take`, for all files of a metadata object. Anything that isn't a file field is left to the contract. */
   takeAll(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value
     const file_fields = value.file_fields.map((field: unknown, i) =>
@@ -44,8 +44,8 @@ export class FileFields {
       const name = typeof at === 'string' ? at : at.name
       report.add(
         at,
-        `${name} is a local file, and this server takes no uploads: ${path}`,
-        'give an http(s) or ipfs URL',
+        `${name} is a local file, but this server accepts no uploads: ${path}`,
+        'Use an http(s) or ipfs URL.',
       )
     }
     this.#options.onLocalFile?.(path, report.placeOf(at))
@@ -53,7 +53,7 @@ export class FileFields {
   }
 }
 
-/** Whether a file cell is a path: it has no scheme. A single letter is a drive of Windows. */
+/** Whether a file cell is a path, because it has no scheme. A single letter is a Windows drive. */
 function isLocalPath(value: string): boolean {
   return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
 }
@@ -63,7 +63,7 @@ function isFileField(field: unknown): field is { key: string; url: string } {
   return typeof field.key === 'string' && typeof field.url === 'string'
 }
 
-/** Without the URLs that stand in for local files. */
+/** Removes the sample URLs of local files. */
 export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Metadata {
   if (localFiles.length === 0) return metadata
   const local = new Set(localFiles.map(({ key }) => key))

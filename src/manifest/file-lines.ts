@@ -5,11 +5,11 @@ import { ManifestError } from './manifest-error.ts'
 import { openSource } from './source.ts'
 
 /**
- * Finds rows of a manifest in its file. Messages name a row of CSV by its number in a spreadsheet, which is less than
- * its line in the file where cells before it hold line breaks.
+ * Finds rows of a manifest in its file. Messages name a row of CSV by its number in a spreadsheet. If earlier cells have
+ * line breaks, that is less than its line in the file.
  *
  * @param rows the `line` of rows and of issues
- * @returns the line of the file for each of them. It is empty for other formats, and ends where the file can't be read.
+ * @returns the line of the file for each of them. It is empty for other formats, and incomplete if the file can't be read.
  */
 export async function fileLines(path: string, rows: ReadonlySet<number>): Promise<Map<number, number>> {
   const found = new Map<number, number>()

@@ -4,10 +4,10 @@ import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openSource } from './source.ts'
 
-/** To be counted up when the same bytes give other rows, or other faults, than before. */
+/** Incremented when the same bytes give other rows or problems than before. */
 const READER = 2
 
-/** What shapes the rows of a manifest, as one hash: its bytes, the options, and where its paths begin. */
+/** A hash of everything that determines the rows of a manifest: its bytes, the options, and the folder of its paths. */
 export class Fingerprint {
   readonly #source: ManifestSource
   readonly #options: ManifestOptions
@@ -18,12 +18,12 @@ export class Fingerprint {
     this.#options = options
   }
 
-  /** Of the bytes that were read to their end; null before that, and for standard input, which can't be read again. */
+  /** Of the complete bytes; null before all are read, and for standard input, which can't be read again. */
   get ofRead(): string | null {
     return this.#ofRead
   }
 
-  /** The bytes of a manifest, hashed as they go by. */
+  /** The bytes of a manifest, hashed as they are read. */
   async *watch(open: OpenSource): AsyncIterable<Uint8Array> {
     if ('stdin' in this.#source) return yield* open.bytes
     const hash = createHash('sha256')
@@ -34,7 +34,7 @@ export class Fingerprint {
     this.#ofRead = this.#with(open, hash.digest('hex'))
   }
 
-  /** Of the file as it is now; null where there is none to be read. */
+  /** Of the current file; null if it can't be read. */
   async ofFile(): Promise<string | null> {
     if ('stdin' in this.#source) return null
     try {

@@ -3,11 +3,11 @@ const WIDTH = 3
 const FOLD_CASE = 0x20
 
 /**
- * Strings remembered as 64-bit hashes, each with a small number: a million of them take 24 MB, where a Map of strings
- * takes 150. Two different strings are taken for one with a chance of 1 in 30 million at a million entries.
+ * Stores strings as 64-bit hashes, each with a small number. A million of them take 24 MB, where a Map of strings takes
+ * 150. At a million entries, two different strings collide with a probability of 1 in 30 million.
  */
 export class HashTable {
-  /** Low half, high half, value: side by side, because a large table costs a cache miss for every array it has. */
+  /** Low half, high half, value. They are adjacent, because a large table has a cache miss for every array. */
   #slots: Uint32Array
   #size = 0
   #mask: number
@@ -26,7 +26,7 @@ export class HashTable {
     return this.#size
   }
 
-  /** The value kept for a string, or undefined after keeping this one for it. */
+  /** Returns the value of a string, or undefined after storing this one for it. */
   getOrAdd(text: string, value: number): number | undefined {
     if (this.#size * 3 > this.#mask * 2) this.#grow()
     this.#hash(text)
@@ -47,7 +47,7 @@ export class HashTable {
     return this.#slots[at] === EMPTY ? undefined : this.#slots[at + 2]
   }
 
-  /** Counts a string, and returns how often it was counted. */
+  /** Counts a string, and returns its count so far. */
   increment(text: string): number {
     const known = this.getOrAdd(text, 1)
     if (known === undefined) return 1
@@ -83,7 +83,7 @@ export class HashTable {
     }
   }
 
-  /** Two FNV-1a hashes of the UTF-16 units with different primes, each stirred at the end. The low one is never 0. */
+  /** Two FNV-1a hashes of the UTF-16 units with different primes, each mixed at the end. The low one is never 0. */
   #hash(text: string): void {
     const fold = this.#fold
     let a = 0x811c9dc5
@@ -98,7 +98,7 @@ export class HashTable {
   }
 }
 
-// Spreads a change of any bit over all of them (murmur3's finaliser).
+// Spreads a change of any bit over all bits (murmur3's finalizer).
 function stir(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

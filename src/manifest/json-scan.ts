@@ -1,4 +1,4 @@
-/** Where a JSON value ends, how many members all its objects write down, and how deep it goes. */
+/** The end of a JSON value, the number of members of all its objects, and its depth. */
 export interface ScannedValue {
   end: number
   members: number
@@ -9,8 +9,8 @@ const WHITE = /[\t\n\r ]*/y
 const LITERAL = /[^\s,\]}:]*/y
 
 /**
- * Finds the end of the value that begins at `start`, or null where the text ends before the value does. It only looks
- * for edges, so that single values can be handed to JSON.parse with their place; what is wrong inside, JSON.parse says.
+ * Finds the end of the value that begins at `start`, or null if the text ends before. It only finds boundaries, so that
+ * single values can be passed to JSON.parse with their position. JSON.parse reports problems inside.
  */
 export function scanValue(text: string, start: number): ScannedValue | null {
   let depth = 0
@@ -50,7 +50,7 @@ export function scanValue(text: string, start: number): ScannedValue | null {
   return null
 }
 
-/** Index of the quote that closes the string beginning at `start`, or -1. */
+/** Returns the index of the quote that closes the string beginning at `start`, or -1. */
 function stringEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0
@@ -66,7 +66,7 @@ export function skipWhite(text: string, at: number): number {
   return WHITE.lastIndex
 }
 
-/** How many members all objects of a parsed value have: fewer than were written down means that keys stood twice. */
+/** Counts the members of all objects of a parsed value. Fewer than in the text means that keys were repeated. */
 export function countMembers(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0
   const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
@@ -89,7 +89,9 @@ export function findDuplicateKey(text: string): { key: string; index: number } |
   return null
 }
 
-/** The members of the object that begins at `start`, each value with its place. Only for text that JSON.parse took. */
+/**
+ * Returns the members of the object at `start`, each value with its position. Only for text that JSON.parse accepted.
+ */
 export function membersOf(text: string, start: number): { key: string; start: number; end: number }[] {
   const members: { key: string; start: number; end: number }[] = []
   for (let at = skipWhite(text, start + 1); text[at] === '"'; ) {

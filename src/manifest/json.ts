@@ -3,17 +3,17 @@ import { countMembers, findDuplicateKey, membersOf, scanValue, skipWhite } from 
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One entry of a JSON manifest with the line on which it begins, or what is wrong with it. */
+/** One entry of a JSON manifest with the line on which it begins, or its problem. */
 export type JsonRecord = { line: number; value: Record<string, unknown> } | { issue: ManifestIssue }
 
-/** The members of a createnft or createnfttrans request beside `metadata`. */
+/** The members of a createnft or createnfttrans request other than `metadata`. */
 export interface RequestHead {
   line: number
   members: Record<string, unknown>
 }
 
 export interface JsonFile {
-  /** Given when the manifest is a whole request; its entries are metadata objects. */
+  /** Set if the manifest is a complete request. Its entries are metadata objects. */
   request: RequestHead | null
   records: AsyncIterable<JsonRecord>
 }
@@ -22,7 +22,7 @@ const MAX_ENTRY_CHARACTERS = 4 * 1024 * 1024
 const MAX_REQUEST_CHARACTERS = 256 * 1024 * 1024
 const MAX_DEPTH = 32
 
-/** Reads a list of entries piece by piece; a manifest that is one object, as a whole. Null without any text. */
+/** Reads a list of entries in chunks, or a manifest that is one object as a whole. Null for empty text. */
 export async function openJson(text: AsyncIterable<string>, file: string): Promise<JsonFile | null> {
   const input = new TextWindow(text)
   await input.skipWhite()
@@ -32,14 +32,14 @@ export async function openJson(text: AsyncIterable<string>, file: string): Promi
   if (first !== '{') {
     throw new ManifestError({
       place: { file, line: input.line },
-      message: 'is no JSON manifest: it begins with neither [ nor {',
-      hint: 'give a list of rows, or a createnft request',
+      message: 'is not a JSON manifest: it begins with neither [ nor {',
+      hint: 'Use a list of rows, or a createnft request.',
     })
   }
   return await openObject(input, file)
 }
 
-/** Reads one object a line. */
+/** Reads one object per line. */
 export async function* jsonLines(text: AsyncIterable<string>, file: string): AsyncIterable<JsonRecord> {
   let rest = ''
   let line = 1
@@ -56,7 +56,9 @@ export async function* jsonLines(text: AsyncIterable<string>, file: string): Asy
   const record = parseEntry(rest, { file, line })
   const isCut = 'issue' in record && scanValue(rest.trimStart(), 0) === null
   yield isCut
-    ? { issue: { place: { file, line }, message: 'the last line is cut off', hint: 'the file is not complete' } }
+    ? {
+        issue: { place: { file, line }, message: 'the last line is cut off', hint: 'Check that the file is complete.' },
+      }
     : record
 }
 
@@ -69,7 +71,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     const { line } = input
     const mark = input.char()
     if (mark !== '' && ',:]}'.includes(mark)) {
-      throw new ManifestError({ place: { file, line }, message: `has "${mark}" where an entry must be` })
+      throw new ManifestError({ place: { file, line }, message: `has "${mark}" where an entry is expected` })
     }
     const scanned = await input.scan((length) => {
       if (length > MAX_ENTRY_CHARACTERS) throw tooLong(file, line)
@@ -77,7 +79,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     if (scanned === null) {
       const message =
         input.char() === '' ? `ends before the list of line ${listLine} does` : 'ends in the middle of an entry'
-      throw new ManifestError({ place: { file, line }, message, hint: 'the file is not complete' })
+      throw new ManifestError({ place: { file, line }, message, hint: 'Check that the file is complete.' })
     }
     yield parseEntry(scanned.text, { file, line }, scanned)
     await input.skipWhite()
@@ -85,7 +87,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     if (next === ']') break
     if (next !== ',') {
       const message =
-        next === '' ? `ends before the list of line ${listLine} does` : `has "${next}" where , or ] must be`
+        next === '' ? `ends before the list of line ${listLine} does` : `has "${next}" where , or ] is expected`
       throw new ManifestError({ place: { file, line: input.line }, message })
     }
     input.advance(1)
@@ -99,7 +101,11 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   const scanned = await input.scan((length) => {
     if (length <= MAX_REQUEST_CHARACTERS) return
     const message = `is longer than ${MAX_REQUEST_CHARACTERS / 1024 / 1024} million characters`
-    throw new ManifestError({ place: { file, line }, message, hint: 'give a list of rows, or one row a line (.jsonl)' })
+    throw new ManifestError({
+      place: { file, line },
+      message,
+      hint: 'Use a list of rows, or one row per line (.jsonl).',
+    })
   })
   if (scanned === null) {
     throw new ManifestError({ place: { file, line }, message: 'ends in the middle of the object that begins here' })
@@ -111,7 +117,7 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   return { request: { line, members }, records: once(metadataEntries(scanned.text, { file, line })) }
 }
 
-/** The metadata objects of a request, each with its line. */
+/** Returns the metadata objects of a request, each with its line. */
 function* metadataEntries(text: string, { file, line }: { file: string; line: number }): Iterable<JsonRecord> {
   const metadata = membersOf(text, 0).find(({ key }) => key === 'metadata')
   if (metadata === undefined) return
@@ -144,7 +150,7 @@ function parseEntry(
   scanned = scanValue(text, skipWhite(text, 0)),
 ): JsonRecord {
   if (scanned !== null && scanned.depth > MAX_DEPTH) {
-    return { issue: { place, message: `is nested ${scanned.depth} levels deep; metadata has no such depth` } }
+    return { issue: { place, message: `is nested ${scanned.depth} levels deep, which is too deep for metadata` } }
   }
   let value: unknown
   try {
@@ -154,20 +160,20 @@ function parseEntry(
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
-    return { issue: { place, message: `is ${kind}; a row is an object` } }
+    return { issue: { place, message: `is ${kind}, but a row must be an object` } }
   }
   if (scanned !== null && countMembers(value) < scanned.members) {
     const duplicate = findDuplicateKey(text)
     if (duplicate !== null) {
       const line = place.line + breaksIn(text.slice(0, duplicate.index))
       const message = `the key "${duplicate.key}" is repeated`
-      return { issue: { place: { ...place, line, field: duplicate.key }, message, hint: 'remove one of them' } }
+      return { issue: { place: { ...place, line, field: duplicate.key }, message, hint: 'Remove one of them.' } }
     }
   }
   return { line: place.line, value: value as Record<string, unknown> }
 }
 
-/** What JSON.parse says, with the position as line and column. */
+/** Returns the error of JSON.parse, with its position as line and column. */
 function syntaxIssue(text: string, place: { file: string; line: number }, error: unknown): ManifestIssue {
   const said = messageOf(error)
   const position = /\bat position (\d+)/.exec(said)?.[1]
@@ -196,7 +202,7 @@ function breaksIn(text: string): number {
   return breaks
 }
 
-/** A piece of a long text that moves forward, and the line it begins on. */
+/** A moving window of a long text, and the line on which it begins. */
 class TextWindow {
   readonly #input: AsyncIterator<string>
   #text = ''
@@ -212,7 +218,7 @@ class TextWindow {
     return this.#line
   }
 
-  /** The next character, or '' at the end; true of what was read only after `skipWhite`. */
+  /** The next character, or '' at the end. Only valid after `skipWhite`. */
   char(): string {
     return this.#text[this.#at] ?? ''
   }
@@ -228,7 +234,7 @@ class TextWindow {
     while (this.#at >= this.#text.length && (await this.#more()))
   }
 
-  /** Takes the value that begins here; null where the text ends before it. `check` may throw at its length so far. */
+  /** Takes the value that begins here; null if the text ends before. `check` may throw for its length so far. */
   async scan(
     check: (length: number) => void,
   ): Promise<{ text: string; end: number; members: number; depth: number } | null> {
@@ -243,7 +249,7 @@ class TextWindow {
           return { ...scanned, text }
         }
         check(length)
-        // Looked at again at double the length only, so that the work stays linear.
+        // Scanned again only at double the length, so that the work stays linear.
         wanted = length * 2
       }
       if (this.#done) return null

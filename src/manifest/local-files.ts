@@ -6,13 +6,13 @@ import { localContentProblem } from '../files/file-content.ts'
 
 const MAX_REMEMBERED = 10_000
 
-/** What is wrong with the file at a path, or null. */
+/** Returns the problem of the file at a path, or null. */
 export type FileCheck = (path: string) => Promise<string | null>
 
 /**
- * Looks at local files, each once as long as there are not too many.
+ * Checks local files, each once unless there are too many.
  *
- * @param folders what a manifest may name files of: its own folder, and those that the user named
+ * @param folders the folders whose files a manifest may name: its own, and those that the user named
  */
 export function createFileCheck(folders: readonly string[]): FileCheck {
   const seen = new Map<string, string | null>()
@@ -29,8 +29,8 @@ export function createFileCheck(folders: readonly string[]): FileCheck {
 }
 
 /**
- * What a manifest names is published for ever, and the manifest may be somebody else's: a key of ours that it leads to,
- * by `../` or by a link in a repository, must not be what is published.
+ * Files of a manifest are published permanently, and the manifest may come from somebody else. It must not publish one of
+ * the user's keys by `../` or by a link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)
@@ -39,18 +39,18 @@ async function placeProblem(path: string, roots: readonly string[]): Promise<str
     .map((root) => relative(root, real))
     .filter((way) => !isAbsolute(way) && !/^\.\.(?:[\\/]|$)/.test(way))
   if (below.length === 0) {
-    return `lies outside of the manifest's folder, and would be published: ${real}; put it there, or run gdn from a folder that holds both`
+    return `is outside of the manifest's folder, and would be published: ${real}; move it there, or run gdn from a folder that contains both`
   }
   const isHidden = below.every((way) => way.split(/[\\/]/).some((part) => part.startsWith('.')))
   return isHidden ? `is a hidden file, or in a hidden folder, and would be published: ${real}` : null
 }
 
 async function fileProblem(path: string): Promise<string | null> {
-  if (path.includes('\0')) return 'holds a NUL character'
+  if (path.includes('\0')) return 'has a NUL character'
   try {
     const found = await stat(path)
     if (found.isDirectory()) return `is a directory: ${path}`
-    if (!found.isFile()) return `is no regular file: ${path}`
+    if (!found.isFile()) return `is not a regular file: ${path}`
     if (found.size === 0) return `is empty: ${path}`
     if (found.size > MAX_FILE_BYTES) return `has ${found.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
     const problem = await localContentProblem(path)

@@ -1,9 +1,9 @@
 import type { ManifestIssue } from './row.ts'
 
-/** An error after which the rest of a manifest can't be read: `readManifest` returns it as its last issue. */
+/** An error after which the rest of a manifest can't be read. `readManifest` returns it as its last issue. */
 export class ManifestError extends Error {
   readonly issue: ManifestIssue
-  /** Its line in the file, where the issue has the number of a row instead. */
+  /** Its line in the file, if the issue has the number of a row instead. */
   readonly fileLine: number | undefined
 
   constructor(issue: ManifestIssue, fileLine?: number) {

@@ -15,25 +15,28 @@ export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, Man
 
 /** The rows of a manifest in their order, with its problems between them. */
 export interface ManifestReading extends AsyncIterable<ManifestItem> {
-  /** The collection that flags and rows name; complete when the first row was read. */
+  /** The collection that flags and rows name. Complete once the first row was read. */
   readonly target: ManifestTarget
   /** The same items in blocks, which is faster for very many. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
-  /** Tells whether another reading would give the same; known when all was read, and null for standard input. */
+  /**
+   * A hash that shows whether another reading would return the same. Available after all was read; null for standard
+   * input.
+   */
   digest(): string | null
-  /** As `digest`, of the manifest as it is now; its rows aren't read for that. Null where it can't be told. */
+  /** Like `digest`, for the current manifest, without reading its rows. Null if unavailable. */
   fingerprint(): Promise<string | null>
 }
 
-/** All that is to be known of a manifest before anything is sent. */
+/** A summary of a manifest before anything is sent. */
 export interface ManifestSummary {
   rows: number
-  /** The first ones; `issueCount` tells how many there are. */
+  /** The first issues; `issueCount` is their total number. */
   issues: ManifestIssue[]
   issueCount: number
-  /** Different receivers. */
+  /** Number of different receivers. */
   receivers: number
-  /** Different local files. */
+  /** Number of different local files. */
   files: number
   target: ManifestTarget
 }
@@ -68,7 +71,7 @@ export function readManifest(source: ManifestSource, options: ManifestOptions): 
   }
 }
 
-/** Reads a whole manifest and collects its problems. `onRow` gets every row without one. */
+/** Reads a whole manifest and collects its problems. `onRow` receives every valid row. */
 export async function validateManifest(
   source: ManifestSource,
   options: ManifestOptions,
@@ -112,14 +115,14 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
     isEmpty = false
     yield [{ issue: error.issue }]
   }
-  if (isEmpty) yield [{ issue: { place: { file }, message: 'holds no rows', hint: 'give at least one NFT' } }]
+  if (isEmpty) yield [{ issue: { place: { file }, message: 'has no rows', hint: 'Add at least one NFT.' } }]
 }
 
 async function* readFormat(source: ManifestSource, context: ReadContext, fingerprint: Fingerprint): Blocks {
   const open = await openSource(source)
   const { head, text } = await peek(decodeText(fingerprint.watch(open), open.name))
   if (head.trim() === '') {
-    throw new ManifestError({ place: { file: open.name }, message: 'is empty', hint: 'give at least one NFT' })
+    throw new ManifestError({ place: { file: open.name }, message: 'is empty', hint: 'Add at least one NFT.' })
   }
   const format = open.format ?? sniff(head)
   if (format === 'csv') {
@@ -135,7 +138,7 @@ async function* readFormat(source: ManifestSource, context: ReadContext, fingerp
   }
 }
 
-/** The first line and the beginning of the second, enough to guess the format, without losing any text. */
+/** Reads the first line and the beginning of the second, enough to guess the format, without losing any text. */
 async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
   const input = text[Symbol.asyncIterator]()
   let head = ''
@@ -158,7 +161,7 @@ async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: 
   }
 }
 
-/** Guesses the format of what has no name: a list is JSON; one object a line is JSONL; the rest CSV. */
+/** Guesses the format without a file name: a list is JSON, one object per line is JSONL, anything else is CSV. */
 function sniff(head: string): ManifestFormat {
   const text = head.trimStart()
   if (text.startsWith('[')) return 'json'

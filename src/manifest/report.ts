@@ -4,10 +4,10 @@ import type { ManifestIssue } from './row.ts'
 
 const MAX_ISSUES_PER_ROW = 20
 
-/** Collects the problems of one row: each at its column, or at a field that has none. */
+/** Collects the problems of one row, each at its column, or at a field without a column. */
 export class RowReport {
   readonly issues: ManifestIssue[] = []
-  /** On which the row begins. */
+  /** The line on which the row begins. */
   line = 1
   readonly #file: string
   readonly #kinds = new Set<string>()
@@ -16,7 +16,7 @@ export class RowReport {
     this.#file = file
   }
 
-  /** Whether this column or field, or a column of this meaning, has a problem. */
+  /** Whether this column or field, or a column with this meaning, has a problem. */
   has(name: string): boolean {
     return this.#kinds.has(name) || this.issues.some(({ place }) => place.field === name)
   }

@@ -10,8 +10,8 @@ import type { ManifestIssue } from './row.ts'
 const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
 
 /**
- * Takes what a whole createnft or createnfttrans request says beside its metadata. Flags fill what it leaves out, and
- * must agree with what it says.
+ * Applies the members of a complete createnft or createnfttrans request other than its metadata. Flags fill missing values,
+ * and must agree with the others.
  */
 export function applyRequest(
   { line, members }: RequestHead,
@@ -43,7 +43,7 @@ export function applyRequest(
   if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
   const issues = Object.keys(given)
     .filter((field) => !sameAddress(String(given[field]), String(request[field])))
-    .map((field) => issue(field, `is ${String(request[field])}, but the flag says ${String(given[field])}`))
+    .map((field) => issue(field, `is ${String(request[field])}, but the flag has ${String(given[field])}`))
   const { value } = checked
   return {
     options: {
@@ -59,7 +59,7 @@ export function applyRequest(
 
 const hintOf = ({ hint }: GdnError) => (hint === undefined ? {} : { hint })
 
-/** The members, with the address in place of a name such as `@alice`. */
+/** Returns the members, with the address of a name such as `@alice`. */
 function withAddresses(
   members: Readonly<Record<string, unknown>>,
   { addressOf }: ManifestOptions,

@@ -7,7 +7,7 @@ import type { Cell } from './target.ts'
 const MAX_ID = 200
 const SHORTENED = /^\d[.,]\d+E\+\d+$/
 
-/** The ids of a manifest's rows: each names one, so none may come twice. */
+/** The IDs of a manifest's rows. Each names one row, so none may be repeated. */
 export class RowIds {
   readonly #lines = new HashTable()
 
@@ -17,12 +17,12 @@ export class RowIds {
       value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)
     if (problem !== null) report.add(column, `id ${problem}`)
     else if (SHORTENED.test(value)) {
-      const message = `id "${value}" is a number that a spreadsheet shortened: its last digits are lost`
-      report.add(column, message, 'have the column be text, and fill it in again')
+      const message = `id "${value}" is a number that a spreadsheet shortened, so its last digits are lost`
+      report.add(column, message, 'Format the column as text, and fill it in again.')
     }
     const first = this.#lines.getOrAdd(value, line)
     if (first !== undefined) {
-      report.add(column, `id "${value}" stands in line ${first} already`, 'ids name rows; give each its own')
+      report.add(column, `id "${value}" is already used in line ${first}`, 'Give each row its own ID.')
     }
     return value
   }

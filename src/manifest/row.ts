@@ -1,18 +1,18 @@
 import type { Place } from '../core/errors.ts'
 
-/** One NFT of a manifest, valid by the contract, its local files still paths. */
+/** One NFT of a manifest, valid by the contract. Its local files are still paths. */
 export interface ManifestRow {
   /**
-   * Of CSV the number that a spreadsheet shows beside the row, where the header is 1 and a cell of several lines makes
-   * one row. Of JSON the 1-based line of the file on which the object begins.
+   * For CSV, the number that a spreadsheet shows beside the row: the header is 1, and a cell of several lines is in one
+   * row. For JSON, the 1-based line of the file on which the object begins.
    */
   line: number
   /** The column `id`, if given. */
   id: string | null
   receiver: string
-  /** When given, the row goes by createnfttrans. */
+  /** If set, the row is sent with createnfttrans. */
   sender: string | null
-  /** As createnft takes it; a file field whose file is local has the url `''` until it was uploaded. */
+  /** Metadata for createnft. The file field of a local file has the URL `''` until the upload. */
   metadata: {
     title: string
     description: string
@@ -20,7 +20,7 @@ export interface ManifestRow {
     attribute?: { tag: string; value: string }[] | undefined
     [extra: string]: unknown
   }
-  /** Local files, by file field key: absolute paths, already seen to exist and be regular files. */
+  /** Local files, by file field key: absolute paths of files that were checked. */
   localFiles: { key: string; path: string }[]
 }
 
@@ -35,9 +35,9 @@ export interface ManifestIssue {
 export interface InvalidRow {
   line: number
   title: string | null
-  /** Local files that are there, as those of a row. */
+  /** Local files that exist, like those of a row. */
   localFiles: ManifestRow['localFiles']
 }
 
-/** What reading a manifest gives, in the order of the file. The problems of one row follow each other. */
+/** An item of a manifest, in the order of the file. The problems of one row follow each other. */
 export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue; invalidRow?: InvalidRow }

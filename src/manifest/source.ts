@@ -9,17 +9,17 @@ export type ManifestFormat = 'csv' | 'json' | 'jsonl'
 export type ManifestSource = { path: string } | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat }
 
 export interface OpenSource {
-  /** As it stands before messages. */
+  /** Its name in messages. */
   name: string
-  /** Where relative paths of local files begin. */
+  /** The folder of relative paths of local files. */
   folder: string
-  /** Null where neither name nor caller tells. */
+  /** Null if neither the name nor the caller defines it. */
   format: ManifestFormat | null
   bytes: AsyncIterable<Uint8Array>
 }
 
-// Few reads, because each is a way to another thread and back; small pieces, because what they are made into is still
-// in use when the garbage of the others is collected.
+// Few reads, because each involves another thread. Small chunks, because the objects made of them are still in use when
+// the garbage of the others is collected.
 const READ_BYTES = 256 * 1024
 const PIECE_BYTES = 32 * 1024
 
@@ -32,7 +32,7 @@ const FORMATS: Readonly<Record<string, ManifestFormat>> = {
   '.ndjson': 'jsonl',
 }
 
-/** Opens a manifest. A FIFO or a device is refused before it is opened: reading it could wait for ever. */
+/** Opens a manifest. A FIFO or a device is refused before it is opened, because reading it could block indefinitely. */
 export async function openSource(source: ManifestSource): Promise<OpenSource> {
   if ('stdin' in source) {
     return { name: 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
@@ -42,10 +42,10 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     new ManifestError({ place: { file: path }, message, ...(hint === undefined ? {} : { hint }) })
   try {
     const found = await stat(path)
-    if (found.isDirectory()) throw fail('is a directory, not a manifest', 'name the file in it')
-    if (found.isFIFO()) throw fail('is a pipe, not a file', 'to read from a pipe, give - as the manifest')
+    if (found.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of the file in it.')
+    if (found.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
     if (found.isSocket()) throw fail('is a socket, not a file')
-    if (!found.isFile()) throw fail('is a device, not a file', 'to read standard input, give - as the manifest')
+    if (!found.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
   } catch (error) {
     if (error instanceof ManifestError) throw error
     if (systemCode(error) === 'ENOENT') throw fail('there is no such file')

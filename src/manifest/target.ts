@@ -17,15 +17,15 @@ export interface Cell {
 }
 
 const GOOD = 8192
-const ONE_TARGET = 'a run goes to one collection: split the manifest'
+const ONE_TARGET = 'Split the manifest: each run has one collection.'
 
-/** Where all rows go, and whether the addresses in them are addresses there. */
+/** The target of all rows, and whether the addresses in them are valid there. */
 export class TargetCheck {
   #target: ManifestTarget
   #isMissingReported = false
-  /** Addresses that were found right, a few of them: a million rows mostly repeat a few. */
+  /** A few addresses that were found valid: a million rows mostly repeat a few. */
   readonly #good = new Array<string>(GOOD).fill('')
-  /** Hashes of such that came once: only what comes again is worth keeping. */
+  /** Hashes of addresses that occurred once. Only an address that occurs again is worth storing. */
   readonly #once = new Uint32Array(GOOD)
 
   constructor(target: ManifestTarget) {
@@ -36,15 +36,15 @@ export class TargetCheck {
     return this.#target
   }
 
-  /** Checks the columns `blockchain` and `contract_address` of a row; the first row decides what no flag says. */
+  /** Checks the columns `blockchain` and `contract_address` of a row. The first row defines what no flag sets. */
   check(chain: Cell | undefined, contract: Cell | undefined, report: RowReport): void {
     if (chain !== undefined && chain.value !== this.#target.blockchain) this.#checkChain(chain, report)
     const { blockchain, contractAddress } = this.#target
     if (blockchain === null) {
-      // Once is enough: what is missing is no row's fault.
+      // Reported once, because it isn't a problem of a single row.
       if (chain === undefined && !this.#isMissingReported) {
         this.#isMissingReported = true
-        report.add('blockchain', 'blockchain is required', 'add the column, or give --blockchain')
+        report.add('blockchain', 'blockchain is required', 'Add the column, or use --blockchain.')
       }
       return
     }
@@ -53,7 +53,7 @@ export class TargetCheck {
     if (problem !== null) report.add(contract.column, `contract_address ${problem}`)
     else if (contractAddress === null) this.#target = { blockchain, contractAddress: contract.value }
     else if (!sameAddress(contract.value, contractAddress)) {
-      const message = `contract_address is ${contract.value}, but the run goes to ${contractAddress}`
+      const message = `contract_address is ${contract.value}, but the run is for ${contractAddress}`
       report.add(contract.column, message, ONE_TARGET)
     }
   }
@@ -62,7 +62,7 @@ export class TargetCheck {
     const { blockchain } = this.#target
     if (!isBlockchain(value)) report.add(column, `blockchain must be one of ${BLOCKCHAIN_NAMES.join(', ')}`)
     else if (blockchain === null) this.#target = { ...this.#target, blockchain: value }
-    else report.add(column, `blockchain is ${value}, but the run goes to ${blockchain}`, ONE_TARGET)
+    else report.add(column, `blockchain is ${value}, but the run is for ${blockchain}`, ONE_TARGET)
   }
 
   checkAddress(kind: 'receiver' | 'sender', address: string, column: Column | null, report: RowReport): void {
@@ -71,20 +71,20 @@ export class TargetCheck {
     if (kind === 'sender' && !BLOCKCHAINS[blockchain].transfer) {
       report.add(column ?? kind, `sender can't be used: transfer is unsupported on ${blockchain}`)
     }
-    // Looking for it among the good ones would take longer.
+    // Searching for it among the valid ones would take longer.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return
     const hash = hashOf(address)
     const place = hash & (GOOD - 1)
     if (this.#good[place] === address) return
     const problem = address.trim() === address ? addressProblem(address, blockchain) : 'has white space around it'
     if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)
-    // A copy: what was cut out of a piece of the manifest keeps the whole piece in memory.
+    // A copy, because a substring of a chunk of the manifest keeps the whole chunk in memory.
     else if (this.#once[place] === hash) this.#good[place] = ` ${address}`.slice(1)
     else this.#once[place] = hash
   }
 }
 
-/** Some characters of it will do: addresses are random, or differ at their end. */
+/** Hashes some of its characters. That is enough, because addresses are random, or differ at their end. */
 function hashOf(address: string): number {
   let mixed = address.length
   for (let at = 3; at < 42; at += 6) mixed = Math.imul(mixed ^ address.charCodeAt(at), 0x01000193)

@@ -77,7 +77,7 @@ describe('a column that means nothing known', () => {
 
   test.each([
     ['a meaning that is none', 'Mood=mood', 'unknown column "mood"'],
-    ['a meaning in other letters', 'Mood=Title', '"Title" is no column; did you mean "title"?'],
+    ['a meaning in other letters', 'Mood=Title', '"Title" is not a column; did you mean "title"?'],
     ['a prefix without a key', 'Mood=attr:', 'needs a name after the colon'],
     ['no meaning', 'Mood', 'must be key=value'],
   ])('--map with %s is refused before the manifest is read', async (_what, mapping, message) => {

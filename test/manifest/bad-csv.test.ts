@@ -11,9 +11,9 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   ['nothing', '', ['stdin is empty']],
   ['white space', ' \n\t\n', ['stdin is empty']],
   ['a BOM and nothing', '\ufeff', ['stdin is empty']],
-  ['a header only', `${HEAD}\n`, ['stdin holds no rows']],
-  ['a header without a line end', HEAD, ['stdin holds no rows']],
-  ['blank rows only', `${HEAD}\n\n,,\n`, ['stdin holds no rows']],
+  ['a header only', `${HEAD}\n`, ['stdin has no rows']],
+  ['a header without a line end', HEAD, ['stdin has no rows']],
+  ['blank rows only', `${HEAD}\n\n,,\n`, ['stdin has no rows']],
 
   ['an unknown column', `${HEAD},descripton\n${GOOD},x\n`, ['stdin:1:4 unknown column "descripton"']],
   ['a title by two names', `${HEAD},Name\n${GOOD},x\n`, ['stdin:1:4 the columns "title" and "Name" both mean title']],
@@ -33,7 +33,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `${HEAD},file:a,extra:a\n${GOOD},,\n`,
     ['stdin:1:5 the columns "file:a" and "extra:a" are the same key'],
   ],
-  ['a column without a name', `${HEAD},\n${GOOD},x\n`, ['stdin:1:4 a column without a name']],
+  ['a column without a name', `${HEAD},\n${GOOD},x\n`, ['stdin:1:4 a column has no name']],
   [
     'a zero-width space in a column name',
     `${HEAD},ti\u200btle\n${GOOD},x\n`,
@@ -79,7 +79,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'an extra key that every NFT has',
     `${HEAD},extra:title\n${GOOD},x\n`,
-    ['stdin:1:4 the column "extra:title": its key is part of every NFT; it can\'t be an extra key'],
+    ['stdin:1:4 the column "extra:title": its key is part of every NFT, so it can\'t be an extra key'],
   ],
   [
     '__proto__ as a key',
@@ -107,7 +107,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'nine file columns',
     `${HEAD},${Array.from({ length: 9 }, (_, i) => `file:f${i}`).join(',')}\n`,
-    ['stdin:1:12 9 file columns; an NFT has at most 8'],
+    ['stdin:1:12 has 9 file columns, but an NFT has at most 8'],
   ],
   [
     'a header whose quote is never closed',
@@ -135,22 +135,22 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a quote inside a quoted cell',
     `${HEAD}\nDawn,"The "first" one",${ALICE}\n${GOOD}\n`,
-    ['stdin:2:2 a quoted cell goes on after its closing quote'],
+    ['stdin:2:2 a quoted cell has text after its closing quote'],
   ],
   [
     'a CRLF row in a file of LF',
     `${HEAD}\n${GOOD}\r\n${GOOD}\n`,
-    ['stdin:2 ends in another line ending than the header line'],
+    ['stdin:2 has another line ending than the header line'],
   ],
   [
     'an LF row in a file of CRLF',
     `${HEAD}\r\n${GOOD}\n${GOOD}\r\n`,
-    ['stdin:2 ends in another line ending than the header line'],
+    ['stdin:2 has another line ending than the header line'],
   ],
   [
     'a lone CR in a file of LF',
     `${HEAD}\n${GOOD}\r${GOOD}\n`,
-    ['stdin:2 ends in another line ending than the header line'],
+    ['stdin:2 has another line ending than the header line'],
   ],
 
   ['an empty title', `${HEAD}\n,First,${ALICE}\n`, ['stdin:2:1 (title) title is required']],
@@ -204,7 +204,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'bytes that are not UTF-8 behind a cell of several lines',
     Buffer.concat([Buffer.from(`${HEAD}\n"Da\nwn",First,${ALICE}\nDusk,`), Buffer.from([0xe4]), Buffer.from('x\n')]),
-    [`stdin:3 is not UTF-8: the byte 0xE4 begins no character (byte ${HEAD.length + ALICE.length + 22})`],
+    [`stdin:3 is not UTF-8: invalid byte 0xE4 (byte ${HEAD.length + ALICE.length + 22})`],
   ],
   [
     'a bad sender',
@@ -255,12 +255,12 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'the same id twice',
     `${HEAD},id\n${GOOD},a\n${GOOD},b\n\n${GOOD},a\n`,
-    ['stdin:5:4 (id) id "a" stands in line 2 already'],
+    ['stdin:5:4 (id) id "a" is already used in line 2'],
   ],
   [
     'an id that a spreadsheet shortened',
     `${HEAD},id\n${GOOD},1.23457E+11\n${GOOD},00123\n${GOOD},123\n${GOOD},1E5\n`,
-    ['stdin:2:4 (id) id "1.23457E+11" is a number that a spreadsheet shortened: its last digits are lost'],
+    ['stdin:2:4 (id) id "1.23457E+11" is a number that a spreadsheet shortened, so its last digits are lost'],
   ],
   [
     'an unknown column and faults of rows',
@@ -295,12 +295,12 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'another blockchain than the flag',
     `${HEAD},blockchain\n${GOOD},astar\n`,
-    ['stdin:2:4 (blockchain) blockchain is astar, but the run goes to polygon'],
+    ['stdin:2:4 (blockchain) blockchain is astar, but the run is for polygon'],
   ],
   [
     'two collections',
     `${HEAD},contract_address\n${GOOD},${ALICE}\n${GOOD},${BOB}\n`,
-    [`stdin:3:4 (contract_address) contract_address is ${BOB}, but the run goes to ${ALICE}`],
+    [`stdin:3:4 (contract_address) contract_address is ${BOB}, but the run is for ${ALICE}`],
   ],
   [
     'a contract that is no address',
@@ -311,37 +311,37 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'UTF-16 with a BOM',
     Buffer.from(`\ufeff${HEAD}\n${GOOD}\n`, 'utf16le'),
-    ['stdin:1 is UTF-16 text; a manifest is UTF-8'],
+    ['stdin:1 is UTF-16 text, but a manifest must be UTF-8'],
   ],
   [
     'UTF-16 big-endian with a BOM',
     Buffer.from(`\ufeff${HEAD}\n`, 'utf16le').swap16(),
-    ['stdin:1 is UTF-16 text; a manifest is UTF-8'],
+    ['stdin:1 is UTF-16 text, but a manifest must be UTF-8'],
   ],
   [
     'UTF-16 without a BOM',
     Buffer.from(`${HEAD}\n${GOOD}\n`, 'utf16le'),
-    ['stdin:1 is UTF-16 text; a manifest is UTF-8'],
+    ['stdin:1 is UTF-16 text, but a manifest must be UTF-8'],
   ],
   [
     'Latin-1',
     Buffer.from(`${HEAD}\nD\u00e4mmerung,First,${ALICE}\n`, 'latin1'),
-    [`stdin:2 is not UTF-8: the byte 0xE4 begins no character (byte ${HEAD.length + 3})`],
+    [`stdin:2 is not UTF-8: invalid byte 0xE4 (byte ${HEAD.length + 3})`],
   ],
   [
     'a character cut off at the end',
     Buffer.concat([Buffer.from(`${HEAD}\n${GOOD}\nx`), Buffer.from([0xf0, 0x9f])]),
-    [`stdin:3 is not UTF-8: the byte 0xF0 begins no character (byte ${HEAD.length + GOOD.length + 4})`],
+    [`stdin:3 is not UTF-8: invalid byte 0xF0 (byte ${HEAD.length + GOOD.length + 4})`],
   ],
   [
     'a NUL',
     `${HEAD}\n${GOOD}\nDa\0wn,First,${ALICE}\n`,
-    [`stdin:3 holds a NUL, which no text has (byte ${HEAD.length + GOOD.length + 5})`],
+    [`stdin:3 has a NUL character (byte ${HEAD.length + GOOD.length + 5})`],
   ],
   [
     'a picture',
     Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
-    ['stdin:1 is not UTF-8: the byte 0x89 begins no character (byte 1)'],
+    ['stdin:1 is not UTF-8: invalid byte 0x89 (byte 1)'],
   ],
 ]
 
@@ -403,7 +403,7 @@ describe('limits', () => {
   test('where the server takes no uploads, a local file is an error that says so', async () => {
     const { issues } = await read(`${HEAD},image\n${GOOD},a.png\n`, { localFiles: false })
     expect(issues.map(told)).toEqual([
-      'stdin:2:4 (image) image is a local file, and this server takes no uploads: a.png',
+      'stdin:2:4 (image) image is a local file, but this server accepts no uploads: a.png',
     ])
   })
 

@@ -88,24 +88,24 @@ describe('a JSON manifest', () => {
 /** Name, format, manifest, issues. */
 const CASES: [string, ManifestFormat, string, string[]][] = [
   ['an empty file', 'json', '', ['stdin is empty']],
-  ['an empty list', 'json', '[]', ['stdin holds no rows']],
-  ['an empty list of metadata', 'json', json({ ...REQUEST, metadata: [] }), ['stdin holds no rows']],
-  ['no list at all', 'json', '"Dawn"', ['stdin:1 is no JSON manifest: it begins with neither [ nor {']],
+  ['an empty list', 'json', '[]', ['stdin has no rows']],
+  ['an empty list of metadata', 'json', json({ ...REQUEST, metadata: [] }), ['stdin has no rows']],
+  ['no list at all', 'json', '"Dawn"', ['stdin:1 is not a JSON manifest: it begins with neither [ nor {']],
   [
     'an entry that is no object',
     'json',
     `[${good},\n5, null, ["a"], "x"]`,
     [
-      'stdin:2 is a number; a row is an object',
-      'stdin:2 is null; a row is an object',
-      'stdin:2 is a list; a row is an object',
-      'stdin:2 is a string; a row is an object',
+      'stdin:2 is a number, but a row must be an object',
+      'stdin:2 is null, but a row must be an object',
+      'stdin:2 is a list, but a row must be an object',
+      'stdin:2 is a string, but a row must be an object',
     ],
   ],
   ['a list without its end', 'json', `[${good}\n`, ['stdin:2 ends before the list of line 1 does']],
-  ['a list that ends in a comma', 'json', `[${good},\n]`, ['stdin:2 has "]" where an entry must be']],
+  ['a list that ends in a comma', 'json', `[${good},\n]`, ['stdin:2 has "]" where an entry is expected']],
   ['an entry without its end', 'json', `[${good},\n{"title":"Da`, ['stdin:2 ends in the middle of an entry']],
-  ['a missing comma', 'json', `[${good}\n${good}]`, ['stdin:2 has "{" where , or ] must be']],
+  ['a missing comma', 'json', `[${good}\n${good}]`, ['stdin:2 has "{" where , or ] is expected']],
   ['text after the list', 'json', `[${good}]\n x`, ['stdin:2 has text after its end']],
   ['two objects', 'json', `${good}\n${good}`, ['stdin:2 has text after its end']],
   [
@@ -150,7 +150,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'depth',
     'json',
     `[{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`,
-    ['stdin:1 is nested 100001 levels deep; metadata has no such depth'],
+    ['stdin:1 is nested 100001 levels deep, which is too deep for metadata'],
   ],
   [
     'numbers',
@@ -179,7 +179,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'a receiver beside file_fields',
     'json',
     json([{ ...METADATA, receiver: ALICE }]),
-    ['stdin:1 (receiver) receiver would become public metadata: beside file_fields, every other key does'],
+    ['stdin:1 (receiver) receiver would become public metadata, like every key apart from file_fields'],
   ],
   [
     'a file field without url',
@@ -203,19 +203,19 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'a request for another blockchain than the flag',
     'json',
     json({ ...REQUEST, blockchain: 'astar' }),
-    ['stdin:1 (blockchain) blockchain is astar, but the flag says polygon'],
+    ['stdin:1 (blockchain) blockchain is astar, but the flag has polygon'],
   ],
   [
     'a request whose metadata is text',
     'json',
     json({ ...REQUEST, metadata: 'x' }),
-    ['stdin:1 is a string; a row is an object'],
+    ['stdin:1 is a string, but a row must be an object'],
   ],
   [
     'the same id in two rows',
     'jsonl',
     `${json({ ...ROW, id: 'a' })}\n${json({ ...ROW, id: 'a' })}`,
-    ['stdin:2 (id) id "a" stands in line 1 already'],
+    ['stdin:2 (id) id "a" is already used in line 1'],
   ],
 ]
 

@@ -78,7 +78,7 @@ describe('local files', () => {
     await mkdir(join(folder, 'drop'))
     await writeFile(join(folder, 'id_key'), 'secret')
     await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art.png'))
-    const outside = expect.stringMatching(/lies outside of the manifest's folder, and would be published/)
+    const outside = expect.stringMatching(/is outside of the manifest's folder, and would be published/)
     for (const cell of ['../id_key', join(folder, 'id_key'), 'art.png']) {
       expect((await rowsOf(cell, 'drop/drop.csv')).issues).toEqual([outside])
       expect((await rowsOf(cell, 'drop/drop.csv', { fileFolders: [folder] })).issues).toEqual([])
@@ -129,8 +129,8 @@ test.skipIf(process.platform === 'win32')(
     const lines = cells.map((cell) => `Dawn,First,${ALICE},${cell}`)
     await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${lines.join('\n')}\n`)
     expect(await issuesOf(join(folder, 'drop.csv'))).toEqual([
-      `image is no regular file: ${join(folder, 'pipe.png')}`,
-      'image is no regular file: /dev/zero',
+      `image is not a regular file: ${join(folder, 'pipe.png')}`,
+      'image is not a regular file: /dev/zero',
       expect.stringMatching(/^image can't be read: ELOOP/),
     ])
   },
@@ -184,6 +184,6 @@ describe('validateManifest', () => {
     const lines = Array.from({ length: 100_000 }, (_, i) => `A,B,${ALICE},id-${i}`)
     lines.push(`A,B,${ALICE},id-77`)
     const { issues } = await read(`${HEAD},id\n${lines.join('\n')}\n`, { size: 64 * 1024 })
-    expect(issues.map(told)).toEqual(['stdin:100002:4 (id) id "id-77" stands in line 79 already'])
+    expect(issues.map(told)).toEqual(['stdin:100002:4 (id) id "id-77" is already used in line 79'])
   })
 })
