@@ -1,12 +1,12 @@
-/** Keystores are a few hundred bytes. What is much larger is none. */
+/** Keystores have a few hundred bytes. A much larger file is none. */
 export const MAX_KEYSTORE_BYTES = 256 * 1024
 
-/** scrypt as geth's standard has it: 256 MiB, about half a second. */
+/** scrypt parameters of geth's standard: 256 MiB, about half a second. */
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
-// What a keystore may demand of the machine that opens it. A file decides it, and the file may come from anywhere: four
-// times the work of the standard, which is what the strongest settings in use come to, and with it at most 1 GiB (scrypt
-// takes 128 bytes for each step of n · r).
+// The limits of what a keystore may require from the machine that opens it. The file sets the parameters, and may come
+// from anywhere. The limits are four times the work of the standard, as in the strongest settings in use, and thus at
+// most 1 GiB (scrypt needs 128 bytes for each step of n · r).
 const MAX_SCRYPT_WORK = 2 ** 23
 const MAX_PBKDF2_ROUNDS = 10_000_000
 const SALT_BYTES = { min: 1, max: 1024 }
@@ -27,7 +27,7 @@ export interface Pbkdf2 {
 
 export type Kdf = Scrypt | Pbkdf2
 
-/** What is wrong with the parameters of a key derivation, or null: asked before any memory or time is taken for it. */
+/** Returns the problem of key derivation parameters, or null. Checked before any memory or time is used. */
 export function kdfProblem(kdf: Kdf): { field: string; message: string } | null {
   const { salt } = kdf
   if (salt.length < SALT_BYTES.min || salt.length > SALT_BYTES.max) {
@@ -47,7 +47,7 @@ function scryptProblem({ n, r, p }: Scrypt): { field: string; message: string } 
     const memory = `${Math.round((128 * n * r) / 1024 / 1024)} MiB of memory`
     return {
       field: 'n',
-      message: `with r and p asks for too much: ${memory}, ${n * r * p} steps; at most ${MAX_SCRYPT_WORK} are done`,
+      message: `with r and p requires too much: ${memory}, ${n * r * p} steps; at most ${MAX_SCRYPT_WORK} are allowed`,
     }
   }
   return null

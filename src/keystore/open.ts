@@ -8,7 +8,7 @@ import { addressOfKey, PRIVATE_KEY_BYTES } from './private-key.ts'
 
 export const CIPHER = 'aes-128-ctr'
 
-/** What proves that the password is right, before anything is decrypted. */
+/** Returns the authentication code, which verifies the password before anything is decrypted. */
 export function macOf(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   const secret = Buffer.concat([key.subarray(16, 32), ciphertext])
   const mac = keccak_256(secret)
@@ -17,13 +17,13 @@ export function macOf(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
 }
 
 /**
- * The bytes that a keystore holds. Whoever asks wipes them.
+ * Decrypts the content of a keystore. The caller wipes it.
  *
- * Wallets don't agree on what a password of more than ASCII is in bytes: some compose it first (NFKC). So it is tried as
- * it was given, and then like that.
+ * Wallets encode non-ASCII passwords differently: some normalize them first (NFKC). So the password is tried as given, and
+ * then normalized.
  *
- * @param name how the keystore is named in messages
- * @throws GdnError `invalid_input` when the password doesn't fit
+ * @param name the keystore's name in messages
+ * @throws GdnError `invalid_input` if the password is wrong
  */
 export async function decrypt(keystore: Keystore, password: Secret, name: string): Promise<Buffer> {
   const composed = new Secret(password.reveal().normalize('NFKC'))
@@ -38,7 +38,7 @@ export async function decrypt(keystore: Keystore, password: Secret, name: string
       key.fill(0)
     }
   }
-  throw new GdnError('invalid_input', 'the password does not open it, or the file was changed', {
+  throw new GdnError('invalid_input', 'the password is wrong, or the file was changed', {
     place: { file: name },
   })
 }
@@ -53,24 +53,24 @@ export interface OpenedKeystore {
 /**
  * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), as geth, cast, MetaMask and ethers write them.
  *
- * @param name how it is named in messages
- * @throws GdnError `invalid_input` for what is no such file, asks for too much of the machine, doesn't open with this
- *   password, or holds another key than that of the address it tells
+ * @param name the keystore's name in messages
+ * @throws GdnError `invalid_input` if it isn't a keystore, requires too much of the machine, doesn't open with this
+ *   password, or has the key of another address than it states
  * @example
  * const { address, privateKey } = await openKeystore(text, password, 'signer.json')
  */
 export async function openKeystore(text: string, password: Secret, name: string): Promise<OpenedKeystore> {
   const keystore = parseKeystore(text, name)
   const fail = (message: string) => new GdnError('invalid_input', message, { place: { file: name } })
-  if (keystore.ciphertext.length > PRIVATE_KEY_BYTES) throw fail('holds something other than a private key')
+  if (keystore.ciphertext.length > PRIVATE_KEY_BYTES) throw fail('has something other than a private key')
   const bytes = await decrypt(keystore, password, name)
-  // A few old writers left zeros at the front away.
+  // A few old writers omitted leading zeros.
   const key = Buffer.concat([Buffer.alloc(PRIVATE_KEY_BYTES - bytes.length), bytes])
   try {
     const address = addressOfKey(key)
-    if (address === null) throw fail('holds a number that is no private key of this curve')
+    if (address === null) throw fail('has a number that is not a private key of this curve')
     if (keystore.address !== null && keystore.address !== address) {
-      throw fail(`says that it is of ${keystore.address}, but holds the key of ${address}`)
+      throw fail(`states the address ${keystore.address}, but has the key of ${address}`)
     }
     return { privateKey: new Secret(`0x${key.toString('hex')}`), address }
   } finally {

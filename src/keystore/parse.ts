@@ -3,9 +3,9 @@ import { GdnError } from '../core/errors.ts'
 import { parseStrictJson } from '../core/strict-json.ts'
 import { type Kdf, kdfProblem, MAX_KEYSTORE_BYTES } from './limits.ts'
 
-/** A Web3 Secret Storage file of version 3, read and not yet opened. */
+/** A Web3 Secret Storage file of version 3, parsed but not opened. */
 export interface Keystore {
-  /** As the file says, in lower case with `0x`; null where it keeps it to itself. Not proven until it is opened. */
+  /** The address in the file, in lower case with `0x`; null if it has none. Not verified until it is opened. */
   address: string | null
   kdf: Kdf
   iv: Uint8Array
@@ -24,7 +24,7 @@ const only = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
 const count = z.int({ error: 'must be a whole number' })
-// Both halves of the derived key are used, and no more of it.
+// Both halves of the derived key are used, and nothing beyond them.
 const dklen = only(32)
 
 const ofCipher = {
@@ -59,15 +59,15 @@ const address = z
 const file = z.looseObject({
   version: only(3),
   address: address.nullish(),
-  // The oldest writers spelt it with a capital.
+  // The oldest writers spelled it with a capital.
   crypto: crypto.optional(),
   Crypto: crypto.optional(),
 })
 
 /**
- * Reads the text of a keystore. Everything is checked, the limits of its key derivation too, before anything is derived.
+ * Parses the text of a keystore. Checks everything, including the limits of its key derivation, before a key is derived.
  *
- * @param name how it is named in messages
+ * @param name the keystore's name in messages
  * @throws GdnError `invalid_input`
  */
 export function parseKeystore(text: string, name: string): Keystore {
@@ -78,10 +78,10 @@ export function parseKeystore(text: string, name: string): Keystore {
   const read = file.safeParse(json)
   if (!read.success) {
     const [issue] = read.error.issues
-    throw fail(`is no keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
+    throw fail(`is not a keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
   }
   const found = read.data.crypto ?? read.data.Crypto
-  if (found === undefined) throw fail('is no keystore: it has no "crypto"')
+  if (found === undefined) throw fail('is not a keystore: it has no "crypto"')
   if (read.data.crypto !== undefined && read.data.Crypto !== undefined) throw fail('has "crypto" twice')
   const kdf: Kdf =
     found.kdf === 'scrypt' ? { kdf: 'scrypt', ...found.kdfparams } : { kdf: 'pbkdf2', ...found.kdfparams }

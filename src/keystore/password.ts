@@ -5,7 +5,7 @@ import { readPrivateFile } from './private-file.ts'
 const MAX_PASSWORD_BYTES = 4096
 const MIN_NEW_CHARACTERS = 8
 
-/** What is wrong with a password, or null. */
+/** Returns the problem of a password, or null. */
 export function passwordProblem(password: string): string | null {
   if (password === '') return 'must not be empty'
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return `must have at most ${MAX_PASSWORD_BYTES} bytes`
@@ -14,21 +14,21 @@ export function passwordProblem(password: string): string | null {
 }
 
 /**
- * The problem of a password for a new keystore, or null. Every wallet must read it in the same way.
+ * Returns the problem of a password for a new keystore, or null. Every wallet must read it in the same way.
  *
- * @param options.weak accept a password that is short
+ * @param options.weak accept a short password
  */
 export function newPasswordProblem(password: string, { weak = false } = {}): string | null {
   const problem = passwordProblem(password)
   if (problem !== null) return problem
   if (password.normalize('NFKC') !== password) {
-    return 'has characters that wallets read in different ways, such as ligatures or full-width letters; use others'
+    return 'has characters that wallets read differently, such as ligatures or full-width letters'
   }
   if (weak || [...password].length >= MIN_NEW_CHARACTERS) return null
   return `must have at least ${MIN_NEW_CHARACTERS} characters`
 }
 
-/** A password as a file or a pipe holds it: one line. */
+/** Reads a password of one line from the content of a file or a pipe. */
 export function passwordIn(text: string, place: string, problemOf: (password: string) => string | null): Secret {
   const password = text.replace(/\r?\n$/, '')
   const problem = problemOf(password)
@@ -36,7 +36,7 @@ export function passwordIn(text: string, place: string, problemOf: (password: st
   throw new GdnError('invalid_input', `the password ${problem}`, { place: { file: place } })
 }
 
-/** A password from a file that only its owner may read. */
+/** Reads a password from a file that only its owner may read. */
 export function readPasswordFile(path: string, problemOf = passwordProblem): Secret {
   return passwordIn(readPrivateFile(path, MAX_PASSWORD_BYTES + 2), path, problemOf)
 }

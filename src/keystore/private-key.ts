@@ -6,18 +6,21 @@ export const PRIVATE_KEY_BYTES = 32
 
 const FORM = /^(0x)?([0-9a-fA-F]{64})$/
 
-/** A private key in the one spelling that is kept, `0x` and 64 hex digits in lower case; null for anything else. */
+/** Returns a private key in its canonical spelling, `0x` and 64 hex digits in lower case; null for anything else. */
 export function readPrivateKey(text: string): Secret | null {
   const digits = FORM.exec(text)?.[2]
   return digits === undefined ? null : new Secret(`0x${digits.toLowerCase()}`)
 }
 
-/** The bytes of a private key. Whoever asks wipes them. */
+/** Returns the bytes of a private key. The caller wipes them. */
 export function privateKeyBytes(key: Secret): Buffer {
   return Buffer.from(key.reveal().slice(2), 'hex')
 }
 
-/** The address of a private key, in lower case; null for a number that is no key of secp256k1: zero, or its order and above. */
+/**
+ * Returns the address of a private key in lower case; null if it is invalid for secp256k1: zero, or its order and
+ * above.
+ */
 export function addressOfKey(bytes: Uint8Array): string | null {
   const curve = createECDH('secp256k1')
   try {

@@ -5,18 +5,18 @@ import { SCRYPT } from './limits.ts'
 import { CIPHER, macOf } from './open.ts'
 import { privateKeyBytes } from './private-key.ts'
 
-/** Encrypts one thing under a password whose key was derived beforehand: that is the part that takes memory and time. */
+/** Encrypts with a key that was derived beforehand, because the derivation needs memory and time. */
 export interface Seal {
-  /** The text of a keystore: JSON of Web3 Secret Storage, version 3. */
+  /** Returns the text of a keystore: JSON of Web3 Secret Storage, version 3. */
   keystore(privateKey: Secret, address: string): string
-  /** As keystore, of any bytes: `decrypt` gives them back, and no wallet takes it for one of its own. */
+  /** Like `keystore`, but for any bytes. `decrypt` returns them, and no wallet mistakes them for its own file. */
   bytes(content: Uint8Array): string
   /** Wipes the derived key. */
   wipe(): void
 }
 
 /**
- * Derives the key of one keystore, with a salt of its own. What could fail for want of memory has happened then.
+ * Derives the key of one keystore, with its own salt. A lack of memory shows here, before anything else is done.
  *
  * @example
  * const seal = await prepareSeal(password)

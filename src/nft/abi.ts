@@ -1,11 +1,11 @@
-/** The few words of the contract ABI that checking an NFT takes; loading a library for them would take longer. */
+/** The few parts of the contract ABI that checking an NFT needs. Loading a library for them would take longer. */
 
 const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'
 const WORD = 64
 const MAX_TOKEN_ID = 2n ** 256n
 
-/** A token id as the API writes it, or null for one that isn't of ERC-721. */
+/** Parses a token ID as the API writes it; null if it isn't one of ERC-721. */
 export function parseTokenId(text: string): bigint | null {
   if (!/^(0|[1-9][0-9]{0,77})$/.test(text)) return null
   const id = BigInt(text)
@@ -14,18 +14,18 @@ export function parseTokenId(text: string): bigint | null {
 
 const callWith = (selector: string) => (tokenId: bigint) => `0x${selector}${tokenId.toString(16).padStart(WORD, '0')}`
 
-/** The call data of `ownerOf(uint256)`. */
+/** Returns the call data of `ownerOf(uint256)`. */
 export const ownerOf = callWith(OWNER_OF)
 
-/** The call data of `tokenURI(uint256)`. */
+/** Returns the call data of `tokenURI(uint256)`. */
 export const tokenUri = callWith(TOKEN_URI)
 
-/** An address that a call returned, in lower case; null where the answer is no address. */
+/** Decodes the address that a call returned, in lower case; null if it isn't an address. */
 export function decodeAddress(hex: string): string | null {
   return /^0x0{24}[0-9a-fA-F]{40}$/.test(hex) ? `0x${hex.slice(-40).toLowerCase()}` : null
 }
 
-/** A string that a call returned; null where the answer isn't one string in UTF-8 and nothing else. */
+/** Decodes the string that a call returned; null if it isn't exactly one string in UTF-8. */
 export function decodeString(hex: string): string | null {
   if (!/^0x([0-9a-fA-F]{64}){2,}$/.test(hex)) return null
   const bytes = Buffer.from(hex.slice(2), 'hex')
@@ -41,7 +41,7 @@ export function decodeString(hex: string): string | null {
   }
 }
 
-/** A word that is a length or a place: anything beyond 32 bits is neither. */
+/** Decodes a word that is a length or an offset; null beyond 32 bits. */
 function word(bytes: Buffer, at: number): number | null {
   return bytes.subarray(at, at + 28).some((byte) => byte !== 0) ? null : bytes.readUInt32BE(at + 28)
 }

@@ -5,7 +5,7 @@ import type { Transport } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 
-/** What became of one call. `reverted`: the contract said no. `failed`: nobody knows. */
+/** The result of one call. `reverted`: the contract rejected it. `failed`: the result is unknown. */
 export type CallResult =
   | { kind: 'value'; data: string }
   | { kind: 'reverted'; message: string }
@@ -13,16 +13,16 @@ export type CallResult =
 
 /** Reads from an EVM chain by JSON-RPC. */
 export interface ChainReader {
-  /** Chain id, as `eth_chainId` tells it. @throws GdnError where no chain answers */
+  /** Returns the chain ID from `eth_chainId`. @throws GdnError if no chain responds */
   chainId(): Promise<number>
-  /** Gas price in wei. @throws GdnError where no chain answers */
+  /** Returns the gas price in wei. @throws GdnError if no chain responds */
   gasPrice(): Promise<bigint>
-  /** Many calls to contracts, in their order. */
+  /** Makes many contract calls, and returns the results in order. */
   call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
 }
 
 interface ChainReaderOptions {
-  /** May hold a key: it is never shown. */
+  /** May contain a key, so it is never shown. */
   url: string
   transport: Transport
   clock: Clock
@@ -30,17 +30,17 @@ interface ChainReaderOptions {
   signal?: AbortSignal | undefined
 }
 
-/** What most nodes take in one request. */
+/** The batch size that most nodes accept. */
 const MAX_BATCH = 100
 const TIMEOUT_MS = 20_000
 
-/** What nobody answered is asked so often. */
+/** Number of attempts for calls without a response. */
 const ROUNDS = 3
-const NO_ANSWER: CallResult = { kind: 'failed', message: 'no answer to this call' }
+const NO_ANSWER: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
- * A limit that is reached for now is told within an answer, too. And of several nodes behind one URL one may be behind: to
- * it what was minted last isn't there, so that is asked twice.
+ * Whether a call is repeated. Nodes also report temporary limits in a response. And one of several nodes behind a URL may
+ * lag and not know the newest mints, so a revert is checked twice.
  */
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)
@@ -55,7 +55,7 @@ interface Answer {
   error?: { code?: unknown; message?: unknown }
 }
 
-/** Makes the reader of a chain behind a JSON-RPC URL. */
+/** Creates the reader of a chain behind a JSON-RPC URL. */
 export function createChainReader({ url, transport, clock, userAgent, signal }: ChainReaderOptions): ChainReader {
   const { origin } = new URL(url)
 
@@ -71,7 +71,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
       }),
     )
     if (answer.status === 200) return parseJson(answer.body)
-    throw new GdnError('bad_answer', `no chain answers at ${origin}: HTTP ${answer.status}`)
+    throw new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${answer.status}`)
   }
 
   async function ask(method: string): Promise<bigint> {
@@ -80,7 +80,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
     if (typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)) return BigInt(result)
     throw new GdnError(
       'bad_answer',
-      `no chain answers at ${origin}: ${answer === null ? 'no JSON-RPC' : errorText(answer)}`,
+      `no chain responds at ${origin}: ${answer === null ? 'the response is not JSON-RPC' : errorText(answer)}`,
     )
   }
 
@@ -91,7 +91,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
       const byId = new Map(answered.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
       return requests.map(({ id }) => resultOf(byId.get(id)))
     }
-    // Some nodes take no batches.
+    // Some nodes accept no batches.
     const results: CallResult[] = []
     for (const request of requests) results.push(resultOf(await post(request)))
     return results
@@ -107,7 +107,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
         for (let at = 0; at < open.length; at += MAX_BATCH) {
           const some = open.slice(at, at + MAX_BATCH)
           const asking = callBatch(some.flatMap((index) => calls[index] ?? []))
-          // What was told before stands.
+          // Earlier results remain.
           const answers = await (round === 1 ? asking : asking.catch(unanswered))
           if (answers === null) return results
           for (const [number, index] of some.entries()) results[index] = answers[number] ?? NO_ANSWER
@@ -129,7 +129,7 @@ function asAnswer(value: unknown): Answer | null {
 }
 
 const errorText = ({ error }: Answer): string =>
-  typeof error?.message === 'string' ? error.message : 'an answer that is none'
+  typeof error?.message === 'string' ? error.message : 'an invalid response'
 
 function resultOf(value: unknown): CallResult {
   const answer = asAnswer(value)
@@ -138,6 +138,6 @@ function resultOf(value: unknown): CallResult {
     return { kind: 'value', data: answer.result }
   }
   const message = errorText(answer)
-  // Code 3 is how nodes tell a revert; older ones only say it.
+  // Nodes report a revert with code 3. Older ones only mention it in the message.
   return { kind: answer.error?.code === 3 || /revert/i.test(message) ? 'reverted' : 'failed', message }
 }

@@ -2,7 +2,7 @@ import { CID } from 'multiformats/cid'
 import { extraKeys } from '../api/metadata.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 
-/** Metadata as an NFT was requested with. */
+/** The metadata in the request of an NFT. */
 export interface RequestedMetadata {
   title: string
   description: string
@@ -11,7 +11,7 @@ export interface RequestedMetadata {
   readonly [extra: string]: unknown
 }
 
-/** Something that is not as requested. `found` is null where it is missing. */
+/** A value that differs from the request. `found` is null if it is missing. */
 export interface Difference {
   what: string
   expected: string
@@ -19,10 +19,9 @@ export interface Difference {
 }
 
 /**
- * What of the metadata file that a token points to is not as requested, by the ERC-721 metadata schema: title is
- * `name`, attributes are `{trait_type, value}`, extra keys stand as they are. A file was taken over from its URL into
- * IPFS: of one that had a CID before, that is compared; of others only that they are there. Further keys of the file
- * are no fault.
+ * Returns how the metadata file of a token differs from the request, by the ERC-721 metadata schema: title is `name`,
+ * attributes are `{trait_type, value}`, extra keys are unchanged. Files are copied from their URLs into IPFS. For a file
+ * that had a CID before, the CID is compared; for others only their presence. Further keys of the file are ignored.
  *
  * @param stored the parsed file
  */
@@ -59,7 +58,7 @@ const foundText = (file: Readonly<Record<string, unknown>>, key: string): string
 
 const isIpfsUrl = (value: unknown): boolean => typeof value === 'string' && splitIpfs(value) !== null
 
-/** Two ipfs URLs of the same content: a CID may be written in either version, and in any base. */
+/** Whether two ipfs URLs have the same content. A CID may be written in either version, and in any base. */
 function sameContent(value: unknown, url: string): boolean {
   const [a, b] = [typeof value === 'string' ? splitIpfs(value) : null, splitIpfs(url)]
   if (a === null || b === null || a.path !== b.path) return false

@@ -4,7 +4,7 @@ import type { Clock } from '../client/retry.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
 
-/** What lies behind an ipfs URL. `missing`: it isn't there, or is no JSON. `failed`: nobody knows. */
+/** The content of an ipfs URL. `missing`: it doesn't exist, or isn't JSON. `failed`: unknown. */
 export type Stored =
   | { kind: 'json'; value: unknown }
   | { kind: 'missing'; message: string }
@@ -16,7 +16,7 @@ export interface StorageReader {
 }
 
 interface StorageReaderOptions {
-  /** `https://gateway.example`, with or without `/ipfs` behind it. */
+  /** `https://gateway.example`, with or without a trailing `/ipfs`. */
   gateway: string
   transport: Transport
   clock: Clock
@@ -27,24 +27,24 @@ interface StorageReaderOptions {
 const TIMEOUT_MS = 30_000
 const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#\p{Cs}]*)?)$/u
 
-/** Where a gateway serves what an ipfs URL names; null for any other URL. */
+/** Returns the gateway URL of an ipfs URL; null for any other URL. */
 export function atGateway(gateway: string, ipfsUrl: string): string | null {
   const path = IPFS.exec(ipfsUrl)?.[1]
   if (path === undefined) return null
-  // The path of a stranger's NFT must not lead to other parts of the gateway.
+  // The path of somebody else's NFT must not lead to other parts of the gateway.
   if (path.split('/').some((part) => part === '.' || part === '..')) return null
   const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
   return `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** Makes the reader of what a gateway serves. Only ipfs URLs are followed: what else a token names could be anywhere. */
+/** Creates the reader of a gateway. It reads ipfs URLs only, because other token URIs could point anywhere. */
 export function createStorageReader(options: StorageReaderOptions): StorageReader {
   const { transport, clock, userAgent, signal } = options
   const { origin } = new URL(options.gateway)
   return {
     async readJson(ipfsUrl) {
       const url = atGateway(options.gateway, ipfsUrl)
-      if (url === null) return { kind: 'failed', message: 'its token URI is no ipfs URL' }
+      if (url === null) return { kind: 'failed', message: 'its token URI is not an ipfs URL' }
       try {
         const answer = await persist(origin, clock, signal, () =>
           transport.request({
@@ -57,9 +57,9 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
         )
         const { status } = answer
         if (status === 404 || status === 410) return { kind: 'missing', message: `${ipfsUrl} is not at ${origin}` }
-        if (status !== 200) return { kind: 'failed', message: `${origin} answers HTTP ${status}` }
+        if (status !== 200) return { kind: 'failed', message: `${origin} returned HTTP ${status}` }
         const value = parseJson(answer.body)
-        return value === undefined ? { kind: 'missing', message: `${ipfsUrl} is no JSON` } : { kind: 'json', value }
+        return value === undefined ? { kind: 'missing', message: `${ipfsUrl} is not JSON` } : { kind: 'json', value }
       } catch (error) {
         if (signal?.aborted !== true && error instanceof GdnError) return { kind: 'failed', message: error.message }
         throw error

@@ -4,18 +4,18 @@ import type { CallResult, ChainReader } from './chain-reader.ts'
 import { type Difference, metadataDifferences, type RequestedMetadata } from './compare-metadata.ts'
 import type { StorageReader } from './storage-reader.ts'
 
-/** What an NFT is said to be. */
+/** The expected state of an NFT. */
 export interface Claim {
   contractAddress: string
   tokenId: string | null
   owner: string
-  /** As the API tells it; null leaves it to the chain. */
+  /** The value from the API; null to accept that of the chain. */
   metadataUrl: string | null
-  /** Null where it isn't known what was requested. */
+  /** Null if the request is unknown. */
   requested: RequestedMetadata | null
 }
 
-/** What the chain and the storage say of it. Null: they could not be read, and `reason` says why. */
+/** The result of the comparison with chain and storage. Null: they could not be read, and `reason` has the cause. */
 export type Verification =
   | { verified: true }
   | { verified: false; differences: Difference[] }
@@ -25,7 +25,7 @@ export type Verification =
 const AT_ONCE = 8
 
 /**
- * Compares NFTs with what chain and storage say themselves: the owner, the token URI, the metadata file behind it.
+ * Compares NFTs with chain and storage: the owner, the token URI, and its metadata file.
  *
  * @example
  * const [first] = await verifyNfts(chain, storage, [{ contractAddress, tokenId: '1', owner, metadataUrl, requested }])
@@ -46,7 +46,7 @@ export async function verifyNfts(
   let at = 0
   for (const [i, claim] of claims.entries()) {
     if (ids[i] === null) {
-      verifications[i] = { verified: null, reason: 'its token id is no number' }
+      verifications[i] = { verified: null, reason: 'its token ID is not a number' }
       continue
     }
     const [owner, uri] = [results[at++], results[at++]]
@@ -62,7 +62,7 @@ export async function verifyNfts(
   return verifications
 }
 
-const NO_ANSWER: CallResult = { kind: 'failed', message: 'no answer' }
+const NO_ANSWER: CallResult = { kind: 'failed', message: 'no response' }
 
 async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<ChainReader['call']>[0]) {
   try {
@@ -98,5 +98,5 @@ async function verify(storage: StorageReader, claim: Claim, owner: CallResult, u
   return differences.length === 0 ? { verified: true } : { verified: false, differences }
 }
 
-/** An address without a contract answers every call with nothing. */
+/** An address without a contract responds to every call with no data. */
 const nothing = (data: string): string => (data === '0x' ? 'no contract' : data)

@@ -7,15 +7,15 @@ import { Secret } from '../core/secret.ts'
 export interface AwsCredentials {
   accessKeyId: string
   secretAccessKey: Secret
-  /** Of credentials that are lent for a while. */
+  /** Only for temporary credentials. */
   sessionToken: Secret | null
 }
 
 /**
- * Credentials where every tool of that world looks for them: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
- * AWS_SESSION_TOKEN, else the profile AWS_PROFILE (`default`) of AWS_SHARED_CREDENTIALS_FILE (`~/.aws/credentials`).
+ * Reads credentials from the usual places of AWS tools: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN,
+ * else the profile AWS_PROFILE (`default`) of AWS_SHARED_CREDENTIALS_FILE (`~/.aws/credentials`).
  *
- * @throws GdnError `unauthorized` where there are none
+ * @throws GdnError `unauthorized` if there are none
  */
 export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredentials> {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env
@@ -25,11 +25,11 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   const found = credentialsIn(await readIfThere(path), profile)
   if (found !== null) return found
   throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {
-    hint: `set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write profile ${profile} into ${path}`,
+    hint: `Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write the profile ${profile} to ${path}.`,
   })
 }
 
-/** The credentials of a profile in the text of such a file, or null. */
+/** Returns the credentials of a profile in the text of such a file, or null. */
 export function credentialsIn(text: string, profile: string): AwsCredentials | null {
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = parseProfile(text, profile)
   return id && secret ? credentials(id, secret, token) : null
@@ -44,14 +44,14 @@ async function readIfThere(path: string): Promise<string> {
     return await readFile(path, 'utf8')
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return ''
-    throw new GdnError('unauthorized', `the credentials in ${path} can't be read: ${messageOf(error)}`, {
-      hint: 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead',
+    throw new GdnError('unauthorized', `can't read the credentials in ${path}: ${messageOf(error)}`, {
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead.',
       cause: error,
     })
   }
 }
 
-/** One section of an INI file. */
+/** Returns one section of an INI file. */
 function parseProfile(text: string, profile: string): Record<string, string> {
   const found: Record<string, string> = {}
   let section = ''

@@ -1,25 +1,25 @@
-/** Where a bucket is. */
+/** The location of a bucket. */
 export interface BucketPlace {
   bucket: string
   region: string
-  /** Of another service than AWS, without a trailing slash; or null. */
+  /** The endpoint of a service other than AWS, without a trailing slash; or null. */
   endpoint: string | null
-  /** The bucket's name is the first part of the path; else it is a part of the host's name. */
+  /** Whether the bucket's name is the first part of the path, instead of a part of the host name. */
   pathStyle: boolean
 }
 
-/** No object changes: its key is the hash of its content. */
+/** Objects never change, because their keys are hashes of their content. */
 export const FOR_EVER = 'public, max-age=31536000, immutable'
 
-/** Where the keys of a bucket begin. */
+/** Returns the URL to which the keys of a bucket are appended. */
 export function bucketRoot({ bucket, region, endpoint, pathStyle }: BucketPlace): string {
   const service = endpoint ?? `https://s3.${region}.amazonaws.com`
   if (pathStyle) return `${service}/${bucket}`
   if (endpoint !== null) return endpoint.replace('://', `://${bucket}.`)
-  // A name with dots fits no certificate as a host.
+  // As a host, a name with dots would match no certificate.
   return bucket.includes('.') ? `${service}/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`
 }
 
-/** The URL of an object: what a key is made of may need escaping, its slashes don't. */
+/** Returns the URL of an object. Parts of its key are escaped, slashes are not. */
 export const objectUrl = (root: string, key: string): string =>
   `${root}/${key.split('/').map(encodeURIComponent).join('/')}`

@@ -1,20 +1,20 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { AwsCredentials } from './aws-credentials.ts'
 
-/** SHA-256 of no bytes, in hexadecimal: of a request without a body. */
+/** SHA-256 of no bytes, in hexadecimal: for a request without a body. */
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 export interface S3Request {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
-  /** Of the body, in hexadecimal. */
+  /** SHA-256 of the body, in hexadecimal. */
   sha256: string
   region: string
   credentials: AwsCredentials
 }
 
-/** Signs a request to S3 with all of its headers (Signature Version 4). A signature is good for minutes only. */
+/** Signs a request to S3 with all of its headers (Signature Version 4). A signature is valid for minutes only. */
 export async function signS3(request: S3Request): Promise<{ url: string; headers: Record<string, string> }> {
   const { method, url, headers, sha256, region, credentials } = request
   const { accessKeyId, secretAccessKey, sessionToken } = credentials

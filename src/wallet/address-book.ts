@@ -9,11 +9,11 @@ import { readPrivateFile } from '../keystore/private-file.ts'
 import { ADDRESS_ENDING, checkWalletFolder, filesEnding, KEYSTORE_ENDING } from './folder.ts'
 import { readName } from './names.ts'
 
-/** Something that has a name here: a wallet whose keystore we have, or only an address. */
+/** A named wallet whose keystore is here, or only an address with a name. */
 export interface KnownWallet {
   name: string
   kind: 'keystore' | 'address'
-  /** Null where the file can't be read, or doesn't tell it. */
+  /** Null if the file can't be read, or has no address. */
   address: string | null
   file: string
   createdAt: string
@@ -21,14 +21,14 @@ export interface KnownWallet {
   problem: string | null
 }
 
-/** The wallets and addresses that have a name on this machine. Files are read when something is asked for. */
+/** The wallets and addresses that have a name on this machine. Files are read on demand. */
 export interface AddressBook {
   readonly folder: string
   /**
-   * The address behind `@alice`.
+   * Returns the address of `@alice`.
    *
-   * @param place where the name stands, for what is told of it
-   * @throws GdnError `usage` for what is no name, `not_found_locally` for an unknown one, with the nearest;
+   * @param place where the name is used, for messages
+   * @throws GdnError `usage` for an invalid name; `not_found_locally` for an unknown one, with the nearest name;
    *   `invalid_input` for a file that can't be used
    */
   resolve(name: string, place: Place): string
@@ -37,9 +37,9 @@ export interface AddressBook {
 
 const MAX_ADDRESS_BYTES = 256
 
-/** @param folder where the wallets are; it needn't exist */
+/** @param folder the folder of wallets, which need not exist */
 export function openAddressBook(folder: string): AddressBook {
-  /** Null: looked for, and not there. A manifest may ask a million times. */
+  /** Null: the name does not exist. A manifest may look up a name a million times. */
   const asked = new Map<string, string | null>()
   let names: string[] | null = null
 
@@ -70,19 +70,19 @@ export function openAddressBook(folder: string): AddressBook {
   }
 }
 
-/** Every name that may be typed. */
+/** Returns every known name. */
 function namesIn(folder: string): string[] {
   return [...filesEnding(folder, KEYSTORE_ENDING), ...filesEnding(folder, ADDRESS_ENDING)]
 }
 
 function unknown(name: string, names: readonly string[], place: Place): GdnError {
   const near = nearest(name, names)
-  return new GdnError('not_found_locally', `no wallet or address is named @${name} here`, {
+  return new GdnError('not_found_locally', `no wallet or address is named @${name} on this machine`, {
     place,
     hint:
       near === undefined
-        ? `gdn wallet list names those there are; gdn wallet add @${name} <address> adds it`
-        : `did you mean @${near}?`,
+        ? `Run \`gdn wallet list\` to list the names, or \`gdn wallet add @${name} <address>\` to add this one.`
+        : `Did you mean @${near}?`,
   })
 }
 
@@ -100,11 +100,11 @@ function known(name: string, kind: KnownWallet['kind'], file: string): KnownWall
   return { name, kind, address, file, createdAt, problem }
 }
 
-/** What the keystore says: proven when the file was made, and it is ours alone since. */
+/** Returns the address in the keystore. It was checked when the file was created, and only the owner can change it. */
 function addressOfKeystore(file: string): string {
   const { address } = parseKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), file)
   if (address !== null) return checksumAddress(address)
-  throw new GdnError('invalid_input', "doesn't tell its address, so it can't be used by name", {
+  throw new GdnError('invalid_input', "has no address, so it can't be used by name", {
     place: { file },
   })
 }
@@ -113,10 +113,10 @@ function addressIn(file: string): string {
   const address = readPrivateFile(file, MAX_ADDRESS_BYTES).trim()
   const problem = anyAddressProblem(address)
   if (problem === null) return address
-  throw new GdnError('invalid_input', `holds no address: it ${problem}`, { place: { file } })
+  throw new GdnError('invalid_input', `has no valid address: it ${problem}`, { place: { file } })
 }
 
-/** The problem of an address that may be of any blockchain, or null. */
+/** Returns the problem of an address of any blockchain, or null. */
 export function anyAddressProblem(address: string): string | null {
   if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
   if (solanaAddressProblem(address) === null) return null

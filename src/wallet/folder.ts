@@ -4,14 +4,14 @@ import { getuid, platform } from 'node:process'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { quoted } from '../keystore/private-file.ts'
 
-/** `alice.json` is a keystore; `bob.address` is an address whose key is elsewhere. */
+/** `alice.json` is a keystore. `bob.address` is an address whose key is elsewhere. */
 export const KEYSTORE_ENDING = '.json'
 export const ADDRESS_ENDING = '.address'
 
 /**
- * Checks the folder of wallets: one that is a link, or that others may change, could be swapped under us.
+ * Checks the folder of wallets. A link, or a folder that others can change, could be swapped.
  *
- * @returns false where there is none
+ * @returns false if it doesn't exist
  */
 export function checkWalletFolder(path: string): boolean {
   const fail = (message: string, hint?: string) =>
@@ -21,20 +21,21 @@ export function checkWalletFolder(path: string): boolean {
     found = lstatSync(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false
-    throw fail(`can't be looked at: ${messageOf(error)}`)
+    throw fail(`can't be read: ${messageOf(error)}`)
   }
   if (found.isSymbolicLink()) {
-    throw fail('is a symbolic link, and wallets are kept in no place that may be swapped', 'put a folder there')
+    throw fail('is a symbolic link, which could be changed to another folder', 'Use a folder instead.')
   }
-  if (!found.isDirectory()) throw fail('is no folder')
+  if (!found.isDirectory()) throw fail('is not a directory')
   if (platform === 'win32') return true
   const me = getuid?.()
   if (me !== undefined && found.uid !== me && me !== 0) throw fail('belongs to another user')
-  if ((found.mode & 0o077) !== 0) throw fail('is open to others, and holds wallets', `chmod 700 ${quoted(path)}`)
+  if ((found.mode & 0o077) !== 0)
+    throw fail('is accessible to others, but has wallets', `Run \`chmod 700 ${quoted(path)}\`.`)
   return true
 }
 
-/** As checkWalletFolder, and makes it where there is none. */
+/** Like checkWalletFolder, but creates a missing folder. */
 export function makeWalletFolder(path: string): void {
   if (checkWalletFolder(path)) return
   try {
@@ -42,9 +43,9 @@ export function makeWalletFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') {
-      throw new GdnError('invalid_input', `can't be made: ${messageOf(error)}`, {
+      throw new GdnError('invalid_input', `can't be created: ${messageOf(error)}`, {
         place: { file: path },
-        hint: 'wallets are kept below XDG_DATA_HOME, else below ~/.local/share',
+        hint: 'Wallets are stored below XDG_DATA_HOME, or below ~/.local/share by default.',
         cause: error,
       })
     }
@@ -52,7 +53,7 @@ export function makeWalletFolder(path: string): void {
   checkWalletFolder(path)
 }
 
-/** The files of wallets and addresses, by what they end with. */
+/** Returns the files of wallets and addresses with an extension. */
 export function filesEnding(folder: string, ending: string): string[] {
   if (!checkWalletFolder(folder)) return []
   return readdirSync(folder)

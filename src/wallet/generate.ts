@@ -14,7 +14,7 @@ import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { type Answered, readWalletAnswer } from './read-answer.ts'
 import type { Reservation } from './reservation.ts'
 
-/** Where answers are kept that no wallet could be made of, below the folder of wallets. */
+/** Folder of responses that did not result in a wallet, below the folder of wallets. */
 export const SET_ASIDE = 'set-aside'
 
 export interface NewWallet {
@@ -25,9 +25,9 @@ export interface NewWallet {
 }
 
 export interface WalletSource {
-  /** A signed URL that has been checked. */
+  /** Returns a signed URL that has been checked. */
   signedUrl(): Promise<URL>
-  /** Calls it, once. Rejects with TransportError where no whole answer came. */
+  /** Calls it once. Rejects with TransportError if there is no complete response. */
   call(url: URL): Promise<TransportAnswer>
 }
 
@@ -37,19 +37,19 @@ export interface GenerateOptions {
   /** The folder of wallets. */
   folder: string
   password: Secret
-  /** Where a keystore goes when its own place fails. */
+  /** Folders for a keystore that can't be stored in its own. */
   otherFolders: readonly string[]
-  /** Aborted by Ctrl-C: heeded until the signed URL is called. */
+  /** Aborted by Ctrl-C. It has an effect until the signed URL is called. */
   signal: AbortSignal
-  /** Told of each step, for progress. */
+  /** Called for each step, to show progress. */
   onStep?: (step: 'deriving' | 'asking' | 'calling' | 'checking') => void
 }
 
 /**
- * Makes one wallet: what can fail on this machine is done before the signed URL is called, because its answer is the
- * only copy of the key. When this returns, the keystore was written, synced, read back and decrypted.
+ * Generates one wallet. Everything that can fail on this machine is done before the signed URL is called, because its
+ * response is the only copy of the key. When this returns, the keystore was written, synced, read back and decrypted.
  *
- * @throws GdnError `unknown_outcome` when the answer was lost; `bad_answer` when there is no wallet in it
+ * @throws GdnError `unknown_outcome` if the response was lost; `bad_answer` if it has no wallet
  */
 export async function generateWallet(options: GenerateOptions): Promise<NewWallet> {
   const { source, reservation, password, signal, onStep } = options
@@ -77,9 +77,9 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
   }
 }
 
-/** The answer of 2xx. Nothing is tried a second time. */
+/** Returns a 2xx response. Nothing is retried. */
 async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer> {
-  // Without its query, which is a secret until it has expired.
+  // Without its query, which is secret until it expires.
   const shown = url.origin + url.pathname
   let answer: TransportAnswer
   try {
@@ -89,40 +89,40 @@ async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer
     throw error.sent ? lost(url, error.message, error) : unreachable(shown, error)
   }
   if (answer.status >= 200 && answer.status <= 299) return answer
-  if (answer.status >= 500 || answer.status === 408) throw lost(url, `it answered ${answer.status}`)
+  if (answer.status >= 500 || answer.status === 408) throw lost(url, `it returned ${answer.status}`)
   throw answerError('the signed URL', shown, answer)
 }
 
 function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
-  return new GdnError('unknown_outcome', `the answer of ${origin} was lost: ${reason}`, {
-    hint: 'a wallet may have been made of which nobody has the key. Nothing was sent to it, no name stands for it, and nothing needs to be undone: run the command again for another one',
+  return new GdnError('unknown_outcome', `the response of ${origin} was lost: ${reason}`, {
+    hint: 'The service may have generated a wallet whose key is lost. Nothing was sent to it, and it has no name. Run the command again to generate another wallet.',
     ...(cause === undefined ? {} : { cause }),
   })
 }
 
-/** What was answered isn't thrown away: it may hold a key, whatever is wrong with it. */
+/** Stores an unusable response, because it may contain a key. */
 async function setAside(
   { folder, reservation, otherFolders }: GenerateOptions,
   seal: Seal,
   { body, status }: TransportAnswer,
   problem: string,
 ): Promise<GdnError> {
-  const said = `the signed URL answered ${status}, but the answer ${problem}`
+  const said = `the signed URL returned ${status}, but the response ${problem}`
   if (body.length === 0)
-    return new GdnError('bad_answer', said, { hint: 'nothing was kept; the service has a problem' })
+    return new GdnError('bad_answer', said, { hint: 'Nothing was stored. The service has a problem.' })
   const text = seal.bytes(body)
   const own = join(folder, SET_ASIDE)
   try {
     makeWalletFolder(own)
   } catch {
-    // Then it is kept elsewhere.
+    // Then it is stored elsewhere.
   }
   const { file } = await keepAnywhere([own, ...otherFolders], `${reservation.name}-answer`, text)
   return new GdnError('bad_answer', said, {
     hint:
       file === null
-        ? `do not use that address. The answer could be kept nowhere; this is it, encrypted with your password: ${text.trim()}`
-        : `do not use that address. The answer is kept, encrypted with your password: gdn wallet export ${quoted(file)} --to - shows it`,
+        ? `Do not use that address. The response could not be stored. This is the response, encrypted with your password: ${text.trim()}`
+        : `Do not use that address. The response is stored, encrypted with your password. Run \`gdn wallet export ${quoted(file)} --to -\` to show it.`,
     details: file === null ? { answer: text } : { file },
   })
 }
@@ -143,35 +143,35 @@ async function keep(
   }
 }
 
-/** Reads the keystore back and opens it, as it will be opened one day. */
+/** Reads the keystore back and opens it, in the same way as later. */
 async function prove(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), password, file)
-  if (opened.address !== address.toLowerCase()) throw new Error(`${file} holds another key than was written`)
+  if (opened.address !== address.toLowerCase()) throw new Error(`${file} has another key than was written`)
 }
 
 function notKept(address: string, text: string, error: unknown, { file }: KeptElsewhere): GdnError {
   const reason = messageOf(error)
   return file === null
-    ? new GdnError('unexpected', `the keystore of ${address} could be written nowhere: ${reason}`, {
-        hint: `this is it, encrypted with your password. Save it in a file before anything is sent to that address: ${text.trim()}`,
+    ? new GdnError('unexpected', `the keystore of ${address} could not be written anywhere: ${reason}`, {
+        hint: `Save the keystore in a file before you send anything to that address. It is encrypted with your password: ${text.trim()}`,
         details: { address, keystore: text },
         cause: error,
       })
-    : new GdnError('unexpected', `the keystore of ${address} could not be kept among the wallets: ${reason}`, {
-        hint: `it is in ${file}, encrypted with your password. Open it before anything is sent to that address: gdn wallet export ${quoted(file)} --to -`,
+    : new GdnError('unexpected', `the keystore of ${address} could not be stored in the folder of wallets: ${reason}`, {
+        hint: `It is in ${file}, encrypted with your password. Before you send anything to that address, run \`gdn wallet export ${quoted(file)} --to -\` to check it.`,
         details: { address, file },
         cause: error,
       })
 }
 
 interface KeptElsewhere {
-  /** Null where no folder takes it. */
+  /** Null if it can't be written to any folder. */
   file: string | null
-  /** Why each place before it didn't. */
+  /** The errors of the folders before it. */
   reasons: string[]
 }
 
-/** Writes what must not be lost into the first folder that takes it, under a name of its own. */
+/** Writes content that must not be lost to the first folder that works, under a unique name. */
 async function keepAnywhere(folders: readonly string[], name: string, text: string): Promise<KeptElsewhere> {
   const reasons: string[] = []
   for (const folder of folders) {

@@ -8,11 +8,11 @@ const USUAL = 'wallet'
 const PLACE = { flag: '--name' }
 
 /**
- * The names of wallets to be made: the one that was given, that name with numbers for several, or the next numbers that
- * are free.
+ * Returns the names of wallets to generate: the given name, that name with numbers for several wallets, or the next free
+ * numbers.
  *
- * @param count undefined: one, which has the name itself
- * @throws GdnError `usage` for what can't be a name
+ * @param count undefined: one wallet with the name itself
+ * @throws GdnError `usage` for an invalid name
  */
 export function newNames(folder: string, typed: string | undefined, count: number | undefined): string[] {
   const amount = count ?? 1
@@ -27,7 +27,7 @@ export function newNames(folder: string, typed: string | undefined, count: numbe
   return names
 }
 
-/** @throws GdnError `invalid_input` where a wallet or an address has that name */
+/** @throws GdnError `invalid_input` if a wallet or an address has that name */
 export function refuseTaken(folder: string, name: string): void {
   for (const ending of [KEYSTORE_ENDING, ADDRESS_ENDING]) {
     const path = join(folder, name + ending)
@@ -38,5 +38,5 @@ export function refuseTaken(folder: string, name: string): void {
 export const nameTaken = (name: string, path: string) =>
   new GdnError('invalid_input', `@${name} exists already: ${path}`, {
     place: PLACE,
-    hint: 'give another name; nothing is overwritten',
+    hint: 'Choose another name. Existing files are never overwritten.',
   })

@@ -6,38 +6,38 @@ import type { Secret } from '../core/secret.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { addressOfKey, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'
 
-/** A wallet as the service answered it, proven: the key is one of the curve, and the address is its address. */
+/** A wallet from the service, verified: the key is valid for the curve, and the address belongs to it. */
 export interface Answered {
   ok: true
-  /** In its checksum spelling. */
+  /** With its checksum. */
   address: string
   privateKey: Secret
 }
 
 /**
- * Reads what a signed URL answered. What is wrong is told without anything of the body: there may be a key in it.
+ * Reads the response of a signed URL. Problems are reported without any part of the body, because it may contain a key.
  *
- * @param body of an answer of 2xx
+ * @param body of a 2xx response
  */
 export function readWalletAnswer(body: Uint8Array): Answered | { ok: false; problem: string } {
   const wrong = (problem: string) => ({ ok: false, problem }) as const
   const json = parseJson(body)
-  if (json === undefined) return wrong('is no JSON')
+  if (json === undefined) return wrong('is not JSON')
   const read = generatedWallet.safeParse(json)
   if (!read.success) {
     const [issue] = read.error.issues
     const field = issue?.path.join('.') || 'the whole'
-    return wrong(`breaks the contract: ${terminalText(field)} isn't as it must be`)
+    return wrong(`breaks the contract: ${terminalText(field)} is invalid`)
   }
   const { address: named, private_key } = read.data.wallet
   const privateKey = readPrivateKey(private_key)
-  if (privateKey === null) return wrong('has a private_key that is no 32 bytes in hex')
+  if (privateKey === null) return wrong('has a private_key that is not 32 bytes in hex')
   const bytes = privateKeyBytes(privateKey)
   const derived = addressOfKey(bytes)
   bytes.fill(0)
-  if (derived === null) return wrong('has a private_key that is none of this curve')
+  if (derived === null) return wrong('has a private_key that is invalid for this curve')
   if (sameAddress(named, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
   return wrong(
-    `tells the address ${terminalText(named.slice(0, 100))}, but its key is that of ${checksumAddress(derived)}`,
+    `has the address ${terminalText(named.slice(0, 100))}, but its key belongs to ${checksumAddress(derived)}`,
   )
 }

@@ -12,40 +12,39 @@ import { quoted, readPrivateFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { nameTaken, refuseTaken } from './new-names.ts'
 
-/** More than a keystore takes: the disk gives the room when the name is reserved, not when the key is there. */
+/** More than the size of a keystore, so that the disk space is reserved together with the name. */
 const ROOM_BYTES = 4096
 const MAX_COPIES = 100
 const MAX_TRIES = 5
 
-/** A name that is taken for a wallet to come, and room on the disk for its keystore. */
+/** A reserved name of a future wallet, with disk space for its keystore. */
 export interface Reservation {
   readonly name: string
-  /** Where the keystore is going to be. */
+  /** The future path of the keystore. */
   readonly path: string
   /**
-   * Puts the keystore there, synced, when it has been proven: until then nothing has the name of a wallet. Where
-   * something has that name by now, it gets the next free one.
+   * Stores the keystore, synced, after it was verified: until then nothing has the name of a wallet. If the name is taken
+   * by now, it gets the next free one.
    *
-   * @param prove reads the file that was written, and throws for what isn't good
-   * @returns where it is
+   * @param prove reads the file that was written, and throws if it is invalid
+   * @returns its path
    */
   keep(text: string, prove: (file: string) => Promise<void>): Promise<string>
-  /** Gives the name free, unless the keystore is there. */
+  /** Releases the name, unless the keystore was stored. */
   release(): Promise<void>
-  /** Leaves what was written as it is: the next one of that name finds it, and finishes it. */
+  /** Leaves the written draft. The next reservation of that name finds and completes it. */
   leave(): Promise<void>
 }
 
 const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_ENDING)
-/** Hidden, and no name of a wallet: what is left of a reservation is never taken for one. */
+/** A hidden file whose name is not that of a wallet, so that a leftover of a reservation is never used as one. */
 const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
 
 /**
- * Reserves a name: an exclusive file of mode 0600 beside the one that the keystore is going to be. A keystore gets its
- * name only when it is whole and synced. What a gdn that was killed has left is cleared away, and finished where it had
- * written the keystore.
+ * Reserves a name with an exclusive file of mode 0600 beside the future keystore. A keystore gets its name only when it is
+ * complete and synced. Leftovers of a killed gdn are removed, or completed if it had written the keystore.
  *
- * @throws GdnError `invalid_input` where the name is taken or nothing can be written
+ * @throws GdnError `invalid_input` if the name is taken or nothing can be written
  */
 export async function reserve(folder: string, name: string): Promise<Reservation> {
   makeWalletFolder(folder)
@@ -64,7 +63,7 @@ export async function reserve(folder: string, name: string): Promise<Reservation
     await rm(draft, { force: true })
   }
   try {
-    // Again: whoever had the draft before may have given the name to a keystore.
+    // Checked again, because the earlier owner of the draft may have given the name to a keystore.
     refuseTaken(folder, name)
     await syncFolder(folder)
   } catch (error) {
@@ -77,7 +76,7 @@ export async function reserve(folder: string, name: string): Promise<Reservation
     path,
     async keep(text, prove) {
       if (file === null) throw new Error('this reservation is over')
-      // In place, so that the room that was reserved is used.
+      // Overwritten in place, so that the reserved disk space is used.
       await file.write(text.padEnd(ROOM_BYTES), 0)
       await file.truncate(Buffer.byteLength(text))
       await file.sync()
@@ -97,13 +96,13 @@ export async function reserve(folder: string, name: string): Promise<Reservation
 }
 
 const cantWrite = (path: string, error: unknown) =>
-  new GdnError('invalid_input', `no wallet can be kept there: ${messageOf(error)}`, {
+  new GdnError('invalid_input', `can't store a wallet: ${messageOf(error)}`, {
     place: { file: path },
-    hint: 'nothing was asked of the server; make room, or let XDG_DATA_HOME name another place',
+    hint: 'No wallet was requested. Free some space, or set XDG_DATA_HOME to another directory.',
     cause: error,
   })
 
-/** The draft is there with the word of whose it is, or not at all. */
+/** Creates the draft together with its owner, or not at all. */
 async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   const draft = draftOf(folder, name)
   const temp = join(folder, `.${name}.${randomBytes(6).toString('hex')}`)
@@ -116,7 +115,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
       if (await claim(temp, draft)) return file
       await clearDraft(folder, name)
     }
-    throw new Error(`${draft} comes back as fast as it is cleared away`)
+    throw new Error(`${draft} reappears each time it is removed`)
   } catch (error) {
     await file?.close()
     throw error instanceof GdnError ? error : cantWrite(draft, error)
@@ -125,7 +124,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   }
 }
 
-/** Gives the file its name, unless something has it. Where there are no hard links, looking has to do. */
+/** Gives the file its name, unless the name is taken. Without hard links, it checks first. */
 async function claim(temp: string, draft: string): Promise<boolean> {
   try {
     await link(temp, draft)
@@ -139,16 +138,16 @@ async function claim(temp: string, draft: string): Promise<boolean> {
   }
 }
 
-/** Clears away what a gdn has left that was killed; what it had written is finished. */
+/** Removes leftovers of a killed gdn, or completes a keystore that it had written. */
 async function clearDraft(folder: string, name: string): Promise<void> {
   const draft = draftOf(folder, name)
   const text = readPrivateFile(draft, MAX_KEYSTORE_BYTES)
   const owner = ownerOf(text)
   if (owner !== null) {
     if (await isAlive(owner)) {
-      throw new GdnError('invalid_input', `another gdn is making @${name} now (process ${owner.pid})`, {
+      throw new GdnError('invalid_input', `another gdn process is generating @${name} (pid ${owner.pid})`, {
         place: { flag: '--name' },
-        hint: 'give another name, or wait',
+        hint: 'Choose another name, or wait.',
       })
     }
     return await rm(draft, { force: true })
@@ -159,9 +158,9 @@ async function clearDraft(folder: string, name: string): Promise<void> {
     await rm(draft, { force: true })
     throw nameTaken(name, path)
   }
-  throw new GdnError('invalid_input', 'was left by a gdn that was stopped, and may hold a key', {
+  throw new GdnError('invalid_input', 'was left by a gdn process that was stopped, and may have a key', {
     place: { file: draft },
-    hint: `look at it; when you don't need it: rm ${quoted(draft)}`,
+    hint: `Check the file. If you don't need it, run \`rm ${quoted(draft)}\`.`,
   })
 }
 

@@ -2,17 +2,17 @@ import { isLoopback } from '../client/base-url.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
-/** Hosts that a signed URL may be on. */
+/** Allowed hosts of signed URLs. */
 export interface WalletHosts {
-  /** Of the server that gave it. */
+  /** The server that returned it. */
   baseUrl: string
-  /** Another that the user named, and where: `GDN_WALLET_URL` or a profile. */
+  /** Another host that the user named, and where: `GDN_WALLET_URL` or a profile. */
   walletUrl: { value: string; from: string } | null
 }
 
 /**
- * Checks where a signed URL points before it is called: whoever answers there knows the private key. Messages don't
- * tell the URL, which is a secret until it has expired.
+ * Checks the host of a signed URL before it is called, because that host knows the private key. Messages don't contain the
+ * URL, which is secret until it expires.
  *
  * @throws GdnError `bad_answer`
  */
@@ -20,23 +20,23 @@ export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: Wallet
   const fail = (message: string, hint: string) => new GdnError('bad_answer', message, { hint })
   const url = parseUrl(signedUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw fail('the server gave something that is no URL to be called', 'check the base URL')
+    throw fail('the server returned an invalid signed URL', 'Check the base URL.')
   }
   if (url.username !== '' || url.password !== '' || url.hash !== '') {
-    throw fail('the signed URL of the server has parts that none has: user info, or a fragment', 'check the base URL')
+    throw fail('the signed URL of the server has user info or a fragment', 'Check the base URL.')
   }
   const { origin } = url
   const allowed = [new URL(baseUrl).origin, ...(walletUrl === null ? [] : [new URL(walletUrl.value).origin])]
   if (!allowed.includes(origin)) {
     throw fail(
-      `the signed URL points to ${origin}, which isn't known as a host of wallets`,
+      `the signed URL points to ${origin}, which is not a configured wallet host`,
       walletUrl === null
-        ? `if your service says that it is: GDN_WALLET_URL=${origin}, or gdn config set wallet_url ${origin}`
-        : `${walletUrl.from} names ${walletUrl.value}`,
+        ? `If your service confirms this host, set GDN_WALLET_URL=${origin}, or run \`gdn config set wallet_url ${origin}\`.`
+        : `Check the wallet host: ${walletUrl.from} is ${walletUrl.value}.`,
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw fail(`a private key would travel from ${url.host} in clear text`, 'the service must serve it over https')
+    throw fail(`a private key would be sent by ${url.host} in clear text`, 'The service must use https.')
   }
   return url
 }

@@ -194,8 +194,8 @@ describe('a manifest takes names for receivers and senders', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result).details).toMatchObject({
       issues: [
-        { place: { line: 3, field: 'receiver' }, hint: 'did you mean @bob?' },
-        { place: { line: 4, field: 'receiver' }, hint: '@bob' },
+        { place: { line: 3, field: 'receiver' }, hint: 'Did you mean @bob?' },
+        { place: { line: 4, field: 'receiver' }, hint: 'Use @bob.' },
       ],
     })
   })
@@ -203,8 +203,8 @@ describe('a manifest takes names for receivers and senders', () => {
 
 describe('a name that nobody knows', () => {
   test.each([
-    ['--receiver', [...MINT, '--receiver', '@alcie'], 'did you mean @alice?'],
-    ['--sender', [...GRANT, '--receiver', BOB, '--sender', '@bobb'], 'did you mean @bob?'],
+    ['--receiver', [...MINT, '--receiver', '@alcie'], 'Did you mean @alice?'],
+    ['--sender', [...GRANT, '--receiver', BOB, '--sender', '@bobb'], 'Did you mean @bob?'],
     ['--wallet', [...CREATE, '--wallet', '@nobody'], 'gdn wallet list'],
     ['--receiver', [...MINT, '--receiver', '@'], undefined],
     ['--receiver', [...MINT, '--receiver', '@../alice'], undefined],
@@ -219,7 +219,7 @@ describe('a name that nobody knows', () => {
 
   test('is no setting', async () => {
     const { code, stderr } = await gdn(['config', 'set', 'wallet', '@alcie'])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean @alice?')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Did you mean @alice?')])
   })
 
   test('any more, in a profile, is told where its wallet is used, and nowhere else', async () => {
@@ -258,7 +258,7 @@ describe('a name is not believed', () => {
   test('where its keystore tells no address', async () => {
     await writeFile(join(wallets, 'carol.json'), JSON.stringify(LIGHT.json), { mode: 0o600 })
     const { code, stderr } = await gdn([...MINT, '--receiver', '@carol', ...AT, '--dry-run'])
-    expect([code, stderr]).toEqual([2, expect.stringContaining("doesn't tell its address")])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('has no address')])
   })
 
   test('for another blockchain than its own', async () => {

@@ -244,7 +244,7 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
   test.each([
     ['is empty', '\n', 0o600, 'must not be empty'],
     ['has two lines', 'a\nb\n', 0o600, 'one line'],
-    ['is read in different ways by wallets', 'cafe\u0301\n', 0o600, 'different ways'],
+    ['is read in different ways by wallets', 'cafe\u0301\n', 0o600, 'read differently'],
     ['may be read by others', 'secret\n', 0o644, 'chmod 600'],
   ])('the password file %s', async (_what, text, mode, said) => {
     await writeFile(path('other'), text)
@@ -422,9 +422,13 @@ describe('gdn wallet export', () => {
   })
 
   test.each([
-    ['a wrong password', ['alice', '--format', 'private-key', '--to', '-', '--password-file', '-'], 'does not open it'],
+    [
+      'a wrong password',
+      ['alice', '--format', 'private-key', '--to', '-', '--password-file', '-'],
+      'the password is wrong',
+    ],
     ['no place to put it', ['alice'], '--to'],
-    ['an unknown name', ['alcie', '--to', '-'], 'did you mean @alice?'],
+    ['an unknown name', ['alcie', '--to', '-'], 'Did you mean @alice?'],
     ['a format that there isn’t', ['alice', '--format', 'hex', '--to', '-'], '--format'],
     ['a file that is missing', ['./nothing', '--to', '-'], "doesn't exist"],
     ['a file that is none', ['./pw', '--to', '-'], 'pw'],
@@ -488,7 +492,7 @@ describe('gdn wallet add and rm', () => {
     await gdn(['wallet', 'add', 'bob', OWNER])
     expect(errorOf(await gdn(['wallet', 'rm', 'bobb', '--json']))).toMatchObject({
       code: 'not_found_locally',
-      hint: 'did you mean @bob?',
+      hint: 'Did you mean @bob?',
     })
   })
 })

@@ -226,7 +226,7 @@ test('a signer that is added signs only after it was appointed, and then shares 
 
 test.each([
   ['a keystore that others may read', () => chmod(join(dataDir, 'op0.json'), 0o644), 'chmod 600'],
-  ['a wrong password', () => writeFile(join(dataDir, 'password'), 'wrong\n'), 'the password does not open it'],
+  ['a wrong password', () => writeFile(join(dataDir, 'password'), 'wrong\n'), 'the password is wrong'],
   ['a field that is misspelt', () => replaceInSettings('confirmations', 'confirmation'), 'confirmation'],
   [
     'another network at the same name',

@@ -227,7 +227,7 @@ test('two at once of one name: one of them is told, nothing is lost', async () =
   const first = home.start(argvOf(service.url, ...withFile()), { env: KEY })
   await arrival
   const second = await home.run(argvOf(service.url, ...withFile()), { env: KEY })
-  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('another gdn is making @alice')])
+  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('another gdn process is generating @alice')])
   go()
   expect((await first).exitCode).toBe(0)
   expect(service.calls).toHaveLength(1)

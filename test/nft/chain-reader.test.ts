@@ -98,7 +98,7 @@ test.each([
   const { reader } = node(() => answer, status)
   await expect(reader.chainId()).rejects.toMatchObject({
     code: 'bad_answer',
-    message: expect.stringMatching(/^no chain answers at https:\/\/node\.example: (?!.*secret)/),
+    message: expect.stringMatching(/^no chain responds at https:\/\/node\.example: (?!.*secret)/),
   })
 })
 
@@ -134,7 +134,10 @@ describe('metadata is read', () => {
     'ipfs://x',
     '',
   ])('never from %j: a token names what it likes', async (url) => {
-    expect(await read(url)).toEqual({ stored: { kind: 'failed', message: 'its token URI is no ipfs URL' }, urls: [] })
+    expect(await read(url)).toEqual({
+      stored: { kind: 'failed', message: 'its token URI is not an ipfs URL' },
+      urls: [],
+    })
   })
 
   test.each([
@@ -152,7 +155,7 @@ test('what the chain could not be asked is not read, rather than wrong', async (
   const claim = { contractAddress: '0x1', tokenId: '1', owner: '0x2', metadataUrl: null, requested: null }
   const storage = { readJson: async () => ({ kind: 'failed', message: 'x' }) as const }
   expect(await verifyNfts(reader, storage, [claim, { ...claim, tokenId: 'Mint111' }])).toEqual([
-    { verified: null, reason: 'no chain answers at https://node.example: HTTP 500' },
-    { verified: null, reason: 'its token id is no number' },
+    { verified: null, reason: 'no chain responds at https://node.example: HTTP 500' },
+    { verified: null, reason: 'its token ID is not a number' },
   ])
 })

@@ -90,8 +90,8 @@ describe('a name is reserved', () => {
     chmodSync(folder, 0o755)
     const refused: unknown = await reserve(folder, 'alice').catch((error: unknown) => error)
     const { hint } = refused as { hint: string }
-    expect(hint).toBe(`chmod 700 '${folder}'`)
-    execFileSync('/bin/sh', ['-c', hint])
+    expect(hint).toBe(`Run \`chmod 700 '${folder}'\`.`)
+    execFileSync('/bin/sh', ['-c', hint.slice('Run `'.length, -'`.'.length)])
     await (await reserve(folder, 'alice')).release()
   })
 
@@ -190,7 +190,7 @@ describe('what a gdn that was killed has left', () => {
 
   test('anything else is kept, and told', async () => {
     left(TEXT.slice(0, 300))
-    await expect(reserve(folder, 'alice')).rejects.toThrow('may hold a key')
+    await expect(reserve(folder, 'alice')).rejects.toThrow('may have a key')
     expect(readFileSync(join(folder, '.alice.part'), 'utf8')).toBe(TEXT.slice(0, 300))
   })
 })
