@@ -12,9 +12,9 @@ interface Known {
 }
 
 /**
- * The key to send to a server. A saved key goes to the origin it was saved for and nowhere else. GDN_API_KEY goes
- * where the user's own word points: a flag, the environment, a profile. A project's file alone can't direct it:
- * whoever cloned a repository would hand it the key.
+ * Returns the key for a server. A saved key is sent only to the origin that it was saved for. GDN_API_KEY is sent only to a
+ * server that the user named: by a flag, the environment, or a profile. A project's file alone can't direct it, because a
+ * cloned repository could then receive the key.
  */
 export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: Known): Promise<Secret> {
   if (server.source === 'local') {
@@ -25,18 +25,18 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
   if (variable !== undefined && variable !== '') {
     if (server.source !== 'project' || isOwn(server.origin, user)) return new Secret(variable)
     throw new GdnError('unauthorized', `GDN_API_KEY is not sent to ${server.origin}: only ${server.from} names it`, {
-      hint: `if you trust it, say so yourself: --base-url ${server.baseUrl}, GDN_BASE_URL, or a profile with that base_url`,
+      hint: `If you trust it, add --base-url ${server.baseUrl}, or set GDN_BASE_URL or the base_url of a profile.`,
     })
   }
   const { savedApiKey } = await import('./saved-keys.ts')
   const saved = await savedApiKey(env, server.origin, openKeyring)
   if (saved !== null) return saved
   throw new GdnError('unauthorized', `there is no API key for ${server.origin}`, {
-    hint: `set GDN_API_KEY, or save one: gdn auth login --base-url ${server.baseUrl}`,
+    hint: `Set GDN_API_KEY, or run \`gdn auth login --base-url ${server.baseUrl}\` to save one.`,
   })
 }
 
-/** Whether a profile of the user names that server. */
+/** Whether one of the user's profiles names that server. */
 export function isOwn(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
     (profile) => profile.base_url !== undefined && originOf(profile.base_url) === origin,

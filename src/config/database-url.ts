@@ -1,13 +1,13 @@
 import { Secret } from '../core/secret.ts'
 
-/** Where a PostgreSQL database is, as far as flags and environment tell. */
+/** The location of a PostgreSQL database from flags and environment. */
 export interface GivenDatabase {
   url?: Secret
-  /** Of the server itself, where `url` is that of a pooler. */
+  /** The URL of the server itself, if `url` is that of a pooler. */
   directUrl?: Secret
 }
 
-/** What was given by flag, else by environment. */
+/** Returns what the flag sets, else the environment. */
 export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv): GivenDatabase {
   const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
   const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL
@@ -17,5 +17,5 @@ export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv):
   }
 }
 
-/** Whether a URL holds a password. In argv everybody on the machine can read it. */
+/** Whether a URL has a password. In argv, everybody on the machine can read it. */
 export const holdsPassword = (url: string): boolean => /^[a-z]+:\/\/[^/?#@]*:[^/?#]+@/i.test(url)

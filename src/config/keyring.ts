@@ -2,15 +2,15 @@ import { createRequire } from 'node:module'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 
-/** The keyring of the system: one secret by server. Every method rejects where it is locked or out of reach. */
+/** The system keyring, with one secret for each server. Every method rejects if it is locked or unavailable. */
 export interface Keyring {
   get(origin: string): Promise<Secret | null>
   set(origin: string, key: Secret): Promise<void>
-  /** Removing what isn't there is no error. */
+  /** Removing a missing secret is no error. */
   remove(origin: string): Promise<void>
 }
 
-/** Gives the keyring. Rejects with `native_missing` where this machine has none that can be used. */
+/** Opens the keyring. Rejects with `native_missing` if this machine has none that can be used. */
 export type OpenKeyring = () => Promise<Keyring>
 
 /** The part of @napi-rs/keyring that is used. */
@@ -33,13 +33,13 @@ const KEYRING_RANGE = '2'
 const loadNative = (): unknown => createRequire(import.meta.url)(PACKAGE)
 
 /**
- * The system's keyring: Keychain, Credential Manager, or the Secret Service on Linux. There the package would fall back
- * to the kernel's keyring, which forgets everything at a restart: a file is better, so the service is insisted on.
+ * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the package would fall
+ * back to the kernel's keyring, which loses everything at a restart. A file is better, so the service is required.
  *
- * @throws GdnError `native_missing`: turned off by GDN_KEYRING=off, or the package isn't there
+ * @throws GdnError `native_missing` if GDN_KEYRING=off disables it, or the package isn't installed
  */
 export async function openKeyring(env: NodeJS.ProcessEnv, load: () => unknown = loadNative): Promise<Keyring> {
-  if (env.GDN_KEYRING === 'off') throw missing('it is turned off by GDN_KEYRING=off', 'unset GDN_KEYRING')
+  if (env.GDN_KEYRING === 'off') throw missing('GDN_KEYRING=off disables it', 'Unset GDN_KEYRING.')
   const { AsyncEntry } = native(load)
   const entry = (origin: string) => new AsyncEntry(SERVICE, origin, { linux: { store: 'secret-service' } })
   return {
@@ -63,11 +63,11 @@ function native(load: () => unknown): NativeKeyring {
     const [reason = ''] = messageOf(cause).split('\n')
     throw missing(
       `the package ${PACKAGE} can't be loaded (${reason})`,
-      `install it beside gdn: npm install ${PACKAGE}@${KEYRING_RANGE} (with -g where gdn is installed globally)`,
+      `Install it beside gdn: \`npm install ${PACKAGE}@${KEYRING_RANGE}\` (with -g if gdn is installed globally).`,
       cause,
     )
   }
 }
 
 const missing = (reason: string, hint: string, cause?: unknown) =>
-  new GdnError('native_missing', `the system keyring can't be used: ${reason}`, { hint, cause })
+  new GdnError('native_missing', `can't use the system keyring: ${reason}`, { hint, cause })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The ID of the backend that served from `dataDir` last, whether it runs or not; null if none did. */
+/** Returns the ID of the backend that last served from `dataDir`, running or not; null if none did. */
 export async function localBackendId(dataDir: string): Promise<string | null> {
   const id = (await readFile(join(dataDir, 'backend-id'), 'utf8').catch(() => '')).trim()
   return /^[0-9a-f-]{36}$/.test(id) ? id : null

@@ -24,13 +24,13 @@ const record = z.looseObject({
   url: z.url(),
   process_started: z.string().nullable(),
   boot_id: z.string().nullable(),
-  /** Of the data directory; an older gdn doesn't write it. */
+  /** The identity of the data directory; an older gdn doesn't write it. */
   folder: z.string().optional(),
 })
 
 /**
- * The backend that serves from `dataDir` now, or null: what a killed one wrote down is not believed, nor what was copied
- * with the folder of another.
+ * Returns the backend that serves from `dataDir` now, or null. A record that a killed backend left is ignored, and so is
+ * one that was copied with the directory of another.
  */
 export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
@@ -49,7 +49,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The port on which the local backend served the last time: wallets and scripts have its address. */
+/** Returns the port that the local backend used last, because wallets and scripts have its address. */
 export async function lastPort(dataDir: string): Promise<string | null> {
   const text = (await readFile(join(dataDir, PORT), 'utf8').catch(() => '')).trim()
   return /^[1-9]\d{0,4}$/.test(text) ? text : null
@@ -59,7 +59,7 @@ export async function rememberPort(dataDir: string, url: string): Promise<void> 
   await writePrivateFile(join(dataDir, PORT), `${new URL(url).port}\n`)
 }
 
-/** Whether a directory is one that a backend of ours made: nothing else may be deleted by `local reset`. */
+/** Whether a directory was created by a backend of ours. `local reset` deletes nothing else. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
   for (const name of [KEY, 'lock.db']) {
     if (
@@ -73,32 +73,32 @@ export async function isDataDirectory(dataDir: string): Promise<boolean> {
   return false
 }
 
-/** The local account's API key, which the backend keeps in a file that only its owner may read. */
+/** Returns the API key of the local account, from a file that only its owner may read. */
 export async function localApiKey(dataDir: string): Promise<Secret> {
   const key = await localApiKeyIfThere(dataDir)
   if (key !== null) return key
-  throw new GdnError('unauthorized', "the local backend's key file is gone", {
-    hint: 'gdn local stop, then gdn local start, makes it anew',
+  throw new GdnError('unauthorized', "the local backend's key file is missing", {
+    hint: 'Run `gdn local stop` and `gdn local start` to create it again.',
     place: { file: localApiKeyFile(dataDir) },
   })
 }
 
-/** As localApiKey; null where no backend was ever started. */
+/** Like localApiKey; null if no backend was ever started. */
 export async function localApiKeyIfThere(dataDir: string): Promise<Secret | null> {
   return await readSecretFile(localApiKeyFile(dataDir))
 }
 
-/** Where the local account's key is kept. */
+/** Returns the path of the local account's key. */
 export function localApiKeyFile(dataDir: string): string {
   return join(dataDir, KEY)
 }
 
-/** Reads a file of ours that holds one API key, or null where there is none; one that others may read, or could replace, is refused. */
+/** Reads a file with one API key, or returns null if it doesn't exist. Refuses one that others may read or replace. */
 async function readSecretFile(path: string): Promise<Secret | null> {
   await refuseOpenFolder(dirname(path), { code: 'unauthorized' })
   const found = readPrivateText(path, { code: 'unauthorized' })
   if (found === null) return null
   const text = found.replace(/\r?\n$/, '')
   if (/^[\x21-\x7e]{1,4096}$/.test(text)) return new Secret(text)
-  throw new GdnError('unauthorized', `${path} doesn't hold an API key: one line of printable characters is expected`)
+  throw new GdnError('unauthorized', `${path} has no valid API key: one line of printable characters is expected`)
 }

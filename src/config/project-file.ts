@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import { readTextIfThere } from './read-text.ts'
 import type { ProjectFile } from './schema.ts'
 
-/** Only JSON and YAML: a project's JavaScript is code, and reading configuration must not run it. */
+/** Only JSON and YAML, because reading configuration must not run the JavaScript of a project. */
 const NAMES = ['.gdnrc', '.gdnrc.json', '.gdnrc.yaml', 'gdn.config.json', 'gdn.config.yaml'] as const
 const PACKAGE = 'package.json'
 const MAX_BYTES = 1024 * 1024
 
 /**
- * The project's configuration: the nearest file upwards of `cwd`, not beyond the repository's root or the home
- * folder. Looking costs a few stats; the reader is loaded only when something is there.
+ * Loads the project's configuration: the nearest file from `cwd` upwards, but not beyond the repository's root or the home
+ * directory. The search costs a few stats. The reader is loaded only if a file exists.
  */
 export async function loadProjectFile(cwd: string, home: string | undefined): Promise<ProjectFile | null> {
   const path = await findProjectFile(cwd, home)
@@ -30,7 +30,7 @@ async function findProjectFile(cwd: string, home: string | undefined): Promise<s
   }
 }
 
-/** Bounded, and of regular files only: a repository that somebody cloned may have a link to /dev/zero for it. */
+/** Limited in size, and regular files only: in a cloned repository, it may be a link to /dev/zero. */
 async function mentionsGdn(path: string): Promise<boolean> {
   try {
     const text = await readTextIfThere(path, MAX_BYTES, 'invalid_config')

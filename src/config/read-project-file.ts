@@ -11,7 +11,7 @@ const json = (path: string, text: string) => parseStrictJson(text, path, 'invali
 
 function yaml(path: string, text: string): unknown {
   if (text.startsWith('\ufeff')) {
-    throw new GdnError('invalid_config', 'begins with a byte order mark; save it as UTF-8 without one', {
+    throw new GdnError('invalid_config', 'begins with a byte order mark: save it as UTF-8 without one', {
       place: { file: path, line: 1, column: 1 },
     })
   }
@@ -22,7 +22,7 @@ function yaml(path: string, text: string): unknown {
     const [reason = ''] = messageOf(error)
       .replace(/^YAML Error in .*\n/, '')
       .split('\n')
-    throw new GdnError('invalid_config', `is no YAML: ${reason.replace(/ \(\d+:\d+\)$/, '')}`, {
+    throw new GdnError('invalid_config', `is not valid YAML: ${reason.replace(/ \(\d+:\d+\)$/, '')}`, {
       place: { file: path, ...(line === undefined ? {} : { line: Number(line), column: Number(column) }) },
       cause: error,
     })
@@ -31,7 +31,7 @@ function yaml(path: string, text: string): unknown {
 
 const either = (path: string, text: string) => (text.trimStart().startsWith('{') ? json(path, text) : yaml(path, text))
 
-/** Reads one project file. The search is ours; cosmiconfig picks the loader, and none of them runs code. */
+/** Reads one project file. The search is ours. cosmiconfig selects the loader, and none of them runs code. */
 export async function readProjectFile(path: string): Promise<ProjectFile> {
   await readText(path, MAX_BYTES, 'invalid_config')
   const reader = cosmiconfig('gdn', {

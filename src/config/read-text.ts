@@ -6,13 +6,13 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "can't be read: permission denied",
   EPERM: "can't be read: permission denied",
   EISDIR: 'is a directory, not a file',
-  ENOTDIR: "can't be reached: a part of its path is no directory",
+  ENOTDIR: "can't be reached: a part of its path is not a directory",
 }
 
 /**
- * Reads a regular file of bounded size as UTF-8. Devices, pipes and sockets are refused: they may never end.
+ * Reads a regular file of limited size as UTF-8. Devices, pipes and sockets are rejected, because they may never end.
  *
- * @returns null where there is no such file
+ * @returns null if the file doesn't exist
  */
 export async function readTextIfThere(path: string, maxBytes: number, code: ErrorCode): Promise<string | null> {
   const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
@@ -29,9 +29,9 @@ export async function readTextIfThere(path: string, maxBytes: number, code: Erro
   }
 }
 
-// Small regular files, read at once: to have others do it takes longer than the reading.
+// Small regular files are read synchronously: an asynchronous read takes longer than the reading.
 function openIfThere(path: string, fail: (message: string, cause: unknown) => GdnError): number | null {
-  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+  // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
   const { O_RDONLY, O_NONBLOCK } = constants
   try {
     return openSync(path, O_RDONLY | (O_NONBLOCK ?? 0))
@@ -42,14 +42,14 @@ function openIfThere(path: string, fail: (message: string, cause: unknown) => Gd
   }
 }
 
-/** As readTextIfThere; a missing file is an error. */
+/** Like readTextIfThere, but a missing file is an error. */
 export async function readText(path: string, maxBytes: number, code: ErrorCode): Promise<string> {
   const text = await readTextIfThere(path, maxBytes, code)
   if (text === null) throw new GdnError(code, "doesn't exist", { place: { file: path } })
   return text
 }
 
-/** Bytes as text; what is no UTF-8 is refused rather than replaced. A byte order mark stays. */
+/** Decodes bytes as text. Invalid UTF-8 is rejected, not replaced. A byte order mark stays. */
 export function decodeUtf8(bytes: Uint8Array, path: string, code: ErrorCode): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -11,10 +11,10 @@ import { writePrivately } from './write-user-file.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-/** Where a key is kept: in the credentials file itself, or in the system keyring, of which the file holds a note. */
+/** Where a key is stored: in the credentials file itself, or in the system keyring, with a note in the file. */
 export type KeptIn = 'file' | 'keyring'
 
-/** The origins that keys are saved for, and where each is kept. No keyring is opened for this. */
+/** Returns the origins with saved keys, and where each key is stored. Opens no keyring. */
 export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: string; keptIn: KeptIn }[]> {
   return Object.entries(await readCredentials(env)).map(([origin, saved]) => ({
     origin,
@@ -22,7 +22,7 @@ export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: st
   }))
 }
 
-/** The key saved for an origin, and for no other. The keyring is opened only where the key is known to be in it. */
+/** Returns the key saved for exactly this origin. The keyring is opened only if the key is known to be in it. */
 export async function savedApiKey(
   env: NodeJS.ProcessEnv,
   origin: string,
@@ -34,24 +34,24 @@ export async function savedApiKey(
   if (typeof saved === 'string') return new Secret(saved)
   const key = await (await openKeyring().catch(outOfReach(origin))).get(origin).catch(outOfReach(origin))
   if (key !== null) return key
-  throw new GdnError('unauthorized', `the system keyring has no API key for ${origin} any more`, {
-    hint: `gdn auth login --base-url ${origin} saves it again`,
+  throw new GdnError('unauthorized', `the system keyring no longer has an API key for ${origin}`, {
+    hint: `Run \`gdn auth login --base-url ${origin}\` to save it again.`,
   })
 }
 
 function outOfReach(origin: string): (error: unknown) => never {
   return (cause) => {
-    const reason = cause instanceof GdnError ? cause.message : `the system keyring can't be read: ${messageOf(cause)}`
-    throw new GdnError('unauthorized', `the API key for ${origin} is kept in the system keyring, and ${reason}`, {
-      hint: `unlock it, set GDN_API_KEY, or save the key in a file: gdn auth login --store file --base-url ${origin}`,
+    const reason = cause instanceof GdnError ? cause.message : `can't read the system keyring: ${messageOf(cause)}`
+    throw new GdnError('unauthorized', `the API key for ${origin} is stored in the system keyring: ${reason}`, {
+      hint: `Unlock it, set GDN_API_KEY, or run \`gdn auth login --store file --base-url ${origin}\` to save the key in a file.`,
       cause,
     })
   }
 }
 
 /**
- * Saves a key for an origin: in the keyring, where one is given, else in a file that only its owner may read. What was
- * kept for it elsewhere is gone afterwards.
+ * Saves a key for an origin: in the keyring if one is given, else in a file that only its owner may read. Removes a key
+ * that was stored elsewhere for it.
  */
 export async function saveApiKey(
   env: NodeJS.ProcessEnv,
@@ -62,13 +62,13 @@ export async function saveApiKey(
   const keys = await readCredentials(env)
   if (keyring !== null) {
     await keyring.set(origin, key)
-    // A keyring that took it and doesn't have it would lose it: some sessions have one that forgets at once.
-    if ((await keyring.get(origin))?.reveal() !== key.reveal()) throw new Error('it did not keep what was put into it')
+    // Some sessions have a keyring that accepts a key and loses it at once.
+    if ((await keyring.get(origin))?.reveal() !== key.reveal()) throw new Error('it did not store the key')
   }
   await writeCredentials(env, { ...keys, [origin]: keyring === null ? key.reveal() : { kept_in: 'keyring' } })
 }
 
-/** Forgets the key of an origin, wherever it is. @returns where it was; null: there was none */
+/** Removes the key of an origin, wherever it is stored. @returns where it was; null if there was none */
 export async function forgetApiKey(
   env: NodeJS.ProcessEnv,
   origin: string,

@@ -14,7 +14,7 @@ const baseUrl = line.check((context) => {
   if (!/^https?:\/\//.test(value) || url === null) {
     context.issues.push({ code: 'custom', message: 'must be an http(s) URL', input: value })
   } else if (hasUserInfo(url)) {
-    context.issues.push({ code: 'custom', message: 'must hold no user name or password', input: '' })
+    context.issues.push({ code: 'custom', message: 'must not have a user name or password', input: '' })
   }
 })
 
@@ -28,7 +28,7 @@ const settings = {
   blockchain: z.enum(BLOCKCHAIN_NAMES).optional(),
   contract: line.optional(),
   wallet: line.optional(),
-  /** Requests a second. */
+  /** Requests per second. */
   rate: rate.optional(),
 }
 
@@ -38,9 +38,9 @@ const checked = (problemOf: (value: string) => string | null) =>
     if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
   })
 
-/** Of the user's own profiles only: a project's file must not direct where the user's credentials are used. */
+/** In the user's own profiles only: a project's file must not direct where the user's credentials are used. */
 const storageSettings = {
-  /** Where local files go when the server takes none: `s3://bucket/prefix` or `ipfs`. */
+  /** Where local files are uploaded if the server accepts none: `s3://bucket/prefix` or `ipfs`. */
   storage: checked(storageProblem).optional(),
   storage_endpoint: checked(storageUrlProblem).optional(),
   storage_region: z
@@ -51,26 +51,26 @@ const storageSettings = {
   ipfs_api: checked(storageUrlProblem).optional(),
 }
 
-/** Of the user's own profiles only: whoever answers at the wallet host knows the keys of the wallets. */
+/** In the user's own profiles only: the wallet host knows the keys of the wallets. */
 const walletSettings = {
   /** Of the account, for wallets. */
   email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
-  /** Another origin than the server's on which signed URLs may be. */
+  /** Another allowed origin of signed URLs than the server's. */
   wallet_url: checked(storageUrlProblem).optional(),
 }
 
 const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings })
 
 const userConfig = z.strictObject({
-  /** The profile that is used when none is named. */
+  /** The profile that is used if none is named. */
   profile: line.optional(),
   profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettings).optional(),
 })
 
-/** A project's file may name a profile of the user and settings; never a key. */
+/** A project's file may name a profile of the user and settings, but never a key. */
 const projectConfig = z.strictObject({ ...settings, profile: line.optional() })
 
-/** A key, or the note that it is kept in the system keyring. */
+/** A key, or the note that it is stored in the system keyring. */
 const credential = z.union([
   z.string().regex(/^[\x21-\x7e]{1,4096}$/),
   z.strictObject({ kept_in: z.literal('keyring') }),
@@ -84,13 +84,13 @@ export type ProjectConfig = z.output<typeof projectConfig>
 /** By the origin that each was saved for. */
 export type Credentials = z.output<typeof credentials>
 
-/** A project's configuration and where it stands. */
+/** A project's configuration and its path. */
 export interface ProjectFile {
   path: string
   config: ProjectConfig
 }
 
-/** The settings that a profile may have. */
+/** The names of all profile settings. */
 export const SETTING_NAMES = Object.keys({
   ...settings,
   ...storageSettings,
@@ -112,7 +112,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly str
     }
   })
   const [first] = issues
-  throw new GdnError('invalid_config', first?.message ?? 'is no configuration of gdn', {
+  throw new GdnError('invalid_config', first?.message ?? 'is not a configuration of gdn', {
     place: first?.place ?? { file },
     ...(first?.hint === undefined ? {} : { hint: first.hint }),
     details: { issues },
@@ -121,13 +121,13 @@ function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly str
 
 function unknownSetting(name: string): string {
   return SECRET_NAMES.has(name.toLowerCase())
-    ? "an API key can't stand here: put it in GDN_API_KEY, or save it with gdn auth login"
+    ? 'an API key is not allowed here: set GDN_API_KEY, or save the key with gdn auth login'
     : 'is not a known setting'
 }
 
 function knownHint(name: string, known: readonly string[]): string {
   const near = nearest(name, known)
-  return near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
+  return near === undefined ? `Use one of ${known.join(', ')}.` : `Did you mean ${near}?`
 }
 
 export function parseUserConfig(value: unknown, file: string): UserConfig {
@@ -142,7 +142,7 @@ export function parseCredentials(value: unknown, file: string): Credentials {
   return parseWith(credentials, [], value, file)
 }
 
-/** One setting's value as `config set` takes it, checked by the same schema. */
+/** Parses a value of `config set` by the same schema. */
 export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileSettings {
   const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
   const result = validate(profileSettings, { [name]: value })
@@ -150,6 +150,6 @@ export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileS
   const near = name === 'blockchain' ? nearest(raw, BLOCKCHAIN_NAMES) : undefined
   throw new GdnError('usage', result.issues[0]?.message ?? 'is not a value', {
     place: { field: name },
-    ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
+    ...(near === undefined ? {} : { hint: `Did you mean ${near}?` }),
   })
 }

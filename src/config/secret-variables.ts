@@ -1,13 +1,13 @@
 import { parseUrl } from '../core/parse-url.ts'
 import { keysIn, Secret } from '../core/secret.ts'
 
-/** Variables that are secrets whole. */
+/** Variables whose complete value is secret. */
 const SECRET_VARIABLES = ['GDN_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
-/** Variables with the address of a proxy, which may hold a password. */
+/** Variables with the address of a proxy, which may have a password. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
-/** What of an environment is secret, with the variable that holds it. */
+/** Yields the secrets of an environment, with the variable of each. */
 function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: string }> {
   for (const name of SECRET_VARIABLES) {
     const secret = env[name]
@@ -25,7 +25,7 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
     if (url === null || url.password === '') continue
     yield { name, secret: url.password }
     yield { name, secret: decoded(url.password) }
-    // As the header has it that goes to the proxy.
+    // As in the header that is sent to the proxy.
     yield { name, secret: Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64') }
   }
 }
@@ -38,14 +38,14 @@ function decoded(text: string): string {
   }
 }
 
-/** Lets this process know its secrets from the first moment, so that nothing prints them, whoever reads them later. */
+/** Registers the secrets of this process at its start, so that nothing prints them, whatever reads them later. */
 export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
   for (const { secret } of secretsIn(env)) new Secret(secret)
 }
 
 /**
- * Takes the secrets out of the environment of the process: a diagnostic report writes it down, and so does whoever
- * inherits it. Gives the environment as it was, for those who were meant; none of it is printed from now on.
+ * Removes the secrets from the environment of the process, because diagnostic reports and child processes would get them.
+ * Returns the original environment for the code that needs it. From now on, none of them is printed.
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const taken = { ...env }

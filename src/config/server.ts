@@ -2,20 +2,20 @@ import { GdnError } from '../core/errors.ts'
 import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
-/** Who named a server: an API key goes only where the user's own word points. */
+/** What named a server. An API key is sent only to a server that the user named. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
 
 export type Target =
   | { kind: 'local' }
   | { kind: 'url'; url: string; source: Exclude<ServerSource, 'local'>; from: string }
 
-/** A server to talk to. */
+/** A server to use. */
 export interface Server {
   baseUrl: string
   origin: string
   source: ServerSource
   from: string
-  /** Whether nothing there is worth money: the server runs on this machine. */
+  /** Whether nothing of value is at risk, because the server runs on this machine. */
   loopback: boolean
 }
 
@@ -27,14 +27,14 @@ interface Named {
   profile: ProfileSettings
 }
 
-/** Which server the flags, the environment, the project and the user's profile name, in this order. */
+/** Returns the server that the flags, the environment, the project or the user's profile name, in this order. */
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): Target | null {
   const rivals = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
   if (rivals.length > 1) {
-    throw new GdnError('usage', `${rivals.join(' and ')} name two servers`, { hint: 'give one of them' })
+    throw new GdnError('usage', `${rivals.join(' and ')} name two servers`, { hint: 'Use one of them.' })
   }
   if (flags.local && flags.profile !== undefined && flags.profile !== 'local') {
-    throw new GdnError('usage', '--local and --profile name two servers', { hint: 'give one of them' })
+    throw new GdnError('usage', '--local and --profile name two servers', { hint: 'Use one of them.' })
   }
   const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): Target => {
     originOf(value, from)
@@ -61,11 +61,11 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   return ofProfile()
 }
 
-/** The server itself: for the local backend, where it listens now. */
+/** Returns the server itself; for the local backend, its current address. */
 export async function serverOf(target: Target | null, localDataDir: string): Promise<Server> {
   if (target === null) {
-    throw new GdnError('usage', 'no server is named', {
-      hint: 'start a backend of your own with gdn local start and add --local, or name one with --base-url <url>; gdn init keeps it in a profile',
+    throw new GdnError('usage', 'no server is configured', {
+      hint: 'Run `gdn local start` and add --local, or use --base-url <url>. Run `gdn init` to save a server in a profile.',
     })
   }
   if (target.kind === 'url') {
@@ -82,24 +82,24 @@ export async function serverOf(target: Target | null, localDataDir: string): Pro
   const { runningBackend } = await import('./local-backend.ts')
   const running = await runningBackend(localDataDir)
   if (running === null) {
-    throw new GdnError('unreachable', 'the local backend is not running', { hint: 'gdn local start starts it' })
+    throw new GdnError('unreachable', 'the local backend is not running', { hint: 'Run `gdn local start`.' })
   }
   return { baseUrl: running.url, origin: originOf(running.url), source: 'local', from: '--local', loopback: true }
 }
 
-/** `https://host[:port]` of an address; throws for one that is no http(s) URL. */
+/** Returns the `https://host[:port]` of an address. Throws if it isn't an http(s) URL. */
 export function originOf(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
   if (parsed !== null && hasUserInfo(parsed)) {
-    throw new GdnError('usage', 'the URL of the server holds a user name or password', {
+    throw new GdnError('usage', 'the URL of the server has a user name or password', {
       place: from.startsWith('/') ? { file: from } : { flag: from },
-      hint: 'leave them out; requests carry the API key instead',
+      hint: 'Remove them. Requests contain the API key instead.',
     })
   }
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin
   throw new GdnError('usage', `"${url}" is not the URL of a server`, {
     place: from.startsWith('/') ? { file: from } : { flag: from },
-    hint: 'give one that begins with https:// or http://',
+    hint: 'Use a URL that begins with https:// or http://.',
   })
 }
 

@@ -11,7 +11,7 @@ import { chooseTarget, originOf, type Server, serverOf, type Target } from './se
 import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
-/** The flags that configuration knows, as a command got them. */
+/** The flags of a command that the configuration can also set. */
 export interface ConfigFlags {
   baseUrl?: string | undefined
   local?: boolean | undefined
@@ -23,17 +23,17 @@ export interface ConfigFlags {
   rate?: number | undefined
 }
 
-/** A value in effect, and where it came from: `--contract`, `GDN_CONTRACT`, a file, `profile main`. */
+/** A value in effect, and its source: `--contract`, `GDN_CONTRACT`, a file, `profile main`. */
 export interface Setting<Value> {
   value: Value
   from: string
-  /** As it is written there, where a name stands for the value, such as `@alice`. */
+  /** The value in its source, if that is a name such as `@alice`. */
   typed?: string
 }
 
 /** Flags, environment, project, user and defaults, in this order of precedence. */
 export interface Settings {
-  /** The profile in use, if there is one. */
+  /** The active profile, if there is one. */
   profile: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
@@ -41,20 +41,20 @@ export interface Settings {
   rate: Setting<number> | null
   /** E-mail address of the account, for wallets. */
   email: Setting<string> | null
-  /** Another origin than the server's on which signed URLs may be. */
+  /** Another allowed origin of signed URLs than the server's. */
   walletUrl: Setting<string> | null
-  /** The address that is configured, before it is looked up; null with --local and where there is none. */
+  /** The configured address, before it is looked up; null with --local, and if there is none. */
   baseUrl: Setting<string> | null
-  /** What the profile says of a storage, as it is written there. */
+  /** The storage settings of the profile, unparsed. */
   storage: StorageProfile
-  /** Where local files go when the server takes none. Throws for settings that don't fit together. */
+  /** Where local files are uploaded if the server accepts none. Throws for inconsistent settings. */
   fileStorage(): StorageSettings | null
   stateDir: string
   userFile: string
   projectFile: string | null
-  /** The server to talk to. Throws where none is named, or the local one doesn't run. */
+  /** The server to use. Throws if none is configured, or the local one doesn't run. */
   server(): Promise<Server>
-  /** The key for that server. Throws where there is none that may go there. */
+  /** The key for that server. Throws if there is none that may be sent to it. */
   apiKey(server: Server): Promise<Secret>
 }
 
@@ -74,7 +74,7 @@ interface Layers {
   profile: ProfileSettings
 }
 
-/** Reads what is there and puts it together; touches no server. */
+/** Loads and merges all sources. Contacts no server. */
 export async function loadSettings({ flags, env, cwd, openKeyring }: Surroundings): Promise<Settings> {
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
@@ -103,7 +103,9 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
   }
 }
 
-/** A host of wallets that the user named: never a project's file, whose author would come to know the keys. */
+/**
+ * Returns a wallet host that the user named. A project's file can't name one, because its author would get the keys.
+ */
 function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
   const named = env.GDN_WALLET_URL ?? ''
   if (named !== '') {
@@ -124,7 +126,7 @@ function activeProfile(
   return flags.profile ?? (env.GDN_PROFILE || undefined) ?? project?.config.profile ?? user.profile ?? fallback
 }
 
-/** The settings of a profile; `local` is built in. */
+/** Returns the settings of a profile; `local` is built in. */
 function profileNamed(user: UserConfig, name: string): ProfileSettings {
   const profiles = user.profiles ?? {}
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
@@ -133,11 +135,14 @@ function profileNamed(user: UserConfig, name: string): ProfileSettings {
   const near = nearest(name, names)
   throw new GdnError('usage', `there is no profile "${name}"`, {
     place: { flag: '--profile' },
-    hint: near === undefined ? `profiles are ${names.join(', ')}; gdn config set makes one` : `did you mean ${near}?`,
+    hint:
+      near === undefined
+        ? `Use one of ${names.join(', ')}, or run \`gdn config set\` to create one.`
+        : `Did you mean ${near}?`,
   })
 }
 
-// What belongs to a server: taken from a file only when that file's own server is the one in use.
+// Settings that belong to a server. They are taken from a file only if that file's own server is in use.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate'])
 
 function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain'>(
@@ -172,7 +177,7 @@ function blockchainOf(layers: Layers, target: Target | null): Setting<Blockchain
     const near = nearest(named, BLOCKCHAIN_NAMES)
     throw new GdnError('usage', `unknown blockchain "${named}"`, {
       place: { flag: 'GDN_BLOCKCHAIN' },
-      hint: near === undefined ? `one of ${BLOCKCHAIN_NAMES.join(', ')}` : `did you mean ${near}?`,
+      hint: near === undefined ? `Use one of ${BLOCKCHAIN_NAMES.join(', ')}.` : `Did you mean ${near}?`,
     })
   }
   const variable = isBlockchain(named) ? named : ''

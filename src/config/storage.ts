@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
-/** Where local files go when the server takes none. */
+/** Where local files are uploaded if the server accepts none. */
 export type StorageSettings =
   | {
       kind: 's3'
@@ -10,14 +10,14 @@ export type StorageSettings =
       prefix: string
       endpoint: string | null
       region: string | null
-      /** Without a slash at the end; null where it follows from bucket and region. */
+      /** Without a trailing slash; null if it follows from bucket and region. */
       publicUrl: string | null
     }
   | { kind: 'ipfs'; api: string }
 
 const DEFAULT_IPFS_API = 'http://127.0.0.1:5001'
 
-/** The settings of a profile that say so. */
+/** The storage settings of a profile. */
 export interface StorageProfile {
   storage?: string | undefined
   storage_endpoint?: string | undefined
@@ -27,9 +27,9 @@ export interface StorageProfile {
 }
 
 /**
- * The storage of a profile, or null. Credentials stand in no configuration of ours.
+ * Returns the storage of a profile, or null. Credentials are in no configuration of gdn.
  *
- * @throws GdnError `invalid_config` for settings that don't fit together
+ * @throws GdnError `invalid_config` for inconsistent settings
  */
 export function storageOf(profile: StorageProfile): StorageSettings | null {
   const { storage, storage_endpoint, storage_region, storage_public_url, ipfs_api } = profile
@@ -37,9 +37,9 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
   if (storage === 'ipfs') return { kind: 'ipfs', api: trimmed(ipfs_api ?? DEFAULT_IPFS_API) }
   const { bucket, prefix } = parseS3Url(storage)
   if (storage_endpoint !== undefined && storage_public_url === undefined) {
-    throw new GdnError('invalid_config', `nothing says where everybody can fetch what lies in ${storage}`, {
+    throw new GdnError('invalid_config', `the public address of ${storage} is not configured`, {
       place: { field: 'storage_public_url' },
-      hint: 'gdn config set storage_public_url https://…: the address below which its keys can be fetched',
+      hint: 'Run `gdn config set storage_public_url <url>` with the address below which its keys can be fetched.',
     })
   }
   return {
@@ -52,18 +52,18 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
   }
 }
 
-/** What is wrong with the setting `storage`, or null. */
+/** Returns the problem of the setting `storage`, or null. */
 export function storageProblem(value: string): string | null {
   if (value === 'ipfs' || S3_URL.test(value)) return null
   return 'must be s3://<bucket>/<prefix> or ipfs'
 }
 
-/** What is wrong with an address in the settings of a storage, or null. */
+/** Returns the problem of an address in the storage settings, or null. */
 export function storageUrlProblem(value: string): string | null {
   const url = parseUrl(value)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http(s) URL'
-  if (url.username !== '' || url.password !== '') return 'must hold no user name or password'
-  return url.search === '' && url.hash === '' ? null : 'must hold no query and no fragment'
+  if (url.username !== '' || url.password !== '') return 'must not have a user name or password'
+  return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment'
 }
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/

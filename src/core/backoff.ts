@@ -1,13 +1,15 @@
-/** How the waits between the attempts of a failing call grow. */
+/** How the waits between attempts of a failing call grow. */
 export interface Backoff {
-  /** Milliseconds after the first failure; doubled with each further one. */
+  /** Milliseconds after the first failure, doubled after each further one. */
   firstMs: number
   maxMs: number
-  /** By which share a wait may be shorter or longer, so that callers spread; a quarter by default. */
+  /** The fraction by which a wait varies randomly, so that callers spread; a quarter by default. */
   jitter?: number
 }
 
-/** Milliseconds until the next attempt, after so many failures in a row; by default from a second up to a minute. */
+/**
+ * Returns the milliseconds until the next attempt, after a number of failures in a row; by default from 1 s to 60 s.
+ */
 export function backoffMs(
   failures: number,
   { firstMs, maxMs, jitter = 0.25 }: Backoff = { firstMs: 1000, maxMs: 60_000 },
@@ -16,6 +18,6 @@ export function backoffMs(
   return jittered(Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs), random, jitter)
 }
 
-/** A wait that is shorter or longer by up to a share, a quarter by default. */
+/** Varies a wait randomly by up to a fraction, a quarter by default. */
 export const jittered = (ms: number, random: () => number = Math.random, jitter = 0.25): number =>
   Math.round(ms * (1 - jitter + 2 * jitter * random()))

@@ -1,4 +1,4 @@
-/** A map that keeps the entries used last: of more than `most`, those go that were used longest ago. */
+/** A map with at most `most` entries, which drops the least recently used ones. */
 export class BoundedMap<Value, Key = string> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number

@@ -1,6 +1,6 @@
 /**
- * What a program of ours needs of an environment: where things are, how to speak, whom to trust. Whatever else a user
- * or a CI has put there (tokens, passwords, keys) is none of its business.
+ * The variables that a child process of gdn needs: paths, locale, trust. It gets no other variable of a user or a CI,
+ * such as tokens, passwords and keys.
  */
 const NEEDED = new Set([
   'PATH',
@@ -28,7 +28,7 @@ const NEEDED = new Set([
   'SSL_CERT_DIR',
   'LD_LIBRARY_PATH',
   'DYLD_LIBRARY_PATH',
-  // Windows; names there are of any case.
+  // Windows, where names are case-insensitive.
   'SYSTEMROOT',
   'SYSTEMDRIVE',
   'WINDIR',
@@ -48,16 +48,16 @@ const NEEDED = new Set([
 ])
 
 const NEEDED_KINDS = /^(?:LC_|XDG_|GDN_)/
-/** Of ours, these hold a secret, or may. */
+/** Variables of gdn that are or may contain a secret. */
 const SECRET = new Set(['GDN_API_KEY', 'GDN_RPC_URL', 'GDN_WALLET_URL', 'GDN_DATABASE_URL', 'GDN_DATABASE_DIRECT_URL'])
 
-/** Addresses of proxies, which may hold a password: for a child that has to reach the network. */
+/** Addresses of proxies, which may have a password: for a child that uses the network. */
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])
 
 /**
- * The environment for a program that gdn starts for itself: nothing secret, and nothing that it doesn't need.
+ * Returns the environment for a program that gdn starts: nothing secret, and nothing that it doesn't need.
  *
- * @param proxies whether it has to reach the network, as gdn would
+ * @param proxies whether it uses the network, like gdn
  */
 export function childEnvironment(env: NodeJS.ProcessEnv, { proxies = false } = {}): NodeJS.ProcessEnv {
   const isNeeded = (name: string): boolean => {

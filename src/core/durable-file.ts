@@ -1,11 +1,11 @@
-// As `promises`, Node loads it when it is used: most commands only read.
+// As `promises`, which Node loads on use: most commands only read.
 import { constants, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { platform } from 'node:process'
 import { namingFile } from './file-error.ts'
 
-/** Makes names in a folder survive a power cut. Windows can't sync a folder, and needs not. */
+/** Syncs the names in a directory, so that they survive a power cut. Windows can't do that, and need not. */
 export async function syncFolder(path: string): Promise<void> {
   if (platform === 'win32') return
   const folder = await fs.open(path, 'r')
@@ -17,8 +17,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Writes a file of mode 0600 that is there whole or not at all, whatever happens meanwhile. Its draft has one name, so
- * that a process which is killed again and again leaves one behind; a link in the draft's place is refused.
+ * Writes a file of mode 0600 atomically. Its draft has a fixed name, so that a process that is killed repeatedly leaves
+ * only one behind. A link in place of the draft is refused.
  */
 export async function writeDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temp = `${path}.new`

@@ -2,8 +2,8 @@ import { EXIT, type ExitCode } from './exit-codes.ts'
 import { redactText } from './redact.ts'
 
 /**
- * What went wrong, in the words that machines match on. The table below maps each to the exit code of the
- * command line; the server maps its own errors to HTTP statuses (`server/http/errors.ts`).
+ * The error codes, which programs can rely on. The table maps each to the exit code of the command line. The server maps
+ * its own errors to HTTP statuses (`server/http/errors.ts`).
  */
 export const EXIT_BY_CODE = {
   unexpected: EXIT.unexpected,
@@ -43,7 +43,7 @@ export const EXIT_BY_CODE = {
 
 export type ErrorCode = keyof typeof EXIT_BY_CODE
 
-/** Where bad input stands: a flag, a field of a request, or a place in a file (1-based). */
+/** The location of bad input: a flag, a field of a request, or a position in a file (1-based). */
 export interface Place {
   flag?: string
   field?: string
@@ -60,11 +60,14 @@ export interface GdnErrorOptions {
 }
 
 /**
- * The one error of gdn: a code, a sentence that says what is wrong, and a hint that says what to do. Neither holds a
- * secret, whatever it quotes.
+ * The error of gdn: a code, a message with the problem, and a hint with the fix. Neither contains a secret, whatever it
+ * quotes.
  *
  * @example
- * throw new GdnError('usage', 'unknown blockchain "polygn"', { hint: 'did you mean polygon?', place: { flag: '--blockchain' } })
+ * throw new GdnError('usage', 'unknown blockchain "polygn"', {
+ *   hint: 'Did you mean polygon?',
+ *   place: { flag: '--blockchain' },
+ * })
  */
 export class GdnError extends Error {
   readonly code: ErrorCode
@@ -86,7 +89,7 @@ export class GdnError extends Error {
   }
 }
 
-/** `drop.csv:7:3`, `--blockchain` or `metadata[0].title`: how a place is written before its message. */
+/** Formats a location for the beginning of a message: `drop.csv:7:3`, `--blockchain` or `metadata[0].title`. */
 export function formatPlace(place: Place): string {
   if (place.file !== undefined) {
     const position = [place.file, place.line, place.column].filter((part) => part !== undefined).join(':')
@@ -95,19 +98,19 @@ export function formatPlace(place: Place): string {
   return place.flag ?? place.field ?? ''
 }
 
-/** A message behind its place. A message that begins with the name of its field doesn't get it a second time. */
+/** Returns a message after its location. The field is not repeated if the message begins with its name. */
 export function formatProblem({ place = {}, message }: { place?: Place | undefined; message: string }): string {
   const { field, ...rest } = place
   const where = formatPlace(field !== undefined && message.startsWith(`${field} `) ? rest : place)
   return where === '' ? message : `${where}: ${message}`
 }
 
-/** The message of anything thrown. */
+/** Returns the message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The system's code of a failed call (`EADDRINUSE`, `ENOSPC`, …), if it has one. */
+/** Returns the system's code of a failed call (`EADDRINUSE`, `ENOSPC`, …), if it has one. */
 export function systemCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' ? code : undefined

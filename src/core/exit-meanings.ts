@@ -1,6 +1,6 @@
 import type { EXIT } from './exit-codes.ts'
 
-/** What each exit code means: in a word or two for the end of a command's help, and in full. */
+/** The meaning of each exit code: in a word or two for the end of a command's help, and in full. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; long: string }>> = {
   ok: { short: 'done', long: 'Success. An empty list is a success.' },
   unexpected: { short: 'unexpected', long: 'Unexpected error. Run the command again with --debug, and report it.' },
@@ -22,7 +22,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
   },
   unknownOutcome: {
     short: 'outcome unknown',
-    long: 'A request was sent, but its outcome is unknown. gdn does not send it again by itself. gdn batch reconcile resolves the rows of a run. Where rows seem to be in the collection already, gdn batch mint --adopt takes them as minted. 9 takes precedence over 8, and 8 over 7.',
+    long: 'A request was sent, but its outcome is unknown. gdn does not send it again by itself. gdn batch reconcile resolves the rows of a run. Where rows seem to be in the collection already, gdn batch mint --adopt treats them as minted. 9 takes precedence over 8, and 8 over 7.',
   },
   sigint: { short: 'interrupted', long: 'Interrupted by Ctrl-C.' },
   sigterm: { short: 'terminated', long: 'Terminated by a signal.' },

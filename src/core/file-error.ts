@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENFILE: 'too many open files on this machine',
 }
 
-/** Runs a file operation. A system error of it gets the path: a write through a file handle names no file. */
+/** Runs a file operation, and adds the path to its system error: a write through a file handle names no file. */
 export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()
@@ -25,7 +25,7 @@ export async function namingFile<Value>(path: string, act: () => Promise<Value>)
   }
 }
 
-/** The error of the user's machine that a failed file operation stands for; null for any other error. */
+/** Returns the user's error for a failed file operation; null for any other error. */
 export function fileError(error: unknown): GdnError | null {
   const reason = isFailedMkdir(error) ? 'the directory can not be created' : REASONS[systemCode(error) ?? '']
   const path = error instanceof Error && 'path' in error ? error.path : undefined
@@ -38,6 +38,6 @@ export function fileError(error: unknown): GdnError | null {
   })
 }
 
-/** File systems that take no new directories report ENOENT, such as /proc, and so does Node's recursive `mkdir`. */
+/** File systems without new directories report ENOENT, such as /proc, and so does Node's recursive `mkdir`. */
 const isFailedMkdir = (error: unknown): boolean =>
   systemCode(error) === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

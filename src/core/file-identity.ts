@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 
-/** What tells a file or folder from a copy of it: the number of its inode, which a rename keeps and a copy doesn't. */
+/** Returns an identity that a copy of a file or directory doesn't share: its inode number, which a rename keeps. */
 export async function fileIdentity(path: string): Promise<string> {
   const { ino } = await stat(path, { bigint: true })
   return String(ino)

@@ -1,11 +1,11 @@
 /**
- * A clock that never goes back: where the system's is set back, it goes on from where it was, at the pace of time.
+ * Returns a clock that never goes back. If the system clock is set back, it continues from its last time.
  *
- * @param wall milliseconds since the epoch, as the system has it
- * @param steady milliseconds of a clock that nobody sets
+ * @param wall milliseconds since the epoch, by the system
+ * @param steady milliseconds of a monotonic clock
  */
 export function forwardClock(wall: () => number, steady: () => number = () => performance.now()): () => number {
-  // What the clock is ahead of the steady one: it may only grow.
+  // The offset from the steady clock, which may only grow.
   let ahead = Number.NEGATIVE_INFINITY
   return () => {
     const elapsed = Math.floor(steady())

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 
-/** A new identifier: UUID version 7, so that rows written together lie together in an index. */
+/** Returns a new UUID of version 7, so that rows written together are adjacent in an index. */
 export function newId(): string {
   return v7()
 }

@@ -1,10 +1,10 @@
-/** Whether a URL names content of IPFS: it is looked up in the storage first. */
+/** Whether a URL is an ipfs URL, which is first looked up in the storage. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
-/** Whether a URL names content of IPFS or Arweave, which no web server is the origin of. */
+/** Whether a URL is an ipfs or ar URL, which has no web server as its origin. */
 export const isContentUrl = (url: string): boolean => /^(?:ipfs|ar):\/\//i.test(url)
 
-/** `<cid>[/<path>]` of an ipfs URL, its path as it is spelt there. */
+/** Returns the `<cid>[/<path>]` of an ipfs URL, with its path unchanged. */
 export const placeOf = (url: string): string =>
   url
     .replace(/^ipfs:\/\//i, '')
@@ -12,7 +12,7 @@ export const placeOf = (url: string): string =>
     .filter((part) => part !== '')
     .join('/')
 
-/** CID of a place, and the names that lead from it to the file. */
+/** Returns the CID of a place, and the names of the path to the file. */
 export function partsOf(place: string): { cid: string; path: string[] } {
   const [cid = '', ...path] = place.split('/')
   return { cid, path: path.map(decoded) }
@@ -27,12 +27,12 @@ function decoded(part: string): string {
 }
 
 /**
- * The URL that stands in the metadata for a file.
+ * Returns the URL of a file in the metadata.
  *
- * @param place where it is stored, `<cid>[/<path>]`; or a URL as it was given, of a file that is not stored here
+ * @param place where it is stored, `<cid>[/<path>]`; or the original URL of a file that is not stored here
  */
 export const urlOfPlace = (place: string): string => (isContentUrl(place) ? place : `ipfs://${place}`)
 
-/** The CID of a file, stored here or not; null for one that has none. */
+/** Returns the CID of a file, stored here or not; null if it has none. */
 export const cidOf = (place: string): string | null =>
   isContentUrl(place) && !isIpfsUrl(place) ? null : partsOf(placeOf(place)).cid

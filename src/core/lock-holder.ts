@@ -2,26 +2,26 @@ import { hostname } from 'node:os'
 import { GdnError } from './errors.ts'
 import { bootId, isAlive, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
 
-/** Who holds a lock. */
+/** The holder of a lock. */
 export interface LockHolder extends ProcessIdentity {
-  /** Among which processes its pid means something, and on which machine. */
+  /** The pid namespace and the machine. */
   space: string | null
   host: string | null
   note: string
-  /** When it took the lock, as a date of its own clock; null where it doesn't say. */
+  /** When it acquired the lock, by its own clock; null if unknown. */
   since: string | null
 }
 
-/** How often a holder gives a sign of life, and what is made of it where no sign comes. */
+/** How often a holder writes a heartbeat, and when a silent one counts as ended. */
 export interface LockTiming {
   beatMs: number
-  /** Without a sign for so long, a holder that can't be looked at is taken for ended. */
+  /** A holder that can't be inspected counts as ended after this time without a heartbeat. */
   silentMs: number
-  /** And for so long it is watched: clocks of machines differ, a sign is a sign. */
+  /** It is also watched for this time: clocks of machines differ, but a new heartbeat always counts. */
   watchMs: number
 }
 
-/** Two minutes: no pause of a process at work is that long; one of a machine that sleeps is, and is fenced off. */
+/** Two minutes: no active process pauses that long. A machine that sleeps does, and is fenced off. */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 
 export async function thisProcess(note: string): Promise<LockHolder> {
@@ -30,7 +30,7 @@ export async function thisProcess(note: string): Promise<LockHolder> {
   return { ...identity, space, host: hostname(), note, since }
 }
 
-/** Null for what is no holder, or not whole. */
+/** Returns null for text that is no complete holder. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const holder = JSON.parse(text) as Partial<LockHolder>
@@ -43,8 +43,8 @@ export function parseHolder(text: string): LockHolder | null {
 }
 
 /**
- * What is known of a holder. A pid tells only within its own boot and namespace; containers have others, and so have
- * machines that share the folder. There only signs of life tell: `patienceMs` is how long one may be missing.
+ * What is known of a holder. A pid is only meaningful within its own boot and namespace. Containers have other ones, and so
+ * have machines that share the directory. There only heartbeats count: `patienceMs` is how long one may be missing.
  */
 export type Known = { kind: 'alive' } | { kind: 'ended' } | { kind: 'out_of_sight'; patienceMs: number }
 
@@ -53,7 +53,8 @@ export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Kn
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
   if (isSameBoot && holder.space === space) return (await isAlive(holder)) ? { kind: 'alive' } : { kind: 'ended' }
-  // Another boot of one name is the last one of this machine; that it isn't another machine, watching tells.
+  // Another boot with one host name is the previous one of this machine, unless watching shows that it is another
+  // machine.
   const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
   return { kind: 'out_of_sight', patienceMs: wasRestarted ? 0 : timing.silentMs }
 }
@@ -69,7 +70,7 @@ const begun = ({ since }: LockHolder): string => (since === null ? '' : ` since 
 const elsewhere = ({ pid, host }: LockHolder): string =>
   `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
 
-/** @param leftMs until it may be taken for ended, should it give no sign; null where it just gave one */
+/** @param leftMs time until it may count as ended without a heartbeat; null if it just wrote one */
 export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnError {
   const { pid, note, host, since } = holder
   const hint =
@@ -87,6 +88,6 @@ export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnErro
 }
 
 export const wasTakenOver = (): GdnError =>
-  new GdnError('run_busy', 'this process was suspended for so long that another one has taken the run over', {
+  new GdnError('run_busy', 'this process was suspended for so long that another one has taken over the run', {
     hint: 'Nothing more was sent from here. Once that process has ended, run the same command again to resume.',
   })

@@ -1,4 +1,4 @@
-/** Edits from one word to another: insert, delete, replace, or swap two neighbours. */
+/** The edit distance of two words: insert, delete, replace, or swap two adjacent characters. */
 function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...new Array<number>(b.length).fill(0)])
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0
@@ -15,7 +15,9 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
-/** The known word that was probably meant: one that is near, or the only one that begins so. For "did you mean". */
+/**
+ * Returns the known word that was probably meant: a near one, or the only one with this beginning. For "did you mean".
+ */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
   const lower = word.toLowerCase()

@@ -5,14 +5,13 @@ import { syncFolder } from './durable-file.ts'
 import { systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
 
-/** What the system says where there are no hard links. */
+/** System codes that mean that there are no hard links. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
 
 /**
- * Gives a file a name that nothing has yet; it is there whole at once. Where that can't be, or the draft is gone, the text
- * is written anew.
+ * Gives a file a name that is free, atomically. If that isn't possible, or the draft is missing, writes the text again.
  *
- * @returns false where something has the name
+ * @returns false if the name is taken
  */
 export async function linkNew(draft: string, path: string, text: string): Promise<boolean> {
   try {
@@ -26,7 +25,7 @@ export async function linkNew(draft: string, path: string, text: string): Promis
   }
 }
 
-/** Where there are no hard links. What fails half way leaves nothing. */
+/** Writes the file without hard links. A failure leaves nothing behind. */
 async function createNew(path: string, text: string): Promise<boolean> {
   try {
     const file = await open(path, 'wx', 0o600)
@@ -47,11 +46,10 @@ async function createNew(path: string, text: string): Promise<boolean> {
 }
 
 /**
- * Writes a file of mode 0600 that is there whole or not at all, in place of nothing: no link is followed, and nothing is
- * overwritten.
+ * Creates a file of mode 0600 atomically. It follows no link and overwrites nothing.
  *
- * @returns false where something of that name exists
- * @throws what the file system throws
+ * @returns false if the name is taken
+ * @throws errors of the file system
  */
 export async function writeNewFile(path: string, text: string): Promise<boolean> {
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)

@@ -1,9 +1,9 @@
 /**
- * The result of work, or the signal's reason as soon as it is aborted. For work that can't be cut short: it goes on, and
- * nobody hears of it any more.
+ * Returns the result of work, or throws the signal's reason as soon as it is aborted. For work that can't be canceled: it
+ * continues, and its result is ignored.
  */
 export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // Whoever was told of the signal isn't told of what came of it.
+  // After an abort, the result of the work is ignored.
   work.catch(() => {})
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {

@@ -1,6 +1,6 @@
 /**
- * A URL, or null for text that is none. In place of `URL.canParse`, which in Node 20 takes valid URLs for invalid and
- * the reverse where they hold Latin-1 letters, once it was called often.
+ * Parses a URL, or returns null for invalid text. Used instead of `URL.canParse`, which in Node 20 misjudges URLs with
+ * Latin-1 letters once it was called often.
  */
 export function parseUrl(text: string, base?: URL): URL | null {
   try {
@@ -10,18 +10,18 @@ export function parseUrl(text: string, base?: URL): URL | null {
   }
 }
 
-/** Credentials in an address: they would be kept, shown and sent where nobody expects them. */
+/** Whether an address has credentials, which would be stored, shown and sent in unexpected places. */
 export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
 
 /**
- * What keeps a text from being the address of an API, to which paths are appended; null where nothing does.
- * The address is shown in messages, so it holds no user name or password.
+ * Returns why a text can't be the address of an API, to which paths are appended; null if it can. Messages show the
+ * address, so it must not have a user name or password.
  */
 export function apiAddressProblem(text: string): string | null {
   const url = parseUrl(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http or https URL'
-  if (hasUserInfo(url)) return 'must not hold a name or a password: others may read it in messages'
-  return url.search !== '' || url.hash !== '' ? 'must be without ? and #' : null
+  if (hasUserInfo(url)) return 'must not have a user name or password, because messages show the URL'
+  return url.search !== '' || url.hash !== '' ? 'must not have a query or a fragment' : null
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-// As `promises`, Node loads it when it is used: most commands only read.
+// As `promises`, which Node loads on use: most commands only read.
 import {
   closeSync,
   constants,
@@ -16,7 +16,7 @@ import { syncFolder } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
 
-/** Everything that gdn keeps is its owner's alone: files 0600, folders 0700, whatever the umask. */
+/** Files of gdn are private to their owner: files 0600, directories 0700, whatever the umask. */
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 const OTHERS = 0o077
@@ -24,16 +24,16 @@ const GROUP_READS = 0o040
 const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 const MAX_BYTES = 64 * 1024
-/** Who owns what belongs to nobody inside a user namespace, such as the root folder of a container. */
+/** The owner of files without an owner inside a user namespace, such as the root directory of a container. */
 const OVERFLOW_UID = 65_534
 
-// Windows has neither; there the folder of a user is the user's by its access list.
+// Windows has neither. There the directory of a user is private by its access list.
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_APPEND, O_CREAT, O_WRONLY } = constants
 const HAS_MODES = platform !== 'win32'
 
-/** Makes a folder of ours, and those above it that are missing, for its owner alone. */
+/** Creates a directory, and its missing parents, for its owner only. */
 export async function makePrivateFolder(path: string): Promise<void> {
-  // Node's recursive mkdir never ends where the file system answers ENOENT below a folder that exists, such as /proc.
+  // Node's recursive mkdir never ends if the file system returns ENOENT below an existing directory, such as /proc.
   const parent = dirname(path)
   if (parent !== path && !existsSync(parent)) await makePrivateFolder(parent)
   try {
@@ -45,13 +45,13 @@ export async function makePrivateFolder(path: string): Promise<void> {
 }
 
 export interface Refusing {
-  /** The code of the error by which it is refused. */
+  /** The code of the error. */
   code?: ErrorCode
 }
 
 /**
- * Refuses a folder of another user. What is above it isn't asked: volumes of containers often stand below a folder that
- * everybody in there may write to.
+ * Refuses a directory of another user. Its parents aren't checked: volumes of containers are often below a directory that
+ * is world-writable inside.
  */
 export async function refuseForeignFolder(
   path: string,
@@ -60,17 +60,17 @@ export async function refuseForeignFolder(
   const found = await fs.stat(path)
   if (!HAS_MODES || !isForeign(found.uid, uid)) return
   throw new GdnError(code, `${path} belongs to another user`, {
-    hint: 'choose a folder of your own',
+    hint: 'Choose a directory of your own.',
     place: { file: path },
   })
 }
 
 /**
- * Refuses a folder for secrets that somebody else could put another in the place of: one that is another user's, or
- * below one that is another user's or that everybody may write to. What isn't there yet is passed over.
+ * Refuses a directory for secrets that another user could replace: one that belongs to another user, or is below one that
+ * belongs to another user or is world-writable. Missing directories are ignored.
  *
- * @param uid the user whose secrets they are
- * @throws GdnError with the command that mends it
+ * @param uid the user who owns the secrets
+ * @throws GdnError with the command that fixes it
  */
 export async function refuseOpenFolder(
   path: string,
@@ -83,14 +83,14 @@ export async function refuseOpenFolder(
     const found = await fs.lstat(folder).catch(() => null)
     if (found === null) continue
     if (isForeign(found.uid, uid)) {
-      throw new GdnError(code, `${folder} belongs to another user, who could put another ${path} in place`, {
-        hint: 'choose a folder of your own',
+      throw new GdnError(code, `${folder} belongs to another user, who could replace ${path}`, {
+        hint: 'Choose a directory of your own.',
         place: { file: path },
       })
     }
     if (!found.isDirectory() || (found.mode & WORLD_WRITABLE) === 0 || (found.mode & STICKY) !== 0) continue
-    throw new GdnError(code, `everybody may write to ${folder}, and put another ${path} in place`, {
-      hint: `chmod o-w ${quoted(folder)}`,
+    throw new GdnError(code, `${folder} is world-writable, so others could replace ${path}`, {
+      hint: `Run \`chmod o-w ${quoted(folder)}\`.`,
       place: { file: path },
     })
   }
@@ -101,14 +101,14 @@ function upwards(path: string): string[] {
   return above === path ? [path] : [path, ...upwards(above)]
 }
 
-/** Root may use what is anybody's: it has nobody to fear, and often works in folders of others. */
+/** Root may use directories of any user: it has nobody to fear, and often works in them. */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
 }
 
 /**
- * Writes a file that only its owner may read from its first byte on: there whole or not at all, synced when it
- * resolves, and made exclusively, so that nothing that lies in wait is written through. The folder is made where needed.
+ * Writes a file that only its owner may read from its first byte on. The write is atomic, synced when it resolves, and
+ * exclusive, so that no prepared link is followed. Missing directories are created.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
   await makePrivateFolder(dirname(path))
@@ -132,28 +132,28 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
 }
 
 export interface ReadSecret extends Refusing {
-  /** The code of the error for a file that others may read, where it is another one. */
+  /** The code of the error for a file that others may read, if it differs. */
   looseCode?: ErrorCode
-  /** 64 KiB, unless told otherwise. */
+  /** 64 KiB by default. */
   maxBytes?: number
-  /** A file of our own is never a link; one that the user names may be one, as mounted secrets are. */
+  /** A file of our own is never a link. A file that the user names may be one, as mounted secrets are. */
   mayBeLink?: boolean
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "can't be read: permission denied",
   EPERM: "can't be read: permission denied",
-  ENOTDIR: "can't be reached: a part of its path is no directory",
-  ELOOP: 'is a symbolic link, and what it points to may be changed by others; name the file itself',
-  EMLINK: 'is a symbolic link, and what it points to may be changed by others; name the file itself',
+  ENOTDIR: "can't be reached: a part of its path is not a directory",
+  ELOOP: 'is a symbolic link, whose target others may change: use the path of the file itself',
+  EMLINK: 'is a symbolic link, whose target others may change: use the path of the file itself',
 }
 
 /**
- * The bytes of a file with a secret, or null where there is none. Refused are a link, what is no regular file, what
- * belongs to another user, and a file that others may read or write: its secret is told already. What is checked is
- * what is read: the same open file. Synchronous, as these files are small and read once.
+ * Returns the bytes of a file with a secret, or null if it doesn't exist. Refuses a link, anything but a regular file, a
+ * file of another user, and a file that others may read or write, because its secret is no longer one. It checks and reads
+ * the same open file. Synchronous, because these files are small and read once.
  *
- * @throws GdnError with the command that mends it
+ * @throws GdnError with the command that fixes it
  */
 export function readPrivateFile(
   path: string,
@@ -163,7 +163,7 @@ export function readPrivateFile(
     new GdnError(code, message, { place: { file: path }, ...(cause === undefined ? {} : { cause }) })
   let file: number
   try {
-    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
     file = openSync(path, O_RDONLY | O_NONBLOCK | (mayBeLink ? 0 : O_NOFOLLOW))
   } catch (error) {
     const reason = systemCode(error) ?? 'unknown reason'
@@ -183,36 +183,36 @@ export function readPrivateFile(
 }
 
 /**
- * Whether others may read or change a file. What root lets a group read and nobody change is handed over: so the
- * configuration of a service lies in /etc, and so systemd and Kubernetes give one its secrets.
+ * Whether others may read or change a file. A file of root that a group may read and nobody may change is accepted: that
+ * is how the configuration of a service is stored in /etc, and how systemd and Kubernetes pass secrets.
  */
 export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
   if ((mode & OTHERS) === 0) return false
   return ours === 0 || uid !== 0 || (mode & OTHERS & ~GROUP_READS) !== 0
 }
 
-/** As readPrivateFile, as text. What is no UTF-8 is no secret of ours either: it is replaced, and fits nothing. */
+/** Like readPrivateFile, as text. Invalid UTF-8 is replaced, because none of our secrets has it. */
 export function readPrivateText(path: string, options: ReadSecret = {}): string | null {
   return readPrivateFile(path, options)?.toString('utf8') ?? null
 }
 
-/** A file with a secret that others may read. */
+/** Returns the error for a file with a secret that others may read. */
 function loose(path: string, code: ErrorCode): GdnError {
-  return new GdnError(code, 'may be read or changed by others, and holds a secret', {
-    hint: `chmod 600 ${quoted(path)}`,
+  return new GdnError(code, 'may be read or changed by others, but has a secret', {
+    hint: `Run \`chmod 600 ${quoted(path)}\`.`,
     place: { file: path },
   })
 }
 
-/** Refuses a file with a secret, or what a link to it leads to, that others may read. A missing one is none. */
+/** Refuses a file with a secret, or the target of a link to it, that others may read. Accepts a missing one. */
 export async function refuseLooseFile(path: string, { code = 'unauthorized' }: Refusing = {}): Promise<void> {
   const found = HAS_MODES ? await fs.stat(path).catch(() => null) : null
   if (found?.isFile() && (found.mode & OTHERS) !== 0) throw loose(path, code)
 }
 
 /**
- * Opens a file of ours to add to it, such as a log: made 0600 where there is none, narrowed to that where it was wider.
- * A link in its place is refused.
+ * Opens a file for appending, such as a log. Creates it with mode 0600, or narrows its mode to that. A link in its place is
+ * refused.
  *
  * @returns a descriptor, which the caller closes
  */
@@ -227,10 +227,10 @@ export function openToAppend(path: string): number {
   }
 }
 
-/** Makes a file that another library will write to, before that can make it for everybody to read. */
+/** Creates a private file for another library to write to, which would create it readable for everybody. */
 export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))
 }
 
-/** A path between quotes, as a shell takes it. */
+/** Quotes a path for a shell. */
 export const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`

@@ -5,26 +5,26 @@ import { promisify } from 'node:util'
 import { childEnvironment } from './child-environment.ts'
 import { systemCode } from './errors.ts'
 
-/** A process, told from a later one with the same pid by its start time and the boot. Null where there is no way to tell. */
+/** Identifies a process. Start time and boot distinguish it from a later one with the same pid; null if unknown. */
 export interface ProcessIdentity {
   pid: number
   startedAt: string | null
   bootId: string | null
 }
 
-/** A running process, told from a later one with the same pid by its start time and its command line. */
+/** A running process. Start time and command line distinguish it from a later one with the same pid. */
 export interface RunningProcess {
-  /** In the system's own form; only compared with another of the same machine. */
+  /** In the system's own form, only to be compared with another of the same machine. */
   startedAt: string
   command: string
 }
 
-/** This process, as another one can look for it later. */
+/** Returns the identity of this process, for other processes. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
 }
 
-/** Whether the very process still runs. */
+/** Whether exactly this process still runs. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   if (!exists(identity.pid) || identity.bootId !== (await bootId())) return false
   const { startedAt, isZombie } = await processStart(identity.pid)
@@ -32,8 +32,8 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /**
- * The running process with a pid, null when there is none. Synchronous, so that a child's pidfile can be written before
- * anything else happens once it is spawned.
+ * Returns the running process with a pid; null if there is none. Synchronous, so that a child's pidfile can be written
+ * before anything else happens after it is spawned.
  */
 export function findProcess(pid: number): RunningProcess | null {
   try {
@@ -47,7 +47,7 @@ export function findProcess(pid: number): RunningProcess | null {
   }
 }
 
-/** Tells one boot of the machine from the next; null where there is no way to tell. */
+/** Identifies the current boot of the machine; null if unknown. */
 export async function bootId(): Promise<string | null> {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -56,7 +56,7 @@ export async function bootId(): Promise<string | null> {
   }
 }
 
-/** Within which set of processes a pid means something: containers have their own. Null where there is only one. */
+/** Identifies the set of processes in which a pid is unique: containers have their own. Null if there is only one. */
 export async function pidNamespace(): Promise<string | null> {
   try {
     return readlinkSync('/proc/self/ns/pid')
@@ -75,12 +75,12 @@ function exists(pid: number): boolean {
 }
 
 interface ProcessStart {
-  /** Null where there is no such process, or no way to tell. */
+  /** Null if there is no such process, or it is unknown. */
   startedAt: string | null
   isZombie: boolean
 }
 
-/** When a process began. Windows is not asked: PowerShell takes a second. */
+/** Reads when a process began. Not on Windows, where PowerShell takes a second. */
 async function processStart(pid: number): Promise<ProcessStart> {
   const unknown = { startedAt: null, isZombie: false }
   try {
@@ -93,10 +93,10 @@ async function processStart(pid: number): Promise<ProcessStart> {
   }
 }
 
-/** From Linux. @throws where there is no such process */
+/** Reads it from Linux. @throws if there is no such process */
 function readStat(pid: number): ProcessStart {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The command in parentheses may hold spaces and parentheses: count the fields from the last one on.
+  // The command in parentheses may contain spaces and parentheses, so fields are counted from the last one.
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return { startedAt: fields[18] ?? null, isZombie: state === 'Z' || state === 'X' }
 }
@@ -107,7 +107,7 @@ const runPs = (pid: number) => run('ps', psArguments(pid), PS_ENVIRONMENT)
 
 function fromPs(output: string): RunningProcess | null {
   const line = output.trim()
-  // lstart is always of the form "Fri Nov 20 04:22:13 2026".
+  // lstart always has the form "Fri Nov 20 04:22:13 2026".
   return line.length <= 24 ? null : { startedAt: line.slice(0, 24), command: line.slice(24).trim() }
 }
 

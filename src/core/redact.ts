@@ -1,28 +1,28 @@
 import { REDACTED, redactSecrets } from './secret.ts'
 
-/** Names under which secrets stand in headers, JSON and queries, in whatever spelling. */
+/** Names of secrets in headers, JSON and queries, in any spelling. */
 const NAME =
   '(?:[a-z0-9]+[_-])*(?:api[_-]?key|private[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|password|passwd|passphrase|mnemonic|seed[_-]?phrase|signature|credential|(?:security|session|access|refresh|auth|bearer)[_-]?token|authorization|cookie)'
 
-/** In queries these are secrets too: signed URLs of object stores and gateways have them. */
+/** Further names of secrets in queries, as in signed URLs of object stores and gateways. */
 const QUERY_NAME = `(?:${NAME}|sig|token|key|jwt)`
 
 const IN_JSON = new RegExp(`("${NAME}"\\s*:\\s*")(?:[^"\\\\]|\\\\.)*`, 'gi')
 /** JSON in a string of JSON. */
 const IN_QUOTED_JSON = new RegExp(`(\\\\"${NAME}\\\\"\\s*:\\s*\\\\")(?:[^"\\\\]|\\\\[^"])*`, 'gi')
 const IN_QUERY = new RegExp(`([?&;]${QUERY_NAME}=)[^&\\s"'<>\\\\]*`, 'gi')
-/** A signature without its URL: at the beginning of a query. */
+/** A signature without its URL, at the beginning of a query. */
 const SIGNATURE = /\b(signature=)[^&\s"'<>\\]*/gi
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>\\]{1,2048}@/gi
 /** API keys of our own backend have this form. */
 const OWN_KEY = /\bgdn_[A-Za-z0-9_-]{20,}/g
-/** So have signing secrets of webhooks. */
+/** Signing secrets of webhooks have this form. */
 const SIGNING_SECRET = /\bwhsec_[A-Za-z0-9_-]{20,}/g
 const SCHEME = /\b(Bearer|Basic)\s+[A-Za-z0-9+/_.~-]{16,}=*/g
 
 const HEADER = new RegExp(`^${NAME}$`, 'i')
 
-/** A text without what looks like a secret, and without the secrets that this process knows. */
+/** Redacts everything that looks like a secret, and the secrets that this process knows. */
 export function redactText(text: string): string {
   return redactSecrets(text)
     .replace(IN_JSON, `$1${REDACTED}`)
@@ -35,7 +35,7 @@ export function redactText(text: string): string {
     .replace(SIGNING_SECRET, REDACTED)
 }
 
-/** Headers as they may be shown. */
+/** Returns headers that can be shown. */
 export function redactHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, HEADER.test(name) ? REDACTED : redactText(value)]),

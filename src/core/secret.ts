@@ -3,12 +3,12 @@ import { parseUrl } from './parse-url.ts'
 
 export const REDACTED = '[redacted]'
 
-/** Anything shorter is too likely to be a word that stands in a text for another reason. */
+/** Shorter values are not redacted, because they are likely to be ordinary words. */
 const MIN_LENGTH = 8
-/** The newest that are remembered: a command has a handful. */
+/** The number of secrets that are remembered, newest first. A command has a handful. */
 const MAX_KNOWN = 256
 
-/** How a secret may stand in a text: `plain` needs no decoding to be read by a person. */
+/** Spellings of a secret in a text: `plain` can be read by a person without decoding. */
 interface Spellings {
   plain: readonly string[]
   all: readonly string[]
@@ -18,16 +18,16 @@ const known = new Map<string, Spellings | null>()
 
 interface SecretOptions {
   /**
-   * Whether texts are searched for it, by `redactSecrets`. Of what passes through a process that lives long, such as
-   * the keys that a server is asked with, nothing is kept.
+   * Whether texts are searched for it by `redactSecrets`. Secrets that pass through a long-lived process, such as the keys
+   * in requests to a server, are not remembered.
    */
   known?: boolean
 }
 
 /**
- * A value that must not be printed: string, JSON and inspection all give `[redacted]`; only `reveal()` tells it, for
- * those who need it, and `disclose()`, for who asked to see it. The process remembers it, and blots it out of whatever
- * it prints: what a server echoes, and what an error of somebody else's quotes.
+ * A value that must not be printed: string, JSON and inspection return `[redacted]`. `reveal()` returns it for use, and
+ * `disclose()` on request of the user. The process remembers it and redacts it in all output, including responses of
+ * servers and errors of libraries.
  */
 export class Secret {
   readonly #value: string
@@ -37,12 +37,12 @@ export class Secret {
     if (options.known !== false) remember(value)
   }
 
-  /** The value, for what it is meant for: a header, a signature, the file that keeps it. Printed, it's blotted out. */
+  /** Returns the value for use: in a header, a signature, or the file that stores it. In output, it is redacted. */
   reveal(): string {
     return this.#value
   }
 
-  /** The value to print, because that was asked for. From now on this process doesn't blot it out. */
+  /** Returns the value for printing on request. From now on, this process doesn't redact it. */
   disclose(): string {
     known.delete(this.#value)
     return this.#value
@@ -72,10 +72,10 @@ function remember(value: string): void {
 }
 
 /**
- * A text without any secret of this process: not as it is, nor as it stands in JSON, HTML or a URL, in hexadecimal, in
- * base64 wherever it begins, or backwards. Whoever echoes it does so by such means; one who hides it can't be stopped.
+ * Removes every secret of this process from a text: as it is, as escaped in JSON, HTML or a URL, in hexadecimal, in base64
+ * at any offset, and backwards. That covers accidental echoes; deliberate hiding can't be prevented.
  *
- * @param how `plain` looks for what can be read as it is only; for large output that was searched on its way in
+ * @param how `plain` searches only for readable spellings; for large output whose input was searched
  */
 export function redactSecrets(text: string, how: keyof Spellings = 'all'): string {
   let clean = text
@@ -85,7 +85,7 @@ export function redactSecrets(text: string, how: keyof Spellings = 'all'): strin
   return clean
 }
 
-/** As redactSecrets, for bytes from outside. JSON that spells a secret with escapes is written anew without it. */
+/** Like redactSecrets, for bytes from outside. JSON that escapes a secret is rewritten without it. */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
   if (known.size === 0 || bytes.length === 0) return bytes
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -138,14 +138,14 @@ function spellingsOf(value: string): Spellings {
 }
 
 /**
- * The long pieces of a secret that no encoding of text changes, such as a private key without its 0x: however often the
- * rest is escaped, JSON in JSON in a log, they stand as they are, and are most of it.
+ * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They are most of
+ * it, and stay the same however often the rest is escaped, for example in JSON in JSON in a log.
  */
 function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []
 }
 
-/** What all base64 texts that hold these bytes have in common, for each of the three places where they may begin. */
+/** Returns what all base64 texts with these bytes have in common, for each of the three offsets. */
 function base64Spellings(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
@@ -157,16 +157,16 @@ function base64Spellings(bytes: Buffer): string[] {
 
 const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].sort((a, b) => b.length - a.length)
 
-/** What providers put into the path or query of an address is a key: at least this long, and no word. */
+/** A key in the path or query of a provider's address: at least this long, and not a word. */
 const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
 
-/** The keys in the address of a provider, such as one of JSON-RPC. */
+/** Returns the keys in the address of a provider, such as one of JSON-RPC. */
 export function keysIn(address: string): string[] {
   const url = parseUrl(address)
   return url === null ? [] : [...`${url.pathname}${url.search}`.matchAll(KEY_IN_URL)].map(([key]) => key)
 }
 
-/** Lets this process know the keys in such an address, which has to be handed on as text: none is printed. */
+/** Registers the keys in such an address, which has to be passed on as text, so that none is printed. */
 export function knowKeysIn(address: string): void {
   for (const key of keysIn(address)) remember(key)
 }

@@ -1,3 +1,3 @@
-/** A word as a POSIX shell takes it, quoted where it must be. */
+/** Quotes a word for a POSIX shell if needed. */
 export const shellWord = (word: string): string =>
   /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

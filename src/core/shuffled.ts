@@ -1,4 +1,4 @@
-/** The same items in an order that nobody else has. */
+/** Returns the items in random order. */
 export function shuffled<Item>(items: Iterable<Item>): Item[] {
   return [...items]
     .map((item) => ({ item, at: Math.random() }))

@@ -18,10 +18,10 @@ class Problem {
 }
 
 /**
- * Parses JSON that a person wrote, and refuses what JSON.parse takes in silence: a key that stands twice (one of the
- * two would be lost), `__proto__`, and nesting without end. Faults come with line and column.
+ * Parses JSON that a person wrote, and rejects what JSON.parse accepts silently: a repeated key (one of the values would be
+ * lost), `__proto__`, and unlimited nesting. Problems have line and column.
  *
- * @param file how the text is named in messages
+ * @param file the name of the text in messages
  * @throws GdnError of the given code
  */
 export function parseStrictJson(text: string, file: string, code: ErrorCode): unknown {
@@ -32,10 +32,10 @@ export function parseStrictJson(text: string, file: string, code: ErrorCode): un
 }
 
 function findProblem(text: string): Problem | null {
-  if (text.startsWith('\ufeff')) return new Problem(0, 'begins with a byte order mark; save it as UTF-8 without one')
+  if (text.startsWith('\ufeff')) return new Problem(0, 'begins with a byte order mark: save it as UTF-8 without one')
   try {
     const end = skipSpace(text, scanValue(text, skipSpace(text, 0), 0))
-    return end === text.length ? null : new Problem(end, 'something follows the end of the JSON')
+    return end === text.length ? null : new Problem(end, 'has text after the end of the JSON')
   } catch (error) {
     if (error instanceof Problem) return error
     throw error
@@ -87,8 +87,8 @@ function expect(text: string, at: number, char: string): number {
 
 function unexpected(text: string, at: number, wanted: string): string {
   return at >= text.length
-    ? `ends where ${wanted} should follow`
-    : `has ${JSON.stringify(text[at])} where ${wanted} should stand`
+    ? `ends where ${wanted} is expected`
+    : `has ${JSON.stringify(text[at])} where ${wanted} is expected`
 }
 
 function match(pattern: RegExp, text: string, at: number): number | undefined {

@@ -1,7 +1,7 @@
-/** Milliseconds since the epoch. Injected wherever a test must move the clock. */
+/** Returns milliseconds since the epoch. Injected where a test must move the clock. */
 export type Now = () => number
 
-/** `YYYY-MM-DD HH:MM:SS` in UTC: the form of every accepted_date (api-v1.1.md, Resources). */
+/** Formats `YYYY-MM-DD HH:MM:SS` in UTC, the form of every accepted_date (api-v1.1.md, Resources). */
 export function formatAcceptedDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
@@ -22,7 +22,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** How long `Retry-After` asks to wait, in milliseconds: seconds or a date. Null where it doesn't say. */
+/** Returns the wait of `Retry-After` in milliseconds, from seconds or a date. Null if there is none. */
 export function parseRetryAfter(header: string | undefined, wallClock: number): number | null {
   const value = header?.trim()
   if (value === undefined || value === '') return null

@@ -1,4 +1,6 @@
-/** What a promise resolves with, or null where that takes longer: then it goes on, and nobody minds how it ends. */
+/**
+ * Returns the result of a promise, or null if it takes longer. Then the promise continues, and its result is ignored.
+ */
 export async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>((resolve) => {

@@ -37,7 +37,7 @@ test('config set profile chooses the profile in use', async () => {
 
 test.each([
   [['contrat', 'x'], 'Did you mean contract?'],
-  [['blockchain', 'polygn'], 'did you mean polygon?'],
+  [['blockchain', 'polygn'], 'Did you mean polygon?'],
   [['base_url', 'ftp://x'], 'must be an http(s) URL'],
   [['rate', '0x10'], 'must be a positive number'],
   [['rate', '-1'], 'must be a positive number'],
@@ -95,9 +95,9 @@ test('config list --profiles tells every profile, the built-in one too, and whic
 })
 
 test.each([
-  [['config', 'set', 'profile', 'tset'], 'did you mean test?'],
-  [['config', 'unset', 'contract', '--profile', 'tset'], 'did you mean test?'],
-  [['config', 'get', 'contract', '--profile', 'tset'], 'did you mean test?'],
+  [['config', 'set', 'profile', 'tset'], 'Did you mean test?'],
+  [['config', 'unset', 'contract', '--profile', 'tset'], 'Did you mean test?'],
+  [['config', 'get', 'contract', '--profile', 'tset'], 'Did you mean test?'],
   [['config', 'unset', 'contrct'], 'Did you mean contract?'],
 ])('a profile or setting that is not there is refused, and nothing is written: %j', async (argv, hint) => {
   const { gdn, file } = await home()

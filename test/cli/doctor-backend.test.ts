@@ -250,6 +250,6 @@ test('settings that others may read are refused with the command that closes the
   await chmod(join(dir, 'backend.yaml'), 0o644)
   const { stdout } = await cli(['doctor', '--json', '--config', join(dir, 'backend.yaml')], { env })
   const [found] = (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'backend')
-  expect(found).toMatchObject({ status: 'fail', fix: expect.stringMatching(/^chmod 600 /) })
+  expect(found).toMatchObject({ status: 'fail', fix: expect.stringMatching(/^Run `chmod 600 /) })
   expect(existsSync(join(dir, 'data'))).toBe(false)
 })

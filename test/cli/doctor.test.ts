@@ -85,7 +85,7 @@ describe('what keeps commands from working fails, with the code that they would 
     ['a key twice', '{"profile":"a","profile":"b"}', 'is repeated'],
     ['__proto__', '{"__proto__":{}}', 'not allowed as a key'],
     ['an unknown setting', '{"profiles":{"a":{"base_ur":"x"}}}', 'is not a known setting'],
-    ['an API key', '{"profiles":{"a":{"api_key":"x"}}}', "an API key can't stand here"],
+    ['an API key', '{"profiles":{"a":{"api_key":"x"}}}', 'an API key is not allowed here'],
   ])('configuration with %s: 2', async (_what, text, message) => {
     const { write, doctor } = await home()
     const file = await write('.config/gdn/config.json', text)
@@ -108,7 +108,7 @@ describe('what keeps commands from working fails, with the code that they would 
     await write('.config/gdn/config.json', { profiles: { work: {} } })
     const result = await doctor(['--profile', 'wrok'])
     expect(result.code).toBe(2)
-    expect(of(result, 'profile')).toMatchObject({ status: 'fail', fix: 'did you mean work?' })
+    expect(of(result, 'profile')).toMatchObject({ status: 'fail', fix: 'Did you mean work?' })
   })
 
   test('saved keys that others may read: 4, with the command that closes them', async () => {
@@ -116,7 +116,7 @@ describe('what keeps commands from working fails, with the code that they would 
     const file = await write('.config/gdn/credentials.json', { 'https://a.test': KEY }, 0o644)
     const result = await doctor()
     expect(result.code).toBe(4)
-    expect(of(result, 'saved keys')).toMatchObject({ status: 'fail', fix: `chmod 600 '${file}'` })
+    expect(of(result, 'saved keys')).toMatchObject({ status: 'fail', fix: `Run \`chmod 600 '${file}'\`.` })
   })
 
   test('no server there: 6, and the key isn’t tried', async () => {

@@ -277,7 +277,7 @@ describe('nft mint', () => {
   test.each([
     ['{"a":1,"a":2}', '"a" is repeated'],
     ['{"__proto__":1}', '"__proto__" is not allowed as a key'],
-    ['{"a":', 'ends where a value should follow'],
+    ['{"a":', 'ends where a value is expected'],
     ['"text"', 'must be a JSON object'],
     ['[', 'standard input contains a list of rows'],
     ['{"metadata":[{"title":""}]}', 'stdin (metadata[0].title): must not be empty'],

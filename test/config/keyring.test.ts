@@ -84,7 +84,7 @@ describe('a key in the system keyring', () => {
   test('that forgets at once is not trusted: nothing is written down', async () => {
     const home = await makeHome()
     const forgetful = { ...memoryKeyring(), get: async () => null }
-    await expect(saveApiKey({ HOME: home.dir }, OURS, new Secret(KEY), forgetful)).rejects.toThrow('did not keep')
+    await expect(saveApiKey({ HOME: home.dir }, OURS, new Secret(KEY), forgetful)).rejects.toThrow('did not store')
     expect(await savedOrigins({ HOME: home.dir })).toEqual([])
   })
 })

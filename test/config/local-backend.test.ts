@@ -53,7 +53,7 @@ test('a key file that others may read is refused with the command that closes it
   await writeFile(file, 'gdn_key\n', { mode: 0o600 })
   expect((await localApiKey(path)).reveal()).toBe('gdn_key')
   await chmod(file, 0o640)
-  await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized', hint: `chmod 600 '${file}'` })
+  await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized', hint: `Run \`chmod 600 '${file}'\`.` })
 })
 
 test.each([['a b'], [''], ['a\nb'], ['k'.repeat(5000)]])('%j is no API key', async (text) => {

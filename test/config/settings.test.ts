@@ -62,7 +62,7 @@ test('an unknown profile is named, with the nearest', async () => {
   await home.user({ profiles: { production: { base_url: A } } })
   await expect(home.settings({ profile: 'producton' })).rejects.toMatchObject({
     code: 'usage',
-    hint: 'did you mean production?',
+    hint: 'Did you mean production?',
   })
 })
 
@@ -109,15 +109,15 @@ describe('a file that is not right is refused with its name and place', () => {
     ['gdn.config.json', '{"__proto__": {"contract": "a"}}', '"__proto__" is not allowed'],
     ['gdn.config.json', '{"\\u005f_proto__": {}}', '"__proto__" is not allowed'],
     ['gdn.config.yaml', 'contract:\n\ta: b', 'tab'],
-    ['gdn.config.json', '{"contract": }', 'where a value should stand'],
-    ['gdn.config.json', '{"contract": "a"} x', 'something follows'],
+    ['gdn.config.json', '{"contract": }', 'where a value is expected'],
+    ['gdn.config.json', '{"contract": "a"} x', 'text after the end'],
     ['gdn.config.json', '[]', 'must be an object'],
     ['gdn.config.json', '{"contrct": "a"}', 'is not a known setting'],
     ['gdn.config.json', '{"blockchain": "polygn"}', 'must be one of'],
     ['gdn.config.json', '{"rate": 1e400}', 'must be a positive number'],
     ['gdn.config.json', '{"rate": -1}', 'must be a positive number'],
     ['gdn.config.json', '{"base_url": "ftp://x"}', 'must be an http(s) URL'],
-    ['gdn.config.json', '{"api_key": "k"}', "an API key can't stand here"],
+    ['gdn.config.json', '{"api_key": "k"}', 'an API key is not allowed here'],
     ['gdn.config.json', '['.repeat(100_000), 'nested deeper'],
     ['package.json', '{"gdn": {"contrct": "a"}}', 'is not a known setting'],
   ])('%s %j', async (name, text, message) => {
@@ -152,6 +152,6 @@ describe('a file that is not right is refused with its name and place', () => {
   test('an unknown setting hints at the nearest', async () => {
     const home = await makeHome()
     await home.user({ profiles: { main: { base_ulr: A } } })
-    await expect(home.settings()).rejects.toMatchObject({ hint: 'did you mean base_url?' })
+    await expect(home.settings()).rejects.toMatchObject({ hint: 'Did you mean base_url?' })
   })
 })

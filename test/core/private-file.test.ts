@@ -103,7 +103,7 @@ describe('reading', () => {
       await chmod(path, mode)
       expect(caught(() => readPrivateFile(path, { code: 'unauthorized' }))).toMatchObject({
         code: 'unauthorized',
-        hint: `chmod 600 '${dir}/it'\\''s a key'`,
+        hint: `Run \`chmod 600 '${dir}/it'\\''s a key'\`.`,
         place: { file: path },
       })
     },
@@ -142,7 +142,7 @@ describe('a folder for secrets', () => {
     const ours = join(dir, 'open', 'gdn')
     await mkdir(ours, { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
-    await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `chmod o-w '${join(dir, 'open')}'` })
+    await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `Run \`chmod o-w '${join(dir, 'open')}'\`.` })
     // The sticky bit, as /tmp has it.
     await chmod(join(dir, 'open'), 0o1777)
     await refuseOpenFolder(ours)
@@ -152,16 +152,16 @@ describe('a folder for secrets', () => {
     await mkdir(join(dir, 'open', 'gdn'), { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
     await symlink(join(dir, 'open', 'gdn'), join(dir, 'link'))
-    await expect(refuseOpenFolder(join(dir, 'link'))).rejects.toThrow('everybody may write to')
+    await expect(refuseOpenFolder(join(dir, 'link'))).rejects.toThrow('is world-writable')
     await mkdir(join(dir, 'closed'), { mode: 0o700 })
     await symlink(join(dir, 'closed'), join(dir, 'open', 'link'))
-    await expect(refuseOpenFolder(join(dir, 'open', 'link'))).rejects.toThrow('everybody may write to')
+    await expect(refuseOpenFolder(join(dir, 'open', 'link'))).rejects.toThrow('is world-writable')
   })
 
   test('that is not there yet is judged by those above it', async () => {
     await refuseOpenFolder(join(dir, 'none', 'gdn'))
     await chmod(dir, 0o777)
-    await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('everybody may write to')
+    await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('is world-writable')
   })
 
   test('of a backend may stand below one that everybody may write to, as volumes do, and must be its own', async () => {

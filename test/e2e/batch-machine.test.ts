@@ -140,7 +140,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
   test.each([
     // A file where the folder should be: that stops the superuser, too.
     ['can’t hold its state', '/home', /can't use the state directory .*\n.*--state-dir/s],
-    ['isn’t there and can’t be made', '/file/home', /can't be reached: a part of its path is no directory/],
+    ['isn’t there and can’t be made', '/file/home', /can't be reached: a part of its path is not a directory/],
   ])('whose home %s sends nothing, and says so', async (_what, where, words) => {
     await writeFile(join(home, 'file'), rowsOf(2))
     await mkdir(join(home, 'home'))

@@ -40,8 +40,8 @@ describe.skipIf(platform === 'win32')('a file that holds a secret', () => {
     chmodSync(path, mode)
     const { code, hint } = refusal()
     expect(code).toBe('invalid_input')
-    expect(hint).toBe(`chmod 600 '${path.replace("'", "'\\''")}'`)
-    execFileSync('/bin/sh', ['-c', hint ?? ''])
+    expect(hint).toBe(`Run \`chmod 600 '${path.replace("'", "'\\''")}'\`.`)
+    execFileSync('/bin/sh', ['-c', hint?.slice('Run `'.length, -'`.'.length) ?? ''])
     expect(readPrivateFile(path, 100)).toBe('x')
   })
 

@@ -165,7 +165,7 @@ describe('settings', () => {
     ['storage: { kind: s3, bucket: art, prefix: /a }', /must be the beginning of a key/],
     [
       'storage: { kind: s3, bucket: art, endpoint: "https://key:secret-of-mine@example" }',
-      /must not hold a name or a password/,
+      /must not have a user name or password/,
     ],
     ['storage: { kind: s3, bucket: art, secret_access_key: secret-of-mine }', /is not a known field/],
     ['storage: { kind: ipfs, auth_file: a, auth_credential: b }', /not both/],
