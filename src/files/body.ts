@@ -4,7 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { formatBytes } from '../core/format-bytes.ts'
 import { FetchFailure } from './failure.ts'
 
-// Nothing is asked for but `identity`; some servers compress all the same.
+// Only `identity` is requested, but some servers compress anyway.
 const DECODERS: Record<string, () => Transform> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -12,12 +12,12 @@ const DECODERS: Record<string, () => Transform> = {
   br: createBrotliDecompress,
 }
 
-/** What compression may add to bytes that it can't make fewer. */
+/** What compression may add to bytes that it can't shrink. */
 const SLACK = 64 * 1024
 
 /**
- * The body as the file's own bytes, read as it is consumed. One layer of compression is undone, never more; and its
- * compressed bytes are counted too: without end they can stand for nothing at all.
+ * Returns the body as the file's own bytes, decoded as it is read. At most one layer of compression is decoded. The
+ * compressed bytes are counted too, because an unlimited number of them may decode to nothing.
  */
 export function decodeBody(
   body: Readable,
@@ -29,12 +29,12 @@ export function decodeBody(
   if (only === undefined) return body
   const decoder = more.length === 0 && Object.hasOwn(DECODERS, only) ? DECODERS[only] : undefined
   if (decoder === undefined) {
-    throw new FetchFailure(`${label} answered in a content encoding that isn't read`, {
+    throw new FetchFailure(`${label} returned an unsupported content encoding`, {
       lasting: true,
-      hint: 'serve the file without a content-encoding, or with gzip, deflate or br alone',
+      hint: 'Serve the file without a content-encoding, or with gzip, deflate or br alone.',
     })
   }
-  // pipeline() hands an error of either to the decoder's reader, and ends both when reading stops early.
+  // pipeline() passes an error of either to the decoder's reader, and ends both when reading stops early.
   return pipeline(
     body,
     (bytes) => limitBody(bytes, maxBytes + SLACK, label),
@@ -43,7 +43,7 @@ export function decodeBody(
   )
 }
 
-/** Bytes of a body, counted after decoding; fails as soon as there are too many. */
+/** Yields the bytes of a body, counted after decoding. Fails as soon as there are too many. */
 export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string, slack = 0) {
   let size = 0
   for await (const bytes of body) {
@@ -56,6 +56,6 @@ export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: numb
 export function tooLarge(label: string, maxBytes: number): FetchFailure {
   return new FetchFailure(`${label} is larger than ${formatBytes(maxBytes)}`, {
     lasting: true,
-    hint: 'use a smaller file',
+    hint: 'Use a smaller file.',
   })
 }

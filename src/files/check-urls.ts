@@ -3,7 +3,7 @@ import { sleep as systemSleep } from '../core/time.ts'
 import { FetchFailure } from './failure.ts'
 import type { Prober } from './prober.ts'
 
-/** What is wrong with a URL. An error: the server would refuse it for certain. A warning: it may be had later. */
+/** A problem of a URL. An error: the server would certainly reject it. A warning: it may be available later. */
 export interface UrlFinding {
   url: string
   severity: 'error' | 'warning'
@@ -13,12 +13,12 @@ export interface UrlFinding {
 
 export interface CheckUrlsOptions {
   prober: Prober
-  /** Looks without the rules on addresses and ports, where the server may have lifted them; else null. */
+  /** Checks without the rules on addresses and ports, if the server may have lifted them; else null. */
   lenient: Prober | null
-  /** What is wrong with an ipfs URL of good shape; null where nothing is. */
+  /** Returns the problem of an ipfs URL with a valid form, or null. */
   checkIpfs?(url: string, signal: AbortSignal | undefined): Promise<Omit<UrlFinding, 'url'> | null>
   onFinding(finding: UrlFinding): void
-  /** Told after each URL. */
+  /** Called after each URL. */
   onChecked?(): void
   signal?: AbortSignal | undefined
   now?: () => number
@@ -26,23 +26,23 @@ export interface CheckUrlsOptions {
 }
 
 const ORIGINS_AT_ONCE = 6
-/** Of one origin. */
+/** Concurrent requests to one origin. */
 const AT_ONCE = 3
-/** Between two requests to one origin. */
+/** Milliseconds between two requests to one origin. */
 const APART_MS = 50
 const RETRY_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
-/** So many failures without an answer in a row, and an origin isn't asked for more. */
+/** After this many failures without a response in a row, an origin is not requested again. */
 const MAX_FAILURES = 5
 
 /**
- * Asks for each file once, a few at a time and some a second of each origin, leaving alone for as long as it says who
- * asks for it. Resolves when all were asked.
+ * Requests each file once, a few at a time and with a rate limit for each origin, and pauses for as long as a server asks.
+ * Resolves when all were requested.
  */
 export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
   const byOrigin = new Map<string, string[]>()
   for (const url of urls) {
-    // Told with its row already, or of a network that is not asked.
+    // Reported with its row already, or of a network that is not requested.
     if (fileUrlProblem(url) !== null || /^ar:/i.test(url)) {
       options.onChecked?.()
       continue
@@ -91,7 +91,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
 
   await atOnce(AT_ONCE, urls, async (url) => {
     if (failures >= MAX_FAILURES) {
-      onFinding({ url, severity: 'warning', message: `${url} was not asked for: ${origin} failed ${failures} times` })
+      onFinding({ url, severity: 'warning', message: `${url} was not requested: ${origin} failed ${failures} times` })
     } else {
       const finding = await ask(url)
       if (finding !== null) onFinding(finding)
@@ -100,7 +100,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
   })
 }
 
-/** @throws FetchFailure of a passing kind */
+/** @throws FetchFailure of a temporary kind */
 async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding | null> {
   const { prober, lenient, checkIpfs, signal } = options
   if (/^ipfs:/i.test(url)) {
@@ -117,7 +117,7 @@ async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding
   }
 }
 
-/** A backend on this machine may have been started to take such files; that can't be asked. */
+/** A backend on this machine may have been started with private files allowed, which can't be queried. */
 async function checkLeniently(
   url: string,
   strict: FetchFailure,
@@ -137,7 +137,7 @@ function finding(url: string, severity: UrlFinding['severity'], { message, hint 
   return { url, severity, message, ...(hint === undefined ? {} : { hint }) }
 }
 
-/** Does something with each, so many at a time. The first failure ends it. */
+/** Runs a function for each item, a number of them at a time. The first failure ends it. */
 async function atOnce<Item>(count: number, items: Iterable<Item>, act: (item: Item) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]()
   let failed = false

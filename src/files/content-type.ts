@@ -1,11 +1,11 @@
 import { extname } from 'node:path'
 
 /**
- * How many bytes of a file {@link sniffContentType} can make use of. Comments with a license, which come before the first
- * tag of some pictures, have up to 12 KiB.
+ * How many bytes of a file {@link sniffContentType} uses. License comments before the first tag of some pictures have up to
+ * 12 KiB.
  */
 export const SNIFF_BYTES = 16 * 1024
-/** How many bytes of JSON are searched for the marks of glTF. */
+/** How many bytes of JSON are searched for signs of glTF. */
 const JSON_BYTES = 1024
 
 const UNKNOWN = 'application/octet-stream'
@@ -36,7 +36,7 @@ const BY_EXTENSION: Record<string, string> = {
   '.csv': 'text/csv; charset=utf-8',
 }
 
-// Byte patterns at an offset, as the formats' own specifications have them; Latin-1, `.` stands for any byte.
+// Byte patterns at an offset, from the formats' own specifications; Latin-1, `.` is any byte.
 const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n\x1a\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -54,29 +54,29 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
   ['application/pdf', /^%PDF-/],
 ]
 
-// What may stand before the first tag: white space, comments, an XML declaration, processing instructions. Nothing
-// follows in the pattern, and a doctype is cut off in a step of its own: one pattern for all would try every way of
-// grouping hostile comments.
+// What may precede the first tag: white space, comments, an XML declaration, processing instructions. Nothing follows
+// in
+// the pattern, and a doctype is removed separately: one pattern for all would try every grouping of hostile comments.
 const PROLOGUE = /^(?:\s|<!--[\s\S]*?-->|<\?[\s\S]*?\?>)*/
 const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^\]]*\]\s*)?>/i
 const SVG = /^<svg[\s>/]/i
-/** A comment, a declaration or a doctype whose end isn't there. */
+/** A comment, a declaration or a doctype whose end is missing. */
 const UNFINISHED = /^<(?:!--|\?|!doctype\s)/i
-/** Browsers and gateways take what begins with a comment for HTML. */
+/** Browsers and gateways treat content that begins with a comment as HTML. */
 const COMMENT_FIRST = /^\s*<!--/
 const HTML =
   /^<(?:!doctype\s+html|html|head|body|title|meta|link|base|script|style|iframe|frameset|table|div|span|form|center|font|h[1-6]|p|a|br|b|i|img|noscript|main|section|article|header|nav)(?=[\s>/]|$)/i
 
 /**
- * The content type of a file, by its name in a directory where it has a telling one, else by its first bytes
- * ({@link SNIFF_BYTES} are enough). `application/octet-stream` when neither tells.
+ * Returns the content type of a file, by the extension of its name in a directory, else by its first bytes
+ * ({@link SNIFF_BYTES} are enough). `application/octet-stream` if neither shows it.
  */
 export function sniffContentType(firstBytes: Uint8Array, name?: string): string {
   const byName = name === undefined ? undefined : BY_EXTENSION[extname(name).toLowerCase()]
   return byName ?? byBytes(firstBytes.subarray(0, SNIFF_BYTES))
 }
 
-/** Whether bytes start a web page: what a missing file often turns out to be. */
+/** Whether bytes start a web page, which is what a missing file often turns out to be. */
 export function looksLikeHtml(firstBytes: Uint8Array): boolean {
   return byBytes(firstBytes.subarray(0, SNIFF_BYTES)).startsWith('text/html')
 }
@@ -91,7 +91,7 @@ function byBytes(bytes: Uint8Array): string {
   return isHtml(latin1.replace(UTF8_MARK, ''), { isCut: false }) ? HTML_TYPE : UNKNOWN
 }
 
-/** The text from its first tag on, with and without a doctype. */
+/** Returns the text from its first tag on, with and without a doctype. */
 function startOf(text: string): { start: string; root: string } {
   const start = text.replace(PROLOGUE, '')
   return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
@@ -114,7 +114,9 @@ function byText(text: string, { isCut }: { isCut: boolean }): string {
   return text.length > 0 ? 'text/plain; charset=utf-8' : UNKNOWN
 }
 
-/** UTF-8 (or UTF-16 with its mark) without control characters, else null. A character cut at the end doesn't matter. */
+/**
+ * Decodes UTF-8 (or UTF-16 with a BOM) without control characters, else null. A character cut at the end is ignored.
+ */
 function decodeText(bytes: Uint8Array): string | null {
   const encoding =
     bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'

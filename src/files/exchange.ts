@@ -14,34 +14,34 @@ import { checkTarget, type Target } from './target.ts'
 const REDIRECTS = [301, 302, 303, 307, 308]
 const TRY_AGAIN = [408, 425, 429]
 const MAX_URL_LENGTH = 8192
-/** For a server that is busy and doesn't say for how long. */
+/** The pause for a busy server that doesn't state one. */
 const DEFAULT_PAUSE_MS = 1000
 export const DEFAULT_MAX_BYTES = 64 * 2 ** 20
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 export interface FetcherOptions {
-  /** Development only: private addresses and any port may be fetched from. Every other rule stays. */
+  /** Development only: allows private addresses and any port. Every other rule applies. */
   allowPrivate: boolean
-  /** URLs whose private addresses are always allowed, since the operator named their server. */
+  /** URLs whose private addresses are always allowed, because the operator configured their server. */
   isTrusted?: (url: URL) => boolean
-  /** HTML pages are files too; else they are refused: what should be a picture is often a page that says it is gone. */
+  /** Whether HTML pages are accepted. By default they are rejected, because they often replace a missing picture. */
   allowHtml?: boolean
-  /** `gdn/<version>`: all that a server is told about who asks. */
+  /** `gdn/<version>`: all that a server learns about the client. */
   userAgent: string
-  /** The most bytes of a file, counted after decompression. By default 64 MiB. */
+  /** Maximum bytes of a file, after decompression. By default 64 MiB. */
   maxBytes?: number
   /** Milliseconds for everything: resolving, redirects, and the last byte read. By default 30 s. */
   timeoutMs?: number
   maxRedirects?: number
-  /** How hard one origin is asked, redirects included. By default as hard as whoever calls asks. */
+  /** Limits the requests to one origin, redirects included. By default there is no limit. */
   pace?: Pace
-  /** How hosts are resolved. By default as the system does it. */
+  /** Resolves host names. By default with the system's resolver. */
   lookup?: Resolve
 }
 
-/** Asks servers for files by the rules, redirects included. */
+/** Requests files by the rules, redirects included. */
 export interface Asker {
-  /** Follows redirects until something else is answered; each hop is checked as if it were the first. */
+  /** Follows redirects until another response. Each hop is checked like the first. */
   follow(
     first: Target,
     clock: Clock,
@@ -73,7 +73,7 @@ export function createAsker(options: FetcherOptions): Asker {
     clock.hold(await clock.paused(() => pace.enter(url.origin, clock.signal)))
   }
 
-  /** Pauses requests to an origin that answers 429 or 503. */
+  /** Pauses requests to an origin that returns 429 or 503. */
   const pauseIfAsked = ({ url }: Target, response: Head) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
@@ -90,13 +90,13 @@ export function createAsker(options: FetcherOptions): Asker {
         pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
-        // Before the next is asked for: who holds one place and waits for another may wait for ever.
+        // Before the next request, because a request that holds one place and waits for another could deadlock.
         clock.letGo()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
-          throw new FetchFailure(`${current.label} redirects to nowhere`, { lasting: true })
+          throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
         }
-        // Named from the first URL: the person knows that one, and the hops between would make a chain of sentences.
+        // Named by the first URL, because the user knows that one, and the hops between would make a long chain.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (seen.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a circle`, { lasting: true })
@@ -110,13 +110,13 @@ export function createAsker(options: FetcherOptions): Asker {
   }
 }
 
-/** The one limit of time, and the place where errors of the network become failures with a reason. */
+/** The single time limit, which also turns network errors into failures with a reason. */
 export interface Clock {
   signal: AbortSignal
   during<T>(target: Target, work: () => Promise<T>): Promise<T>
-  /** Waits for what isn't the other side's fault: that time doesn't count. */
+  /** Waits for something that isn't the server's fault, which doesn't count. */
   paused<T>(work: () => Promise<T>): Promise<T>
-  /** Has this done when the time is up, when it is stopped, or before. */
+  /** Registers cleanup for the timeout, an abort, or the regular end. */
   hold(release: () => void): void
   letGo(): void
   stop(): void
@@ -161,7 +161,7 @@ export function startClock(timeoutMs: number, outer: AbortSignal | undefined): C
         if (error instanceof FetchFailure) throw error
         if (outer?.aborted) throw outer.reason
         if (timeUp.signal.aborted) {
-          const hint = 'it will be tried again; a faster server or a smaller file helps'
+          const hint = 'It will be retried. Use a faster server or a smaller file.'
           throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { lasting: false, hint })
         }
         throw explainFailure(error, target.label)
@@ -185,13 +185,13 @@ type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 export function checkAnswer(response: Head, label: string, { maxBytes, allowHtml }: AnswerRules): void {
   const { statusCode } = response
   if (statusCode === 204 || statusCode === 205) {
-    throw new FetchFailure(`${label} answered ${statusCode} without a file`, { lasting: true })
+    throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
   }
   if (statusCode !== 200 && statusCode !== 203) {
     const passing = statusCode >= 500 || TRY_AGAIN.includes(statusCode)
     const status = [statusCode, STATUS_CODES[statusCode]].join(' ').trim()
     const retryAfterMs = parseRetryAfter(headerOf(response, 'retry-after'), Date.now())
-    throw new FetchFailure(`${label} answered ${status}`, { lasting: !passing, retryAfterMs })
+    throw new FetchFailure(`${label} returned ${status}`, { lasting: !passing, retryAfterMs })
   }
   if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
     throw htmlPage(label)
@@ -200,26 +200,26 @@ export function checkAnswer(response: Head, label: string, { maxBytes, allowHtml
 }
 
 function htmlPage(label: string): FetchFailure {
-  return new FetchFailure(`${label} answered an HTML page, not a file`, {
+  return new FetchFailure(`${label} returned an HTML page, not a file`, {
     lasting: true,
-    hint: 'give the URL of the file itself, not of a page that shows it',
+    hint: 'Use the URL of the file itself, not of a page that shows it.',
   })
 }
 
-/** Throws for first bytes of what may not be stored. */
+/** Throws for first bytes of content that must not be stored. */
 export function checkHead(head: Uint8Array, label: string, rules: Pick<AnswerRules, 'allowHtml'>): void {
   const problem = contentProblem(head, rules)
   if (problem === 'an HTML page') throw htmlPage(label)
-  if (problem !== null) throw new FetchFailure(`${label} answered ${problem}`, { lasting: true })
+  if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { lasting: true })
 }
 
-/** Whether a URL leads to this machine or its network by itself: whoever allows that knows whom it asks. */
+/** Whether a URL itself points to this machine or its network. Allowing it is a deliberate choice. */
 function isPrivateHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
 }
 
-/** A header's value; of one that came more than once, the first. */
+/** Returns a header's value; of a repeated header, the first. */
 export function headerOf(response: Pick<Head, 'headers'>, name: string): string | undefined {
   const value = response.headers[name]
   return Array.isArray(value) ? value[0] : value
@@ -229,7 +229,7 @@ function withoutHash(url: URL): string {
   return url.href.replace(/#.*$/s, '')
 }
 
-/** Ends a transfer whose content nobody wants; its error is nobody's either. */
+/** Ends a transfer whose content isn't needed, and ignores its error. */
 export function discard(response: Dispatcher.ResponseData | undefined): void {
   response?.body.on('error', () => undefined).destroy()
 }

@@ -9,21 +9,21 @@ interface FetchFailureOptions {
 }
 
 /**
- * Why a file can't be had from a URL. The message is a sentence for the person who gave the URL; nothing that the
- * server answered is quoted in it.
+ * Why a file can't be fetched from a URL. The message is for the person who provided the URL. It quotes nothing of the
+ * server's response.
  */
 export class FetchFailure extends GdnError {
-  /** True when asking again can't help: the NFT fails with this reason. False: worth another attempt later. */
+  /** True if a retry can't help: the NFT fails with this reason. False if a later attempt may succeed. */
   readonly lasting: boolean
-  /** Whether the rules on addresses and ports refuse it, which `allowPrivate` lifts. */
+  /** Whether the rules on addresses and ports reject it, which `allowPrivate` lifts. */
   readonly isPrivate: boolean
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** The pause that the server asks for, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(message: string, options: FetchFailureOptions) {
     const { lasting, hint, cause, isPrivate = false, retryAfterMs = null } = options
     super(lasting ? 'invalid_input' : 'unreachable', message, {
-      hint: hint ?? (lasting ? 'give a URL that answers with the file itself' : 'it will be tried again'),
+      hint: hint ?? (lasting ? 'Use a URL that returns the file itself.' : 'It will be retried.'),
       ...(cause === undefined ? {} : { cause }),
     })
     this.name = 'FetchFailure'

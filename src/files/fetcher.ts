@@ -18,17 +18,17 @@ import { checkTarget, type Target } from './target.ts'
 
 export interface FetchedFile {
   /**
-   * The file, to be read once and at once: time runs on, and failures of the rest of the transfer are thrown here.
-   * Stopping early closes the connection.
+   * The file, to be read once and immediately: the timeout continues, and failures of the rest of the transfer are thrown
+   * here. Stopping early closes the connection.
    */
   content: AsyncIterable<Uint8Array>
-  /** What the server called it, unchecked; null when it didn't say. */
+  /** The server's content type, unchecked; null if there is none. */
   contentType: string | null
 }
 
 export interface Fetcher {
   /**
-   * Fetches a file that somebody else's URL names. Resolves when the first bytes are there and look like a file.
+   * Fetches a file from a URL of somebody else. Resolves when the first bytes have arrived and look like a file.
    *
    * @throws FetchFailure (`lasting` or not) from here and from `content`; the signal's reason once it is aborted.
    *
@@ -37,9 +37,7 @@ export interface Fetcher {
    * const { cid } = await storage.add(content)
    */
   fetchFile(url: string, signal?: AbortSignal): Promise<FetchedFile>
-  /**
-   * How long it had better be until this URL is fetched, in milliseconds: its origin isn't asked harder than is polite.
-   */
+  /** How long to wait before this URL is fetched, in milliseconds, so that its origin isn't overloaded. */
   wait(url: string): number
   /** Closes idle connections and ends running transfers. */
   close(): Promise<void>

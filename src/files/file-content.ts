@@ -3,11 +3,11 @@ import { extname } from 'node:path'
 import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
 
 /**
- * The rule for what may become a file of an NFT, for every way in: fetched, uploaded, or read from this machine.
- * A missing picture is often empty, or a page that says so.
+ * The rule for content that may become a file of an NFT, however it arrives: fetched, uploaded, or read from this machine.
+ * A missing picture is often empty, or an error page.
  *
- * @param head the first bytes, {@link SNIFF_BYTES} of them where the file has so many
- * @returns what the content is that may not be stored, or null
+ * @param head the first bytes, {@link SNIFF_BYTES} of them if the file has as many
+ * @returns what the content is if it must not be stored, or null
  */
 export function contentProblem(
   head: Uint8Array,
@@ -17,7 +17,7 @@ export function contentProblem(
   return !allowHtml && looksLikeHtml(head) ? 'an HTML page' : null
 }
 
-/** The first bytes: enough to tell what they are. */
+/** Reads the first bytes, enough to detect the type. */
 export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for (let size = 0; size < SNIFF_BYTES; ) {
@@ -30,7 +30,7 @@ export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer>
 }
 
 /**
- * {@link contentProblem} of a file on this machine. A file that is named as an HTML page is left to the server, which
+ * Returns the {@link contentProblem} of a local file. A file with the name of an HTML page is left to the server, which
  * knows whether it stores such files.
  */
 export async function localContentProblem(path: string): Promise<string | null> {

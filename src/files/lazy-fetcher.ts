@@ -1,7 +1,7 @@
 import type { FetcherOptions } from './exchange.ts'
 import type { Fetcher } from './fetcher.ts'
 
-/** A fetcher whose HTTP client is loaded with the first file: 20 ms that a backend needn't spend before it is ready. */
+/** A fetcher that loads its HTTP client with the first file, so that a backend is ready 20 ms earlier. */
 export function createLazyFetcher(options: FetcherOptions): Fetcher {
   let loading: Promise<Fetcher> | undefined
   let loaded: Fetcher | undefined

@@ -7,7 +7,7 @@ export interface ResolvedAddress {
   family: number
 }
 
-/** All addresses of a host. */
+/** Returns all addresses of a host. */
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 export const systemResolve: Resolve = (hostname) => systemLookup(hostname, { all: true, verbatim: true })
@@ -24,9 +24,9 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * The lookup of a socket: a host is resolved once, each of its addresses is checked, and the socket connects to what
- * was checked. No second question is asked whose answer could differ. One private address among public ones refuses
- * the host: which of them a socket ends up with is a matter of timing.
+ * Creates the lookup of a socket. A host is resolved once, each of its addresses is checked, and the socket connects to a
+ * checked address. There is no second query whose answer could differ. One private address among public ones rejects the
+ * host, because it depends on timing which of them a socket uses.
  */
 export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

@@ -1,54 +1,53 @@
-/** How hard one origin is asked: it belongs to somebody who may not know of a drop of ten thousand files. */
+/** Limits of the requests to one origin, whose owner may not know of a drop of ten thousand files. */
 export interface PaceLimits {
-  /** Transfers of one origin that run at the same time. */
+  /** Concurrent transfers of one origin. */
   atOnce: number
-  /** Milliseconds between the starts of two of them. */
+  /** Milliseconds between the starts of two transfers. */
   apartMs: number
 }
 
 export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
 
-/** The most that an origin may have itself left alone for. */
+/** The longest pause that an origin can ask for. */
 const LONGEST_PAUSE_MS = 5 * 60_000
 
-/** A wait so short is better spent in the queue of an origin than by coming again. */
+/** A wait this short is better spent in the queue of an origin than by returning later. */
 const SHORT_MS = 250
 
-/** How many may spend it there. */
+/** How many requests may wait in that queue. */
 const IN_QUEUE = 2
 
-/** So many origins, and it is looked which of them have nothing more to be known of. */
+/** With this many origins, idle ones are removed. */
 const MANY = 1000
 
 export interface Pace {
   /**
-   * Resolves when a request to this origin may leave, with what to call when its transfer is over. First come, first
-   * served.
+   * Resolves when a request to this origin may leave, with a function to call after its transfer. First come, first served.
    *
    * @throws the signal's reason once it is aborted
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * When somebody who asks now had better come: 0 for at once, else milliseconds. Thousands are told different times,
-   * as far apart as if each found a place then. Of a slow origin many don't, and are told another: reckoning with how
-   * long transfers take was tried, and after a slow start left origins idle that had become quick.
+   * Returns when a new request should come back, in milliseconds: 0 for at once. Thousands of requests get different times,
+   * spaced as if each found a free place then. At a slow origin many don't, and get another time. Using the duration of
+   * transfers was tried. After a slow start, it left origins idle that had become fast.
    */
   wait(origin: string): number
-  /** Nobody enters for so long. */
+  /** Admits no request for this time. */
   pause(origin: string, ms: number): void
 }
 
 interface Origin {
   active: number
-  /** When the next may start. */
+  /** When the next request may start. */
   next: number
   queue: (() => void)[]
-  /** Up to when newcomers were told to come. */
+  /** The latest time that a new request was given. */
   booked: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** A pace for each origin, in this process. */
+/** Creates the limits of each origin, in this process. */
 export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now = () => performance.now()): Pace {
   const origins = new Map<string, Origin>()
 
@@ -66,7 +65,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     for (const [name, origin] of origins) if (isIdle(origin)) origins.delete(name)
   }
 
-  /** Lets in whoever may go, and comes again when the next one may. */
+  /** Admits waiting requests that may start, and schedules the next check. */
   const admit = (name: string, origin: Origin): void => {
     clearTimeout(origin.timer)
     origin.timer = undefined
@@ -83,7 +82,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     if (isIdle(origin)) origins.delete(name)
   }
 
-  /** Nothing more to know about it. */
+  /** Whether nothing about it needs to be remembered. */
   const isIdle = ({ active, queue, next, booked }: Origin) =>
     active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
 

@@ -1,9 +1,9 @@
 import { imageSize } from 'image-size'
 
-/** How many first bytes of a picture {@link pictureSize} can make use of. */
+/** How many first bytes of a picture {@link pictureSize} uses. */
 export const PICTURE_BYTES = 128 * 1024
 
-/** By content type, how many bytes are looked at. An SVG is text, and what reads it would take long over much of it. */
+/** By content type, how many bytes are read. An SVG is text, and its parser would take long for much of it. */
 const READABLE: Readonly<Record<string, number>> = {
   'image/png': 64,
   'image/gif': 32,
@@ -13,16 +13,17 @@ const READABLE: Readonly<Record<string, number>> = {
   'image/svg+xml': 4096,
 }
 
-/** Pixels; more than this is no picture that anybody made. */
+/** Maximum size in pixels. Larger values are not plausible. */
 const MOST = 1_000_000
 
-/** Whether {@link pictureSize} knows this type. */
+/** Whether {@link pictureSize} supports this type. */
 export const isReadable = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
 /**
- * Width and height in pixels by the first bytes, or null where they don't tell. Bytes are anybody's: it never throws.
+ * Returns width and height in pixels from the first bytes, or null if they don't show them. The bytes are untrusted, so it
+ * never throws.
  *
- * @param most how many bytes are looked at
+ * @param most how many bytes are read
  */
 export function pictureSize(
   firstBytes: Uint8Array,

@@ -11,36 +11,36 @@ interface Reason {
 const passing = (says: string): Reason => ({ says, lasting: false })
 
 const UNKNOWN_HOST: Reason = {
-  says: 'has a host that is not known',
+  says: 'has an unknown host',
   lasting: false,
-  hint: 'check the spelling of the host; it will be tried again, because new names take time to spread',
+  hint: 'Check the spelling of the host. It will be retried, because new names take time to spread.',
 }
 const BAD_CERTIFICATE: Reason = {
   says: 'has a certificate that is not trusted',
   lasting: true,
-  hint: 'use a server whose certificate is valid for this host',
+  hint: 'Use a server whose certificate is valid for this host.',
 }
-const BROKEN_COMPRESSION: Reason = { says: 'answered with broken compression', lasting: true }
+const BROKEN_COMPRESSION: Reason = { says: 'returned invalid compressed data', lasting: true }
 
 const BY_CODE: Record<string, Reason> = {
   ENOTFOUND: UNKNOWN_HOST,
   ENODATA: UNKNOWN_HOST,
-  EAI_AGAIN: passing('has a host that could not be resolved just now'),
+  EAI_AGAIN: passing('has a host that could not be resolved at the moment'),
   ECONNREFUSED: passing('refused the connection'),
-  ECONNRESET: passing('broke off the connection'),
-  EPIPE: passing('broke off the connection'),
-  UND_ERR_SOCKET: passing('broke off the connection'),
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: passing('broke off the connection'),
-  HPE_INVALID_EOF_STATE: passing('broke off the connection'),
-  ETIMEDOUT: passing('can not be reached'),
-  EHOSTUNREACH: passing('can not be reached'),
-  ENETUNREACH: passing('can not be reached'),
+  ECONNRESET: passing('closed the connection early'),
+  EPIPE: passing('closed the connection early'),
+  UND_ERR_SOCKET: passing('closed the connection early'),
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: passing('closed the connection early'),
+  HPE_INVALID_EOF_STATE: passing('closed the connection early'),
+  ETIMEDOUT: passing("can't be reached"),
+  EHOSTUNREACH: passing("can't be reached"),
+  ENETUNREACH: passing("can't be reached"),
   UND_ERR_CONNECT_TIMEOUT: passing('took too long to connect'),
-  UND_ERR_HEADERS_TIMEOUT: passing('took too long to answer'),
+  UND_ERR_HEADERS_TIMEOUT: passing('took too long to respond'),
   UND_ERR_BODY_TIMEOUT: passing('stopped sending'),
-  UND_ERR_HEADERS_OVERFLOW: { says: 'answered with too long headers', lasting: true },
-  // A stream that ends early is a broken transfer, other errors of zlib are bytes that were never right.
-  Z_BUF_ERROR: passing('broke off the connection'),
+  UND_ERR_HEADERS_OVERFLOW: { says: 'returned headers that are too long', lasting: true },
+  // A stream that ends early is an interrupted transfer. Other errors of zlib mean invalid bytes.
+  Z_BUF_ERROR: passing('closed the connection early'),
   Z_DATA_ERROR: BROKEN_COMPRESSION,
   Z_NEED_DICT: BROKEN_COMPRESSION,
   CERT_HAS_EXPIRED: BAD_CERTIFICATE,
@@ -53,7 +53,7 @@ const BY_CODE: Record<string, Reason> = {
   ERR_TLS_CERT_ALTNAME_INVALID: BAD_CERTIFICATE,
 }
 
-/** An error of the network in words that a person can act on. What isn't known is taken for passing. */
+/** Explains a network error so that a person can act on it. Unknown errors count as temporary. */
 export function explainFailure(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
     if (cause instanceof PrivateAddressError) return privateAddress(label, cause.address)
@@ -64,9 +64,9 @@ export function explainFailure(error: unknown, label: string): FetchFailure {
       return new FetchFailure(`${label} ${says}`, { lasting, cause: error, ...(hint === undefined ? {} : { hint }) })
     }
     if (cause.name === 'HTTPParserError') {
-      return new FetchFailure(`${label} answered something that is not HTTP`, { lasting: true, cause: error })
+      return new FetchFailure(`${label} returned something that is not HTTP`, { lasting: true, cause: error })
     }
-    // Brotli names each kind of bad bytes; which prefix depends on the version of Node.
+    // Brotli names each kind of invalid bytes. The prefix depends on the version of Node.
     if (code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR')) {
       return new FetchFailure(`${label} ${BROKEN_COMPRESSION.says}`, { lasting: true, cause: error })
     }
@@ -74,7 +74,7 @@ export function explainFailure(error: unknown, label: string): FetchFailure {
   return new FetchFailure(`${label} could not be fetched`, { lasting: false, cause: error })
 }
 
-/** An error, its causes, and the errors of an attempt on several addresses, outermost first. */
+/** Yields an error, its causes, and the errors of attempts on several addresses, outermost first. */
 function* causes(error: unknown): Generator<Error> {
   const queue = [error]
   for (let depth = 0; depth < 8 && queue.length > 0; depth++) {

@@ -4,17 +4,17 @@ import { FetchFailure } from './failure.ts'
 
 export interface Target {
   url: URL
-  /** How failures name it: the URL, shortened, without a password that it may hold. */
+  /** Its name in failures: the URL, shortened, without a password. */
   label: string
 }
 
 const MAX_LABEL = 200
 
 /**
- * What may be asked of a URL before anything is resolved or connected. `allowPrivate` lifts the rules on addresses and
- * ports, no others; a function says for which URLs.
+ * Checks what a URL may request before anything is resolved or connected. `allowPrivate` lifts the rules on addresses and
+ * ports, and no others. As a function, it decides for each URL.
  *
- * @throws FetchFailure, lasting, that says which rule the URL breaks.
+ * @throws FetchFailure, lasting, with the rule that the URL breaks.
  */
 export function checkTarget(
   text: string | URL,
@@ -29,33 +29,33 @@ export function checkTarget(
     new FetchFailure(`${label} ${why}`, { lasting: true, hint, isPrivate: true })
 
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw refuse('is neither http nor https', 'give an http, https or ipfs URL')
+    throw refuse('is neither http nor https', 'Use an http, https or ipfs URL.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw refuse('holds a user name or password', 'leave them out: such a URL would be published with the NFT')
+    throw refuse('has a user name or password', 'Remove them, because the URL would be published with the NFT.')
   }
   if (from?.url.protocol === 'https:' && url.protocol === 'http:') {
-    throw refuse('is not encrypted, though what redirects to it is', 'give the URL of the file itself')
+    throw refuse('is not encrypted, unlike the URL that redirects to it', 'Use the URL of the file itself.')
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isCloudMetadata(host)) throw privateAddress(label, host)
   if (typeof allowPrivate === 'function' ? allowPrivate(url) : allowPrivate) return { url, label }
 
   if (!['', '80', '443'].includes(url.port)) {
-    throw refusePrivate(`uses port ${url.port}`, 'only ports 80 and 443 are fetched from')
+    throw refusePrivate(`uses port ${url.port}`, 'Use port 80 or 443.')
   }
-  if (host.endsWith('.')) throw refusePrivate('has a host that ends with a dot', 'leave the dot out')
+  if (host.endsWith('.')) throw refusePrivate('has a host that ends with a dot', 'Remove the dot.')
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddress(label, host)
   if (host === 'localhost' || host.endsWith('.localhost')) throw privateAddress(label, host)
   return { url, label }
 }
 
-/** The one answer to every address that isn't public, found in the URL or by resolving its host. */
+/** Returns the failure for any address that isn't public, found in the URL or by resolving its host. */
 export function privateAddress(label: string, address: string): FetchFailure {
   return new FetchFailure(`${label} resolves to a private address (${address})`, {
     lasting: true,
     isPrivate: true,
-    hint: 'give a URL on the public internet; for development, start the backend with --allow-private-files',
+    hint: 'Use a URL on the public internet. For development, start the backend with --allow-private-files.',
   })
 }
 
@@ -64,7 +64,7 @@ function parse(text: string | URL, from: Target | undefined): URL {
     return new URL(text, from?.url)
   } catch (cause) {
     const what = from === undefined ? JSON.stringify(shorten(String(text))) : `${from.label} redirects to what`
-    throw new FetchFailure(`${what} is not a URL`, { lasting: true, hint: 'give a whole http or https URL', cause })
+    throw new FetchFailure(`${what} is not a URL`, { lasting: true, hint: 'Use a complete http or https URL.', cause })
   }
 }
 

@@ -40,13 +40,13 @@ describe('batch validate --check-files', () => {
         { place: { line: 7, column: 4 } },
         {
           place: { file: manifest, line: 3, column: 4, field: 'image' },
-          message: `${server.url}/gone.png answered 404 Not Found (in 1 other row too)`,
+          message: `${server.url}/gone.png returned 404 Not Found (in 1 other row too)`,
         },
-        { place: { line: 5, column: 4 }, message: `${server.url}/page.png answered an HTML page, not a file` },
+        { place: { line: 5, column: 4 }, message: `${server.url}/page.png returned an HTML page, not a file` },
       ],
       warnings: [
         { place: { line: 2, column: 4 } },
-        { place: { line: 6 }, message: `${server.url}/down.png answered 503 Service Unavailable` },
+        { place: { line: 6 }, message: `${server.url}/down.png returned 503 Service Unavailable` },
       ],
     })
     const asked = server.seen.map(({ path }) => path).sort()
@@ -88,7 +88,7 @@ describe('batch mint --check-files', () => {
     const flags = [...TARGET, '--base-url', api.url, '--no-lookup', '--check-files', '--json']
     const result = await cli(['batch', 'mint', manifest, ...flags], options)
     expect(result.code).toBe(2)
-    expect(errorOf(result).message).toContain('/gone.png answered 404 Not Found')
+    expect(errorOf(result).message).toContain('/gone.png returned 404 Not Found')
     expect(api.bodies('createnft')).toEqual([])
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toEqual([])
     await server.close()

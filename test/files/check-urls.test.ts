@@ -96,7 +96,7 @@ test('a server that fails again and again is not asked a thousand times: the res
   expect(findings).toHaveLength(1000)
   expect(findings.every(({ severity }) => severity === 'warning')).toBe(true)
   expect(findings.find(({ url }) => url.endsWith('/999.png'))?.message).toMatch(
-    /^https:\/\/files.example\/999.png was not asked for: https:\/\/files.example failed [5-9] times$/,
+    /^https:\/\/files.example\/999.png was not requested: https:\/\/files.example failed [5-9] times$/,
   )
   expect(seconds).toBeLessThan(60)
 })

@@ -127,27 +127,27 @@ describe('a file is fetched', () => {
 describe('lasting failures: asking again cannot help', () => {
   const html = '<!doctype html><title>Not here</title>'
   const answers: [reason: string, answer: RequestListener][] = [
-    ['answered 404 Not Found', (_, response) => response.writeHead(404).end('no')],
-    ['answered 401 Unauthorized', (_, response) => response.writeHead(401).end()],
-    ['answered 410 Gone', (_, response) => response.writeHead(410).end()],
-    ['answered 451 Unavailable For Legal Reasons', (_, response) => response.writeHead(451).end()],
-    ['answered 204 without a file', (_, response) => response.writeHead(204).end()],
-    ['answered 206 Partial Content', (_, response) => response.writeHead(206).end('half')],
-    ['answered 304 Not Modified', (_, response) => response.writeHead(304).end()],
-    ['answered 499', (_, response) => response.writeHead(499, '<b>see http://evil.example</b>').end()],
-    ['answered an empty file', (_, response) => response.end()],
-    ['answered an empty file', (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(''))],
+    ['returned 404 Not Found', (_, response) => response.writeHead(404).end('no')],
+    ['returned 401 Unauthorized', (_, response) => response.writeHead(401).end()],
+    ['returned 410 Gone', (_, response) => response.writeHead(410).end()],
+    ['returned 451 Unavailable For Legal Reasons', (_, response) => response.writeHead(451).end()],
+    ['returned 204 without a file', (_, response) => response.writeHead(204).end()],
+    ['returned 206 Partial Content', (_, response) => response.writeHead(206).end('half')],
+    ['returned 304 Not Modified', (_, response) => response.writeHead(304).end()],
+    ['returned 499', (_, response) => response.writeHead(499, '<b>see http://evil.example</b>').end()],
+    ['returned an empty file', (_, response) => response.end()],
+    ['returned an empty file', (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(''))],
     [
-      'answered an HTML page, not a file',
+      'returned an HTML page, not a file',
       (_, response) => response.setHeader('content-type', 'Text/HTML; charset=x').end(PNG),
     ],
     [
-      'answered an HTML page, not a file',
+      'returned an HTML page, not a file',
       (_, response) => response.setHeader('content-type', 'application/xhtml+xml').end('x'),
     ],
-    ['answered an HTML page, not a file', (_, response) => response.setHeader('content-type', 'image/png').end(html)],
+    ['returned an HTML page, not a file', (_, response) => response.setHeader('content-type', 'image/png').end(html)],
     [
-      'answered an HTML page, not a file',
+      'returned an HTML page, not a file',
       (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(html)),
     ],
     ['is larger than 1 MiB', (_, response) => response.setHeader('content-length', '99999999').write(PNG)],
@@ -168,27 +168,27 @@ describe('lasting failures: asking again cannot help', () => {
       (_, response) => response.setHeader('content-encoding', 'br').end(brotliCompressSync(Buffer.alloc(80 * 2 ** 20))),
     ],
     [
-      "answered in a content encoding that isn't read",
+      'returned an unsupported content encoding',
       (_, response) => response.setHeader('content-encoding', 'gzip, gzip').end(gzipSync(gzipSync('x'))),
     ],
     [
-      "answered in a content encoding that isn't read",
+      'returned an unsupported content encoding',
       (_, response) => response.setHeader('content-encoding', 'zstd').end('x'),
     ],
     [
-      "answered in a content encoding that isn't read",
+      'returned an unsupported content encoding',
       (_, response) => response.setHeader('content-encoding', 'constructor').end('x'),
     ],
     [
-      'answered with broken compression',
+      'returned invalid compressed data',
       (_, response) => response.setHeader('content-encoding', 'gzip').end('not gzip at all'),
     ],
     [
-      'answered with broken compression',
+      'returned invalid compressed data',
       (_, response) => response.setHeader('content-encoding', 'br').end('hello there world this is not brotli'),
     ],
-    ['answered with too long headers', (_, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('x')],
-    ['answered something that is not HTTP', (_, response) => response.socket?.end('220 smtp ready\r\n')],
+    ['returned headers that are too long', (_, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('x')],
+    ['returned something that is not HTTP', (_, response) => response.socket?.end('220 smtp ready\r\n')],
     ['redirects in a circle', redirectTo('/art.png')],
     ['redirects in a circle', redirectTo('#again')],
     [
@@ -202,8 +202,8 @@ describe('lasting failures: asking again cannot help', () => {
           ? response.end(PNG)
           : response.writeHead(302, { location: `/${nextHop(request.url)}` }).end(),
     ],
-    ['redirects to nowhere', (_, response) => response.writeHead(302).end()],
-    ['redirects to nowhere', redirectTo(`/${'x'.repeat(9000)}`)],
+    ['redirects without a valid location', (_, response) => response.writeHead(302).end()],
+    ['redirects without a valid location', redirectTo(`/${'x'.repeat(9000)}`)],
     ['redirects to what is not a URL', redirectTo('http://[')],
   ]
 
@@ -221,7 +221,7 @@ describe('lasting failures: asking again cannot help', () => {
     ['http://[::1]/', 'resolves to a private address (::1)'],
     ['http://inside.example/', 'resolves to a private address (10.0.0.7)'],
     ['http://files.example:6379/', 'uses port 6379'],
-    ['http://user:secret@files.example/', 'holds a user name or password'],
+    ['http://user:secret@files.example/', 'has a user name or password'],
     ['file:///etc/passwd', 'is neither http nor https'],
     ['gopher://files.example/', 'is neither http nor https'],
     ['data:image/png,x', 'is neither http nor https'],
@@ -247,7 +247,7 @@ describe('passing failures: another attempt may succeed', () => {
   ])('an answer of %i', async (status, text) => {
     internet.answer = (_, response) => response.writeHead(status).end('no')
     const failure = await failureOf()
-    expect(failure.message).toBe(`${URL_OF_FILE} answered ${status} ${text}`)
+    expect(failure.message).toBe(`${URL_OF_FILE} returned ${status} ${text}`)
     expect(failure).toMatchObject({ lasting: false, code: 'unreachable' })
   })
 
@@ -273,15 +273,15 @@ describe('passing failures: another attempt may succeed', () => {
   test.each(broken)('a connection that breaks off %s', async (_, answer) => {
     internet.answer = answer
     const failure = await failureOf()
-    expect(failure.message).toBe(`${URL_OF_FILE} broke off the connection`)
+    expect(failure.message).toBe(`${URL_OF_FILE} closed the connection early`)
     expect(failure.lasting).toBe(false)
   })
 
   test('a host that nobody knows, with the advice to check it', async () => {
     const failure = await failureOf('http://flies.example/art.png')
-    expect(failure.message).toBe('http://flies.example/art.png has a host that is not known')
+    expect(failure.message).toBe('http://flies.example/art.png has an unknown host')
     expect(failure.lasting).toBe(false)
-    expect(failure.hint).toContain('check the spelling')
+    expect(failure.hint).toContain('Check the spelling')
   })
 
   test('a resolver that fails for now', async () => {
@@ -289,7 +289,7 @@ describe('passing failures: another attempt may succeed', () => {
       throw Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
     }
     expect(await failureOf(URL_OF_FILE, { lookup })).toMatchObject({
-      message: `${URL_OF_FILE} has a host that could not be resolved just now`,
+      message: `${URL_OF_FILE} has a host that could not be resolved at the moment`,
       lasting: false,
     })
   })
@@ -400,10 +400,10 @@ describe('a URL that may not be fetched is refused before anything is sent', () 
     ['http://files.example:6379/', 'uses port 6379'],
     ['http://files.example:8080/', 'uses port 8080'],
     ['https://files.example:22/', 'uses port 22'],
-    ['http://user@files.example/', 'holds a user name or password'],
-    ['http://user:secret@files.example/', 'holds a user name or password'],
-    ['http://:secret@files.example/', 'holds a user name or password'],
-    ['http://files.example@127.0.0.1/', 'holds a user name or password'],
+    ['http://user@files.example/', 'has a user name or password'],
+    ['http://user:secret@files.example/', 'has a user name or password'],
+    ['http://:secret@files.example/', 'has a user name or password'],
+    ['http://files.example@127.0.0.1/', 'has a user name or password'],
     ['file:///etc/passwd', 'is neither http nor https'],
     ['ftp://files.example/', 'is neither http nor https'],
     ['gopher://files.example/', 'is neither http nor https'],
@@ -457,7 +457,7 @@ describe('where private files are allowed', () => {
 
   test.each([
     ['file:///etc/passwd', 'is neither http nor https'],
-    ['http://user:secret@127.0.0.1/', 'holds a user name or password'],
+    ['http://user:secret@127.0.0.1/', 'has a user name or password'],
   ])('%s is refused all the same', async (url, reason) => {
     expect((await failureOf(url, { allowPrivate: true })).message).toContain(reason)
   })

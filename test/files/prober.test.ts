@@ -78,15 +78,15 @@ test('what has no part that can be read is asked for in whole', async () => {
   }
   await prober.probe(URL_OF_FILE)
   internet.answer = (request, response) => response.writeHead(request.headers.range === undefined ? 200 : 416).end()
-  expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} answered an empty file`, lasting: true })
+  expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} returned an empty file`, lasting: true })
 })
 
 const lasting: [string, RequestListener][] = [
-  ['answered 404 Not Found', (_, response) => response.writeHead(404).end()],
-  ['answered 204 without a file', (_, response) => response.writeHead(204).end()],
-  ['answered an HTML page, not a file', inParts(Buffer.from(HTML), { 'content-type': 'image/png' })],
-  ['answered an HTML page, not a file', inParts(PNG, { 'content-type': 'text/html' })],
-  ['answered an empty file', (_, response) => response.end()],
+  ['returned 404 Not Found', (_, response) => response.writeHead(404).end()],
+  ['returned 204 without a file', (_, response) => response.writeHead(204).end()],
+  ['returned an HTML page, not a file', inParts(Buffer.from(HTML), { 'content-type': 'image/png' })],
+  ['returned an HTML page, not a file', inParts(PNG, { 'content-type': 'text/html' })],
+  ['returned an empty file', (_, response) => response.end()],
   ['is larger than 1 MiB', inParts(Buffer.concat([PNG, Buffer.alloc(MAX)]))],
   ['is larger than 1 MiB', (_, response) => response.writeHead(200, { 'content-length': MAX + 1 }).write(PNG)],
   ['redirects in a circle', redirectTo('/art.png')],

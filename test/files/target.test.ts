@@ -40,7 +40,7 @@ describe('an error of the network', () => {
   test.each([
     ['CERT_HAS_EXPIRED', 'has a certificate that is not trusted', true],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'has a certificate that is not trusted', true],
-    ['EHOSTUNREACH', 'can not be reached', false],
+    ['EHOSTUNREACH', "can't be reached", false],
     ['UND_ERR_CONNECT_TIMEOUT', 'took too long to connect', false],
     ['EMADEUP', 'could not be fetched', false],
     ['constructor', 'could not be fetched', false],
@@ -52,7 +52,7 @@ describe('an error of the network', () => {
 
   test('is found below what wraps it, and among the attempts on several addresses', () => {
     const wrapped = new TypeError('fetch failed', { cause: new AggregateError([coded('EHOSTUNREACH')]) })
-    expect(explainFailure(wrapped, 'x').message).toBe('x can not be reached')
+    expect(explainFailure(wrapped, 'x').message).toBe("x can't be reached")
   })
 
   test('what is thrown without being an error is one of the resolver all the same', async () => {

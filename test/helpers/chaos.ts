@@ -237,7 +237,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
         expect(nft).toMatchObject({
           status: 'failed',
           token_id: null,
-          error: expect.stringMatching(/gone\.png answered 404/),
+          error: expect.stringMatching(/gone\.png returned 404/),
         })
         failed += 1
         continue

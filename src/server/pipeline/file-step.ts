@@ -191,7 +191,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
   }
 }
 
-const IPFS_HINT = 'name a file: ipfs://<cid>/<path>'
+const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
 /** Why an ipfs URL that names no stored file names none anywhere; null where it may. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
@@ -204,6 +204,6 @@ async function pathProblem(storage: FileStorage, url: string): Promise<string | 
   return folder.entries.some((entry) => entry.name === name) ? null : 'does not exist in its directory'
 }
 
-/** What is wrong and, where asking again can't help, what to do about it. */
+/** Returns the error and, if a retry can't help, its hint. */
 const sentenceOf = ({ message, hint }: GdnError, lasting: boolean): string =>
-  lasting && hint !== undefined ? `${message}; ${hint}` : message
+  lasting && hint !== undefined ? `${message}. ${hint}` : message

@@ -82,13 +82,13 @@ const metadataFile = async (url: unknown) => (await backend.get(`/ipfs/${String(
 
 describe('a file that can never be had fails its NFT with a reason, and its neighbours go on', () => {
   it.each([
-    ['/404.png', /404\.png answered 404 Not Found/],
-    ['/410.png', /answered 410 Gone/],
-    ['/204.png', /answered 204 without a file/],
-    ['/page.png', /answered an HTML page, not a file; give the URL of the file itself/],
-    ['/page-as-png.png', /answered an HTML page, not a file/],
-    ['/empty.png', /answered an empty file/],
-    ['/large.png', /is larger than 64 MiB; use a smaller file/],
+    ['/404.png', /404\.png returned 404 Not Found/],
+    ['/410.png', /returned 410 Gone/],
+    ['/204.png', /returned 204 without a file/],
+    ['/page.png', /returned an HTML page, not a file\. Use the URL of the file itself/],
+    ['/page-as-png.png', /returned an HTML page, not a file/],
+    ['/empty.png', /returned an empty file/],
+    ['/large.png', /is larger than 64 MiB\. Use a smaller file/],
     ['/loop.png', /redirects in a circle/],
     [ELSEWHERE, /isn't stored here; upload the file to \/api\/v1\/files first, or give an http\(s\) URL/],
   ])('%s', async (url, reason) => {
@@ -104,7 +104,7 @@ describe('a file that can never be had fails its NFT with a reason, and its neig
     const [good] = withFile('/good-1.png').file_fields
     const metadata = { ...withFile('/404.png'), file_fields: [good, { key: 'back', url: `${files.url}/404.png` }] }
     const [nft] = await settled(backend, await mint(backend, collection, metadata))
-    expect(nft?.error).toContain(`${files.url}/404.png answered 404`)
+    expect(nft?.error).toContain(`${files.url}/404.png returned 404`)
   })
 
   it('a later request for the same URL is tried afresh', async () => {
@@ -140,7 +140,7 @@ describe('a passing fault is tried again, and then the NFT is deployed', () => {
       (nft) => nft.pending_reason?.includes('503') === true,
     )
     expect(waiting.status).toBe('initiated')
-    expect(waiting.pending_reason).toMatch(/\/down\.png answered 503 .*\(attempt \d of 8\)$/)
+    expect(waiting.pending_reason).toMatch(/\/down\.png returned 503 .*\(attempt \d of 8\)$/)
     expect(waiting).not.toHaveProperty('error')
     isDown = false
     const [nft] = await settled(backend, [id])
@@ -222,9 +222,9 @@ describe('with private addresses not allowed', () => {
       ])
       const nfts = await settled(strict, ids)
       for (const nft of nfts.slice(0, urls.length)) {
-        expect(nft.error).toMatch(/resolves to a private address \(.+\); .*--allow-private-files/)
+        expect(nft.error).toMatch(/resolves to a private address \(.+\)\. .*--allow-private-files/)
       }
-      expect(nfts[urls.length]?.error).toMatch(/uses port \d+; only ports 80 and 443/)
+      expect(nfts[urls.length]?.error).toMatch(/uses port \d+\. Use port 80 or 443/)
       expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
       expect(files.requests).toHaveLength(asked)
     } finally {
