@@ -105,7 +105,7 @@ async function isStored(
     await lenient.probe(`${baseUrl}/ipfs/${url.slice('ipfs://'.length)}`, signal)
     return null
   } catch (error) {
-    if (!/ answered 40[04] /.test(messageOf(error))) return null
+    if (!/ returned 40[04] /.test(messageOf(error))) return null
     return {
       severity: 'warning',
       message: `${url} is not stored at ${origin}, which can get it only from an IPFS node or gateway`,
