@@ -5,8 +5,8 @@ const ARWEAVE = /^ar:\/\/[\w-]{43}(\/[^\s\p{C}]*)?$/u
 const MAX_LENGTH = 2048
 
 /**
- * Returns the problem of a file URL's form (api-v1.1.md, file_fields), or null. Whether its content is usable is only known
- * once it is fetched.
+ * Returns the problem of a file URL's form (api-v1.1.md, file_fields), or null. Whether its content is usable is only
+ * known once it is fetched.
  */
 export function fileUrlProblem(url: string): string | null {
   if (url === '') return 'is empty: use an http(s), ipfs or ar URL'

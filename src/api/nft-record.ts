@@ -9,8 +9,8 @@ export const NFT_STATUSES = ['initiated', 'deployed', 'failed'] as const
 const optionalText = z.string().nullish()
 
 /**
- * An NFT detail record (api-v1.1.md, NFT). A client accepts any status; ours are NFT_STATUSES. Other servers return null
- * for values that are unknown before an NFT is deployed.
+ * An NFT detail record (api-v1.1.md, NFT). A client accepts any status; ours are NFT_STATUSES. Other servers return
+ * null for values that are unknown before an NFT is deployed.
  */
 export const nftRecord = z.looseObject({
   nft_gdn_id: z.string(),

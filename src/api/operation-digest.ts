@@ -37,8 +37,8 @@ const sameCase = (value: unknown) =>
   typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
 /**
- * Returns the digest of one operation: `v1:` and the SHA-256 in hex of its fields in canonical JSON (RFC 8785). It does not
- * depend on how requests are grouped, nor on the order of keys, white space, or the case of EVM addresses.
+ * Returns the digest of one operation: `v1:` and the SHA-256 in hex of its fields in canonical JSON (RFC 8785). It does
+ * not depend on how requests are grouped, nor on the order of keys, white space, or the case of EVM addresses.
  *
  * Servers store digests permanently, so this definition never changes. A new one gets another version.
  *

@@ -3,8 +3,8 @@ import * as z from 'zod'
 export const MAX_REFERENCE_ID_LENGTH = 200
 
 /**
- * A client's own name for an operation, which the server stores permanently: printable ASCII without spaces. Extension of
- * gdn's backend.
+ * A client's own name for an operation, which the server stores permanently: printable ASCII without spaces. Extension
+ * of gdn's backend.
  */
 export const referenceId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
   error: `must have 1 to ${MAX_REFERENCE_ID_LENGTH} characters of printable ASCII without spaces`,

@@ -57,7 +57,7 @@ export class Attempts {
     }
   }
 
-  /** Leaves the outcome unknown where a response gives the ID of an NFT that was there before. */
+  /** Leaves the outcome unknown if a response has the ID of an NFT that was there before. */
   async #distrust({ body }: Job, verdict: Verdict): Promise<Verdict> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context

@@ -25,9 +25,9 @@ export interface Before {
 }
 
 /**
- * Checks before a run sends anything whether that could mint a row twice. Three kinds of rows may be in the collection:
- * rows of a new run (its state was lost), rows to be sent again because they were absent, and rows that a resumed run
- * would send (its state is an older copy). Rows that a server knows by their reference IDs are adopted.
+ * Checks before a run sends anything whether that could mint a row twice. The collection may have rows of a new run, if
+ * its state was lost. It may have rows that were absent and are to be sent again. And it may have rows that a resumed
+ * run would send, if its state is an older copy. Rows that a server knows by their reference IDs are adopted.
  *
  * @throws GdnError `already_accepted`, `seems_minted`
  */

@@ -118,7 +118,7 @@ function sharedRows(sql: Sql, other: Drop): Shared[] {
   const columns = 'c.key, c.line, c.body, x.key AS otherKey, x.body AS otherBody'
   const shared = sql.all<Shared>(`SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`)
   sql.script('CREATE INDEX temp.checked_by_twin ON checked (twin)')
-  // Two rows with different ids are two rows.
+  // Rows with different IDs are different rows, even with the same content.
   const twins = sql.all<Shared>(
     `SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.twin = x.twin AND c.key <> x.key
       WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')

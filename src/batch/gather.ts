@@ -33,16 +33,16 @@ const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
 /**
- * Rows written per transaction. Limits how long the event loop and other processes wait, and the memory of waiting rows:
- * with 10,000 the heap grows by 35 MB.
+ * Rows written per transaction. Limits how long the event loop and other processes wait, and the memory of waiting
+ * rows: with 10,000 the heap grows by 35 MB.
  */
 const WRITTEN_TOGETHER = 2_000
 
 export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
 
 /**
- * Reads the manifest into a new set of rows, which nothing points to yet. A dry run reads it into a draft. Uses the stored
- * rows instead where the manifest and its local files are unchanged.
+ * Reads the manifest into a new set of rows, which nothing points to yet. A dry run reads it into a draft. Uses the
+ * stored rows instead where the manifest and its local files are unchanged.
  *
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */

@@ -36,8 +36,8 @@ function pathFrom(folder: string | null, path: string): string {
 const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 'id', 'attr:', 'extra:']
 
 /**
- * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of one kind are in the
- * order of their first rows. An attribute that one NFT has twice (JSON manifests allow it) gets a second column.
+ * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of one kind are in
+ * the order of their first rows. An attribute that one NFT has twice (JSON manifests allow it) gets a second column.
  */
 export class ManifestColumns {
   /** Names of each group, with how often one row uses the name. */

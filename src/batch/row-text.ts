@@ -24,8 +24,8 @@ export function contentText(row: ManifestRow): string {
 }
 
 /**
- * Returns the content text and the stored text. The stored text has the extra keys in the row's own order, which shows in
- * the metadata but does not make a different row. `to` is the receiver as in both texts.
+ * Returns the content text and the stored text. The stored text has the extra keys in the row's own order, which shows
+ * in the metadata but does not make a different row. `to` is the receiver as in both texts.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; to: string } {
   const to = addressKey(row.receiver)

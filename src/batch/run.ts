@@ -26,9 +26,9 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
 import { uploadFiles } from './uploads.ts'
 
 /**
- * Mints the rows of a manifest, or resumes the run. Reads and plans all rows, commits each request before it is sent, and
- * waits until every accepted row is deployed or failed. After a kill at any instant, a second call repeats a request only
- * if the first one is known to have had no effect, or if the server honors its key.
+ * Mints the rows of a manifest, or resumes the run. Reads and plans all rows, commits each request before it is sent,
+ * and waits until every accepted row is deployed or failed. After a kill at any instant, a second call repeats a
+ * request only if the first one had certainly no effect, or if the server honors its key.
  *
  * Problems of single rows are in the summary. Throws if the run as a whole can't continue.
  *

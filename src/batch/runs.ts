@@ -66,8 +66,8 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run by its ID, its name, the name given with `--run`, its manifest (path or file name), or the beginning of its
- * ID. Of several drops of one run, it returns the newest.
+ * Finds a run by its ID, its name, the name given with `--run`, its manifest (path or file name), or the beginning of
+ * its ID. Of several drops of one run, it returns the newest.
  *
  * @param server limits the search to runs of this server
  * @throws GdnError `not_found_locally`, also if several runs match

@@ -45,8 +45,8 @@ const MAX_RATE_LIMITED_MS = 600_000
 const DEFAULT_HOLD_MS = 1_000
 
 /**
- * Sends what is planned, a few requests at a time, and retries requests that are known to have had no effect. A request of
- * unknown outcome is repeated only with its key, where the server has said that it honors keys. Every request is
+ * Sends what is planned, a few requests at a time, and retries requests that are known to have had no effect. A request
+ * of unknown outcome is repeated only with its key, where the server has said that it honors keys. Every request is
  * committed before its first byte leaves.
  */
 export class Sender {
@@ -181,8 +181,8 @@ export class Sender {
   }
 
   /**
-   * Makes one attempt, and more as long as each is known to have had no effect. `too_large`: the server accepts no request
-   * of so many rows, so they are sent in smaller ones.
+   * Makes one attempt, and more as long as each is known to have had no effect. `too_large`: the server accepts no
+   * request of so many rows, so they are sent in smaller ones.
    */
   async #untilOutcome(job: Job, first: { done(): void }): Promise<'too_large' | 'known'> {
     const context = this.#context
@@ -364,8 +364,8 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
 }
 
 /**
- * Requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend still has the
- * record of their keys.
+ * Requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend still has
+ * the record of their keys.
  */
 export async function resendable(store: RunStore): Promise<RowRequest[]> {
   return await store.read((sql) =>

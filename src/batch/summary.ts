@@ -5,8 +5,8 @@ import type { Stop } from './run-context.ts'
 import type { BatchSummary, ResultRow, RowCounts } from './types.ts'
 
 /**
- * Returns the exit code of a run. An interruption has its own code. Otherwise, 9 precedes the reason that stopped the run,
- * which precedes 8 and 7, because an unknown outcome must not be overlooked.
+ * Returns the exit code of a run. An interruption has its own code. Otherwise, 9 precedes the reason that stopped the
+ * run, which precedes 8 and 7, because an unknown outcome must not be overlooked.
  */
 export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint

@@ -113,8 +113,8 @@ export interface BatchOptions {
   /** Rate that the dry run assumes; by default the limit in the API reference. */
   requestsPerSecond?: number
   /**
-   * How long the listing of the collection may lag before unknown rows are decided by it, in milliseconds. By default 20
-   * times its observed lag, and at least 30 s.
+   * How long the listing of the collection may lag before unknown rows are decided by it, in milliseconds. By default
+   * 20 times its observed lag, and at least 30 s.
    */
   listingWaitMs?: number
   /** How long the server may be unreachable before the run stops, in milliseconds; 2 minutes by default. */

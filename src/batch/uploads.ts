@@ -18,8 +18,8 @@ const DEFAULT_CONCURRENCY = 8
 
 /**
  * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent. So a
- * file that the server refuses is found while nothing is minted yet. After a failure no further upload begins. Uploads in
- * flight finish, so that their URLs are in the database.
+ * file that the server refuses is found while nothing is minted yet. After a failure no further upload begins. Uploads
+ * in flight finish, so that their URLs are in the database.
  *
  * @returns the URL of each path; null if the run was stopped
  */

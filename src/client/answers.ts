@@ -41,8 +41,8 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
 }
 
 /**
- * Whether a response means that nothing was accepted, and the same request may be accepted later. A 503 alone doesn't prove
- * that, because a proxy may have sent it. Only our backend adds these headers.
+ * Whether a response means that nothing was accepted, and the same request may be accepted later. A 503 alone doesn't
+ * prove that, because a proxy may have sent it. Only our backend adds these headers.
  */
 export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
@@ -62,8 +62,8 @@ export function isErrorForm(json: unknown): boolean {
 }
 
 /**
- * Whether a refusal didn't come from the API. A proxy may send it instead of the server's response, even after the server
- * processed the request.
+ * Whether a refusal didn't come from the API. A proxy may send it instead of the server's response, even after the
+ * server processed the request.
  */
 export const isForeignRefusal = (status: number, json: unknown): boolean =>
   status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
@@ -74,8 +74,8 @@ const MAX_ERROR_TEXT = 10_000
 
 /**
  * Whether a response rejects the request for its Idempotency-Key: another request holds the key or has used it. That
- * proves nothing about an earlier attempt. Our backend names the error in a header. Other servers use their own bodies, so
- * the text is searched.
+ * proves nothing about an earlier attempt. Our backend names the error in a header. Other servers use their own bodies,
+ * so the text is searched.
  *
  * @param text the body of the response
  */

@@ -66,8 +66,8 @@ export interface RawOptions extends CallOptions {
 export interface ApiClient {
   readonly baseUrl: string
   /**
-   * Calls an endpoint. For a reading endpoint, temporary failures (network, 429, 502, 503, 504) are retried for up to 30 s.
-   * A creating endpoint is called exactly once.
+   * Calls an endpoint. For a reading endpoint, temporary failures (network, 429, 502, 503, 504) are retried for up to
+   * 30 s. A creating endpoint is called exactly once.
    */
   call<Name extends EndpointName>(
     name: Name,
@@ -93,8 +93,8 @@ export interface ApiClient {
   /** Whether the server creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
   /**
-   * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With `refresh`
-   * it queries the server again, including its support of reference IDs.
+   * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
+   * `refresh` it queries the server again, including its support of reference IDs.
    */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
   /** The rate limit in the server's last response of an endpoint; null if there was none. */

@@ -2,8 +2,8 @@ import { redactBytes, redactSecrets } from '../core/secret.ts'
 import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 /**
- * One attempt, in the same way for every transport. It settles once, counts the bytes of the response, ends at the timeout
- * or the signal, and knows whether anything was sent.
+ * One attempt, in the same way for every transport. It settles once, counts the bytes of the response, ends at the
+ * timeout or the signal, and knows whether anything was sent.
  */
 export class Attempt {
   readonly answer: Promise<TransportAnswer>

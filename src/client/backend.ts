@@ -18,8 +18,8 @@ export interface SeenBackend extends Backend {
 }
 
 /**
- * Throws before anything is sent to a server on this machine that could not be identified. Other servers need not have an
- * identity: hosted services have no /healthz.
+ * Throws before anything is sent to a server on this machine that could not be identified. Other servers need not have
+ * an identity: hosted services have no /healthz.
  */
 export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
   if (isLocal && silence !== null) throw silence

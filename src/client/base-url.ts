@@ -9,8 +9,8 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * Returns the base URL of a server without a trailing slash. A path prefix stays. A key is never sent in clear text over a
- * network: http is accepted for loopback, without a key, or with `allowHttp`.
+ * Returns the base URL of a server without a trailing slash. A path prefix stays. A key is never sent in clear text
+ * over a network: http is accepted for loopback, without a key, or with `allowHttp`.
  */
 export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: boolean; allowHttp: boolean }): string {
   const invalid = (message: string, hint: string) => new GdnError('invalid_config', message, { hint })

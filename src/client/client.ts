@@ -25,8 +25,8 @@ export interface ClientOptions extends DispatchOptions {
 }
 
 /**
- * A query without effect that shows what the server supports. Every server has this endpoint. Creating commands use it for
- * nothing else, so it takes no slot of another request in the rate limits.
+ * A query without effect that shows what the server supports. Every server has this endpoint. Creating commands use it
+ * for nothing else, so it takes no slot of another request in the rate limits.
  */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
@@ -117,8 +117,8 @@ export function createClient(options: ClientOptions): ApiClient {
   }
 
   /**
-   * Sends a harmless request to learn whether the server honors Idempotency-Key. A page as the response stops the command:
-   * as the response to a creating request, it would leave the outcome unknown.
+   * Sends a harmless request to learn whether the server honors Idempotency-Key. A page as the response stops the
+   * command: as the response to a creating request, it would leave the outcome unknown.
    */
   async function probe(signal: AbortSignal | undefined, refresh: boolean): Promise<boolean | null> {
     const known = dispatch.supportsIdempotency()

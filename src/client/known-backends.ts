@@ -23,8 +23,8 @@ interface Known {
 }
 
 /**
- * The identities of the servers that this process has used. Requests to a server with a known ID go to that backend only:
- * the ID is read again, without the key, after a failed request and after a pause.
+ * The identities of the servers that this process has used. Requests to a server with a known ID go to that backend
+ * only: the ID is read again, without the key, after a failed request and after a pause.
  */
 export class KnownBackends {
   readonly #userAgent: string

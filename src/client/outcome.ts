@@ -27,8 +27,8 @@ const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(REFERENCE_ERRORS))
 
 /**
- * Decides what the response to a creating request proves. The outcome is unknown unless the response proves an effect, or
- * proves that there was none.
+ * Decides what the response to a creating request proves. The outcome is unknown unless the response proves an effect,
+ * or proves that there was none.
  *
  * @param wallClock for a Retry-After that is a date
  */

@@ -12,8 +12,9 @@ export interface ProxyOptions {
 }
 
 /**
- * Connections to a proxy. If a proxy closes the connection instead of responding, the request ends. Otherwise undici treats
- * it as a connection that was closed while idle, and connects again thousands of times a second (seen with 7.30).
+ * Connections to a proxy. If a proxy closes the connection instead of responding, the request ends. Otherwise undici
+ * treats it as a connection that was closed while idle, and connects again thousands of times a second (seen with
+ * 7.30).
  */
 function endingWithProxy(pool: Pool): Pool {
   const connect = pool.connect.bind(pool) as (options: object) => Promise<unknown>

@@ -10,8 +10,8 @@ const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$
 
 /**
  * Reads `RateLimit-Policy: "createnft";q=2;w=1` (IETF draft-ietf-httpapi-ratelimit-headers, a list of structured
- * fields). Of several items, those named like the endpoint count, else all of them. The strictest applies. An item without
- * a quota is no limit. Null if the header is missing or unusable.
+ * fields). Of several items, those named like the endpoint count, else all of them. The strictest applies. An item
+ * without a quota is no limit. Null if the header is missing or unusable.
  */
 export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
   if (header === undefined || header.length > MAX_LENGTH) return null

@@ -64,7 +64,7 @@ export interface Transport {
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /**
- * How long an idle connection is reused. Servers close theirs after 5 s or later. A request on a connection that is being
- * closed has an unknown outcome, so this is well below.
+ * How long an idle connection is reused. Servers close theirs after 5 s or later. A request on a connection that is
+ * being closed has an unknown outcome, so this is well below.
  */
 export const KEEP_ALIVE_MS = 2_500

@@ -12,9 +12,9 @@ interface Known {
 }
 
 /**
- * Returns the key for a server. A saved key is sent only to the origin that it was saved for. GDN_API_KEY is sent only to a
- * server that the user named: by a flag, the environment, or a profile. A project's file alone can't direct it, because a
- * cloned repository could then receive the key.
+ * Returns the key for a server. A saved key is sent only to the origin that it was saved for. GDN_API_KEY is sent only
+ * to a server that the user named: by a flag, the environment, or a profile. A project's file alone can't direct it,
+ * because a cloned repository could then receive the key.
  */
 export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: Known): Promise<Secret> {
   if (server.source === 'local') {

@@ -33,8 +33,8 @@ const KEYRING_RANGE = '2'
 const loadNative = (): unknown => createRequire(import.meta.url)(PACKAGE)
 
 /**
- * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the package would fall
- * back to the kernel's keyring, which loses everything at a restart. A file is better, so the service is required.
+ * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the package would
+ * fall back to the kernel's keyring, which loses everything at a restart. A file is better, so the service is required.
  *
  * @throws GdnError `native_missing` if GDN_KEYRING=off disables it, or the package isn't installed
  */

@@ -29,8 +29,8 @@ const record = z.looseObject({
 })
 
 /**
- * Returns the backend that serves from `dataDir` now, or null. A record that a killed backend left is ignored, and so is
- * one that was copied with the directory of another.
+ * Returns the backend that serves from `dataDir` now, or null. A record that a killed backend left is ignored, and so
+ * is one that was copied with the directory of another.
  */
 export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')

@@ -9,8 +9,8 @@ const PACKAGE = 'package.json'
 const MAX_BYTES = 1024 * 1024
 
 /**
- * Loads the project's configuration: the nearest file from `cwd` upwards, but not beyond the repository's root or the home
- * directory. The search costs a few stats. The reader is loaded only if a file exists.
+ * Loads the project's configuration: the nearest file from `cwd` upwards, but not beyond the repository's root or the
+ * home directory. The search costs a few stats. The reader is loaded only if a file exists.
  */
 export async function loadProjectFile(cwd: string, home: string | undefined): Promise<ProjectFile | null> {
   const path = await findProjectFile(cwd, home)

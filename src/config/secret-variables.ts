@@ -44,8 +44,8 @@ export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
 }
 
 /**
- * Removes the secrets from the environment of the process, because diagnostic reports and child processes would get them.
- * Returns the original environment for the code that needs it. From now on, none of them is printed.
+ * Removes the secrets from the environment of the process, because diagnostic reports and child processes would get
+ * them. Returns the original environment for the code that needs it. From now on, none of them is printed.
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const taken = { ...env }

@@ -2,8 +2,8 @@ import { EXIT, type ExitCode } from './exit-codes.ts'
 import { redactText } from './redact.ts'
 
 /**
- * The error codes, which programs can rely on. The table maps each to the exit code of the command line. The server maps
- * its own errors to HTTP statuses (`server/http/errors.ts`).
+ * The error codes, which programs can rely on. The table maps each to the exit code of the command line. The server
+ * maps its own errors to HTTP statuses (`server/http/errors.ts`).
  */
 export const EXIT_BY_CODE = {
   unexpected: EXIT.unexpected,

@@ -43,8 +43,9 @@ export function parseHolder(text: string): LockHolder | null {
 }
 
 /**
- * What is known of a holder. A pid is only meaningful within its own boot and namespace. Containers have other ones, and so
- * have machines that share the directory. There only heartbeats count: `patienceMs` is how long one may be missing.
+ * What is known of a holder. A pid is only meaningful within its own boot and namespace. Containers have other ones,
+ * and so have machines that share the directory. There only heartbeats count: `patienceMs` is how long one may be
+ * missing.
  */
 export type Known = { kind: 'alive' } | { kind: 'ended' } | { kind: 'out_of_sight'; patienceMs: number }
 

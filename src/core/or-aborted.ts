@@ -1,6 +1,6 @@
 /**
- * Returns the result of work, or throws the signal's reason as soon as it is aborted. For work that can't be canceled: it
- * continues, and its result is ignored.
+ * Returns the result of work, or throws the signal's reason as soon as it is aborted. For work that can't be canceled:
+ * it continues, and its result is ignored.
  */
 export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   // After an abort, the result of the work is ignored.

@@ -50,8 +50,8 @@ export interface Refusing {
 }
 
 /**
- * Refuses a directory of another user. Its parents aren't checked: volumes of containers are often below a directory that
- * is world-writable inside.
+ * Refuses a directory of another user. Its parents aren't checked: volumes of containers are often below a directory
+ * that is world-writable inside.
  */
 export async function refuseForeignFolder(
   path: string,
@@ -66,8 +66,8 @@ export async function refuseForeignFolder(
 }
 
 /**
- * Refuses a directory for secrets that another user could replace: one that belongs to another user, or is below one that
- * belongs to another user or is world-writable. Missing directories are ignored.
+ * Refuses a directory for secrets that another user could replace: one that belongs to another user, or is below one
+ * that belongs to another user or is world-writable. Missing directories are ignored.
  *
  * @param uid the user who owns the secrets
  * @throws GdnError with the command that fixes it
@@ -101,7 +101,7 @@ function upwards(path: string): string[] {
   return above === path ? [path] : [path, ...upwards(above)]
 }
 
-/** Root may use directories of any user: it has nobody to fear, and often works in them. */
+/** Root may use directories of any user: no other user is a threat to it, and it often works in them. */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
 }
@@ -149,9 +149,9 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the bytes of a file with a secret, or null if it doesn't exist. Refuses a link, anything but a regular file, a
- * file of another user, and a file that others may read or write, because its secret is no longer one. It checks and reads
- * the same open file. Synchronous, because these files are small and read once.
+ * Returns the bytes of a file with a secret, or null if it doesn't exist. Refuses a link, anything but a regular file,
+ * and a file of another user. It also refuses a file that others may read or write, because its secret is no longer
+ * one. It checks and reads the same open file. Synchronous, because these files are small and read once.
  *
  * @throws GdnError with the command that fixes it
  */
@@ -183,8 +183,8 @@ export function readPrivateFile(
 }
 
 /**
- * Whether others may read or change a file. A file of root that a group may read and nobody may change is accepted: that
- * is how the configuration of a service is stored in /etc, and how systemd and Kubernetes pass secrets.
+ * Whether others may read or change a file. A file of root is accepted if a group can read it and only root can change
+ * it. That is how the configuration of a service is stored in /etc, and how systemd and Kubernetes pass secrets.
  */
 export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
   if ((mode & OTHERS) === 0) return false
@@ -211,8 +211,8 @@ export async function refuseLooseFile(path: string, { code = 'unauthorized' }: R
 }
 
 /**
- * Opens a file for appending, such as a log. Creates it with mode 0600, or narrows its mode to that. A link in its place is
- * refused.
+ * Opens a file for appending, such as a log. Creates it with mode 0600, or narrows its mode to that. A link in its
+ * place is refused.
  *
  * @returns a descriptor, which the caller closes
  */

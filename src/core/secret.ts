@@ -18,8 +18,8 @@ const known = new Map<string, Spellings | null>()
 
 interface SecretOptions {
   /**
-   * Whether texts are searched for it by `redactSecrets`. Secrets that pass through a long-lived process, such as the keys
-   * in requests to a server, are not remembered.
+   * Whether texts are searched for it by `redactSecrets`. Secrets that pass through a long-lived process, such as the
+   * keys in requests to a server, are not remembered.
    */
   known?: boolean
 }
@@ -72,8 +72,9 @@ function remember(value: string): void {
 }
 
 /**
- * Removes every secret of this process from a text: as it is, as escaped in JSON, HTML or a URL, in hexadecimal, in base64
- * at any offset, and backwards. That covers accidental echoes; deliberate hiding can't be prevented.
+ * Removes every secret of this process from a text, in these forms: as it is, escaped in JSON, HTML or a URL, in
+ * hexadecimal, in base64 at any offset, and backwards. That covers accidental echoes. Deliberate hiding can't be
+ * prevented.
  *
  * @param how `plain` searches only for readable spellings; for large output whose input was searched
  */
@@ -138,8 +139,8 @@ function spellingsOf(value: string): Spellings {
 }
 
 /**
- * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They are most of
- * it, and stay the same however often the rest is escaped, for example in JSON in JSON in a log.
+ * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They are most
+ * of it, and stay the same however often the rest is escaped, for example in JSON in JSON in a log.
  */
 function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []

@@ -12,8 +12,8 @@ export function terminalText(text: string): string {
 }
 
 /**
- * Like terminalText, but keeps lines and tabs. JSON keeps its meaning: the replaced characters occur in strings only, where
- * `\uXXXX` means the same.
+ * Like terminalText, but keeps lines and tabs. JSON keeps its meaning: the replaced characters occur in strings only,
+ * where `\uXXXX` means the same.
  */
 export function terminalLines(text: string): string {
   return text.replace(/\r(?!\n)|[^\t\n\r]+/g, terminalText)

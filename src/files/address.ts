@@ -3,8 +3,9 @@ import ipaddr from 'ipaddr.js'
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
 
 /**
- * Addresses at which clouds serve credentials to their machines. Most are in ranges that are not public anyway, but that of
- * Azure's host service looks like any other. They are never connected to, even if private addresses are allowed.
+ * Addresses at which clouds serve credentials to their machines. Most are in ranges that are not public anyway, but
+ * that of Azure's host service looks like any other. They are never connected to, even if private addresses are
+ * allowed.
  */
 const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254', // AWS, GCP, Azure, Oracle Cloud, DigitalOcean
@@ -51,9 +52,9 @@ function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
 
 /**
  * Whether a connection to an IP address stays on the public internet. Every other range is rejected: private, loopback,
- * link-local, shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges, and every IPv6 form
- * with an IPv4 address (mapped, compatible, translated, 6to4, Teredo), whatever that address is. Text that is no address
- * isn't public.
+ * link-local, shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges, and every IPv6
+ * form with an IPv4 address (mapped, compatible, translated, 6to4, Teredo), whatever that address is. Text that is no
+ * address isn't public.
  */
 export function isPublicAddress(text: string): boolean {
   // A zone (fe80::1%eth0) names an interface of this machine.

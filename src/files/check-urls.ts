@@ -36,8 +36,8 @@ const LONGEST_WAIT_MS = 30_000
 const MAX_FAILURES = 5
 
 /**
- * Requests each file once, a few at a time and with a rate limit for each origin, and pauses for as long as a server asks.
- * Resolves when all were requested.
+ * Requests each file once, a few at a time and with a rate limit for each origin, and pauses for as long as a server
+ * asks. Resolves when all were requested.
  */
 export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
   const byOrigin = new Map<string, string[]>()

@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
 
 /**
- * How many bytes of a file {@link sniffContentType} uses. License comments before the first tag of some pictures have up to
- * 12 KiB.
+ * How many bytes of a file {@link sniffContentType} uses. License comments before the first tag of some pictures have
+ * up to 12 KiB.
  */
 export const SNIFF_BYTES = 16 * 1024
 /** How many bytes of JSON are searched for signs of glTF. */

@@ -18,8 +18,8 @@ import { checkTarget, type Target } from './target.ts'
 
 export interface FetchedFile {
   /**
-   * The file, to be read once and immediately: the timeout continues, and failures of the rest of the transfer are thrown
-   * here. Stopping early closes the connection.
+   * The file, to be read once and immediately: the timeout continues, and failures of the rest of the transfer are
+   * thrown here. Stopping early closes the connection.
    */
   content: AsyncIterable<Uint8Array>
   /** The server's content type, unchecked; null if there is none. */

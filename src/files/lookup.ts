@@ -24,9 +24,9 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * Creates the lookup of a socket. A host is resolved once, each of its addresses is checked, and the socket connects to a
- * checked address. There is no second query whose answer could differ. One private address among public ones rejects the
- * host, because it depends on timing which of them a socket uses.
+ * Creates the lookup of a socket. A host is resolved once, each of its addresses is checked, and the socket connects to
+ * a checked address. There is no second query whose answer could differ. One private address among public ones rejects
+ * the host, because it depends on timing which of them a socket uses.
  */
 export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

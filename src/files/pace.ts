@@ -22,15 +22,16 @@ const MANY = 1000
 
 export interface Pace {
   /**
-   * Resolves when a request to this origin may leave, with a function to call after its transfer. First come, first served.
+   * Resolves when a request to this origin may leave, with a function to call after its transfer. First come, first
+   * served.
    *
    * @throws the signal's reason once it is aborted
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * Returns when a new request should come back, in milliseconds: 0 for at once. Thousands of requests get different times,
-   * spaced as if each found a free place then. At a slow origin many don't, and get another time. Using the duration of
-   * transfers was tried. After a slow start, it left origins idle that had become fast.
+   * Returns when a new request should come back, in milliseconds: 0 for at once. Thousands of requests get different
+   * times, spaced as if each found a free place then. At a slow origin many don't, and get another time. Using the
+   * duration of transfers was tried. After a slow start, it left origins idle that had become fast.
    */
   wait(origin: string): number
   /** Admits no request for this time. */

@@ -20,8 +20,8 @@ const MOST = 1_000_000
 export const isReadable = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
 /**
- * Returns width and height in pixels from the first bytes, or null if they don't show them. The bytes are untrusted, so it
- * never throws.
+ * Returns width and height in pixels from the first bytes, or null if they don't show them. The bytes are untrusted, so
+ * it never throws.
  *
  * @param most how many bytes are read
  */

@@ -11,8 +11,8 @@ export interface Target {
 const MAX_LABEL = 200
 
 /**
- * Checks what a URL may request before anything is resolved or connected. `allowPrivate` lifts the rules on addresses and
- * ports, and no others. As a function, it decides for each URL.
+ * Checks what a URL may request before anything is resolved or connected. `allowPrivate` lifts the rules on addresses
+ * and ports, and no others. As a function, it decides for each URL.
  *
  * @throws FetchFailure, lasting, with the rule that the URL breaks.
  */

@@ -5,8 +5,8 @@ export const MAX_KEYSTORE_BYTES = 256 * 1024
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
 // The limits of what a keystore may require from the machine that opens it. The file sets the parameters, and may come
-// from anywhere. The limits are four times the work of the standard, as in the strongest settings in use, and thus at
-// most 1 GiB (scrypt needs 128 bytes for each step of n · r).
+// from anywhere. The limits are four times the work of the standard, as in the strongest settings in use. That is at
+// most 1 GiB, because scrypt needs 128 bytes for each step of n · r.
 const MAX_SCRYPT_WORK = 2 ** 23
 const MAX_PBKDF2_ROUNDS = 10_000_000
 const SALT_BYTES = { min: 1, max: 1024 }

@@ -19,8 +19,8 @@ export function macOf(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
 /**
  * Decrypts the content of a keystore. The caller wipes it.
  *
- * Wallets encode non-ASCII passwords differently: some normalize them first (NFKC). So the password is tried as given, and
- * then normalized.
+ * Wallets encode non-ASCII passwords differently: some normalize them first (NFKC). So the password is tried as given,
+ * and then normalized.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input` if the password is wrong

@@ -65,7 +65,8 @@ const file = z.looseObject({
 })
 
 /**
- * Parses the text of a keystore. Checks everything, including the limits of its key derivation, before a key is derived.
+ * Parses the text of a keystore. Checks everything, including the limits of its key derivation, before a key is
+ * derived.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input`

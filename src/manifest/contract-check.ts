@@ -21,8 +21,8 @@ export class ContractCheck {
   }
 
   /**
-   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL. What remains is
-   * the number of items, the required values, and the URLs. Anything unusual is left to the schema.
+   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL. What
+   * remains is the number of items, the required values, and the URLs. Anything unusual is left to the schema.
    */
   checkTrusted(metadata: Metadata): Validated<Metadata> {
     return this.#isPlainlyGood(metadata) ? { ok: true, value: metadata } : this.check(metadata)

@@ -29,8 +29,8 @@ export function createFileCheck(folders: readonly string[]): FileCheck {
 }
 
 /**
- * Files of a manifest are published permanently, and the manifest may come from somebody else. It must not publish one of
- * the user's keys by `../` or by a link in a repository.
+ * Files of a manifest are published permanently, and the manifest may come from somebody else. It must not publish one
+ * of the user's keys by `../` or by a link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)

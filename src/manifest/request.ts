@@ -10,8 +10,8 @@ import type { ManifestIssue } from './row.ts'
 const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
 
 /**
- * Applies the members of a complete createnft or createnfttrans request other than its metadata. Flags fill missing values,
- * and must agree with the others.
+ * Applies the members of a complete createnft or createnfttrans request other than its metadata. Flags fill missing
+ * values, and must agree with the others.
  */
 export function applyRequest(
   { line, members }: RequestHead,

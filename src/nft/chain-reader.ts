@@ -39,8 +39,8 @@ const ROUNDS = 3
 const NO_ANSWER: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
- * Whether a call is repeated. Nodes also report temporary limits in a response. And one of several nodes behind a URL may
- * lag and not know the newest mints, so a revert is checked twice.
+ * Whether a call is repeated. Nodes also report temporary limits in a response. And one of several nodes behind a URL
+ * may lag and not know the newest mints, so a revert is checked twice.
  */
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)

@@ -20,8 +20,9 @@ export interface Difference {
 
 /**
  * Returns how the metadata file of a token differs from the request, by the ERC-721 metadata schema: title is `name`,
- * attributes are `{trait_type, value}`, extra keys are unchanged. Files are copied from their URLs into IPFS. For a file
- * that had a CID before, the CID is compared; for others only their presence. Further keys of the file are ignored.
+ * attributes are `{trait_type, value}`, extra keys are unchanged. Files are copied from their URLs into IPFS. For a
+ * file that had a CID before, the CID is compared; for others only their presence. Further keys of the file are
+ * ignored.
  *
  * @param stored the parsed file
  */

@@ -77,8 +77,8 @@ type Look =
   | { kind: 'held'; by: HeldBy & { holder: LockHolder }; runId: string }
 
 /**
- * Acquires an operation for this process: the one with an ID, else the live one of a name. It is created if there is none.
- * Of several processes that try at the same time, one succeeds.
+ * Acquires an operation for this process: the one with an ID, else the live one of a name. It is created if there is
+ * none. Of several processes that try at the same time, one succeeds.
  *
  * @throws GdnError `run_busy` while another process holds it; `usage` if the operation with the ID is another request
  */

@@ -38,9 +38,10 @@ const LOST = 'the backend was restored from a backup and no longer knows it'
 const ENDED_EARLY = 'gdn ended before the response arrived'
 
 /**
- * Sends a request at most once, as a run with one operation. Its bytes are committed before any of them leaves. The same
- * command resumes an accepted operation, and resolves an unknown one or reports it as `unknown_outcome`. A request that
- * may have had an effect is repeated only where the server creates it once. With `again` another operation is sent.
+ * Sends a request at most once, as a run with one operation. Its bytes are committed before any of them leaves. The
+ * same command resumes an accepted operation, and resolves an unknown one or reports it as `unknown_outcome`. A request
+ * that may have had an effect is repeated only where the server creates it once. With `again` another operation is
+ * sent.
  *
  * @param act waits for the accepted operation, prints it, and returns whether it is final
  * @throws GdnError `run_busy` while another process holds the same operation, `data_dir` if nothing can be recorded,

@@ -6,8 +6,8 @@ type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
 /**
  * Whether the bytes of a request have one effect however often they are sent; null if the server doesn't respond. A key
- * counts only if the server honored keys before the first attempt. A server that supports them since then has no record of
- * this one.
+ * counts only if the server honored keys before the first attempt. A server that supports them since then has no record
+ * of this one.
  *
  * @param options `refresh` before a repetition, since another version of the server may be running by then
  */

@@ -50,8 +50,8 @@ type Once<Response> =
   | { kind: 'unknown'; reason: string; cause: unknown; retryAfterMs: number | null }
 
 /**
- * Sends a request at most once. While every attempt certainly had no effect, another may follow. Once one is unknown, only
- * a success resolves it: the same bytes are sent under the same key, to a server that creates them once.
+ * Sends a request at most once. While every attempt certainly had no effect, another may follow. Once one is unknown,
+ * only a success resolves it: the same bytes are sent under the same key, to a server that creates them once.
  */
 export async function sendOperation<Name extends CreatingEndpoint>(
   sending: Sending<Name>,

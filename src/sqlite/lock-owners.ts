@@ -6,8 +6,8 @@ const FIRST_LOCK_BYTE = 2 ** 30
 const LOCK_BYTES = 512
 
 /**
- * Returns the other processes that hold an SQLite lock on a file, as Linux lists them. None on other systems, and none for
- * processes of another container.
+ * Returns the other processes that hold an SQLite lock on a file, as Linux lists them. None on other systems, and none
+ * for processes of another container.
  */
 export function lockOwners(path: string): number[] {
   let lines: string[]

@@ -45,8 +45,9 @@ const STUCK_MS = 5_000
 const CROWDED_MS = 60_000
 
 /**
- * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open while
- * the event loop runs. Waiting for a lock of another process does not block the event loop, so Ctrl-C works meanwhile.
+ * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open
+ * while the event loop runs. Waiting for a lock of another process does not block the event loop, so Ctrl-C works
+ * meanwhile.
  *
  * The lock and the unfinished transaction of a killed process are released at once. A process that is stopped inside a
  * transaction can't be overtaken. An error names it after 5 s.

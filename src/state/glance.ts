@@ -4,8 +4,8 @@ import { openSqlite } from '../sqlite/driver.ts'
 import type { SqlValue } from '../sqlite/shared-database.ts'
 
 /**
- * Returns the rows of a query, or none if the state can't be read at once: without SQLite, damaged, or locked by another
- * process. For suggestions and optional details. It loads in half the time of `open-state.ts`.
+ * Returns the rows of a query, or none if the state can't be read at once: without SQLite, damaged, or locked by
+ * another process. For suggestions and optional details. It loads in half the time of `open-state.ts`.
  */
 export function glanceAtState<Row>(stateDir: string, query: string, ...parameters: readonly SqlValue[]): Row[] {
   const path = join(stateDir, 'state.db')

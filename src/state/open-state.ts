@@ -74,8 +74,8 @@ export class StateReader {
 }
 
 /**
- * The state of one user's commands: what was sent to which server, and with which outcome. Several processes use it at the
- * same time.
+ * The state of one user's commands: what was sent to which server, and with which outcome. Several processes use it at
+ * the same time.
  */
 export class State extends StateReader {
   readonly #seal: Seal

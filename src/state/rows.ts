@@ -98,8 +98,8 @@ export interface PlannedRow {
 }
 
 /**
- * Returns rows after a position with their current operations in a run. They are read as one JSON text: through libsql, an
- * object for each row takes twice as long.
+ * Returns rows after a position with their current operations in a run. They are read as one JSON text: through libsql,
+ * an object for each row takes twice as long.
  */
 export function plannedPage(
   sql: Sql,

@@ -1,6 +1,6 @@
 /**
- * The migrations of the client database, oldest first. `PRAGMA user_version` is the number of applied migrations. IDs are
- * text, because libsql rounds large integers. Times are milliseconds of the wall clock.
+ * The migrations of the client database, oldest first. `PRAGMA user_version` is the number of applied migrations. IDs
+ * are text, because libsql rounds large integers. Times are milliseconds of the wall clock.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -22,12 +22,12 @@ export async function placeOf(path: string): Promise<Place> {
 
 /**
  * The files beside the database by which a copy is recognized. `-seal` has the counter of the last writing transaction,
- * written under the lock just before the commit. A database that was restored alone has another counter. The database has
- * the time at which the seal was written, as the file system stores it (`ctime`), which no restore can set. Files that
- * were restored together, in place, have another time. `-holder` names the process that is in a transaction.
+ * written under the lock just before the commit. A database that was restored alone has another counter. The database
+ * has the time at which the seal was written, as the file system stores it (`ctime`), which no restore can set. Files
+ * that were restored together, in place, have another time. `-holder` names the process that is in a transaction.
  *
- * A process that is killed between the two writes leaves a counter that doesn't match. That is rare, and counts as a copy:
- * it costs a look at the server.
+ * A process that is killed between the two writes leaves a counter that doesn't match. That is rare, and counts as a
+ * copy: it costs a look at the server.
  */
 export class Seal {
   readonly #file: number
@@ -104,8 +104,8 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
 }
 
 /**
- * Returns why the database may be a copy or an older state of itself; null if it is the one that this machine wrote last.
- * Must be called under the lock.
+ * Returns why the database may be a copy or an older state of itself; null if it is the one that this machine wrote
+ * last. Must be called under the lock.
  */
 export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
   // First, because a reader is alone with the seal from here on.

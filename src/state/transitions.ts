@@ -1,9 +1,10 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
- * The states of an operation. `planned`: claimed only. `intended`: its bytes are committed, and none has left. `sent`: a
- * byte may have left. `unknown`: bytes have left, and no response proves the outcome. `accepted`: the server accepted it.
- * `absent`: reconciling found that it had no effect. `failed`: it was refused, or what it created failed. `deployed`: done.
+ * The states of an operation. `planned`: claimed only. `intended`: its bytes are committed, and none has left. `sent`:
+ * a byte may have left. `unknown`: bytes have left, and no response proves the outcome. `accepted`: the server accepted
+ * it. `absent`: reconciling found that it had no effect. `failed`: it was refused, or what it created failed.
+ * `deployed`: done.
  */
 export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unknown' | 'absent' | 'failed' | 'deployed'
 

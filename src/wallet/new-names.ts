@@ -8,8 +8,8 @@ const USUAL = 'wallet'
 const PLACE = { flag: '--name' }
 
 /**
- * Returns the names of wallets to generate: the given name, that name with numbers for several wallets, or the next free
- * numbers.
+ * Returns the names of wallets to generate: the given name, that name with numbers for several wallets, or the next
+ * free numbers.
  *
  * @param count undefined: one wallet with the name itself
  * @throws GdnError `usage` for an invalid name

@@ -23,8 +23,8 @@ export interface Reservation {
   /** The future path of the keystore. */
   readonly path: string
   /**
-   * Stores the keystore, synced, after it was verified: until then nothing has the name of a wallet. If the name is taken
-   * by now, it gets the next free one.
+   * Stores the keystore, synced, after it was verified: until then nothing has the name of a wallet. If the name is
+   * taken by now, it gets the next free one.
    *
    * @param prove reads the file that was written, and throws if it is invalid
    * @returns its path
@@ -41,8 +41,8 @@ const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_EN
 const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
 
 /**
- * Reserves a name with an exclusive file of mode 0600 beside the future keystore. A keystore gets its name only when it is
- * complete and synced. Leftovers of a killed gdn are removed, or completed if it had written the keystore.
+ * Reserves a name with an exclusive file of mode 0600 beside the future keystore. A keystore gets its name only when it
+ * is complete and synced. Leftovers of a killed gdn are removed, or completed if it had written the keystore.
  *
  * @throws GdnError `invalid_input` if the name is taken or nothing can be written
  */

@@ -11,8 +11,8 @@ export interface WalletHosts {
 }
 
 /**
- * Checks the host of a signed URL before it is called, because that host knows the private key. Messages don't contain the
- * URL, which is secret until it expires.
+ * Checks the host of a signed URL before it is called, because that host knows the private key. Messages don't contain
+ * the URL, which is secret until it expires.
  *
  * @throws GdnError `bad_answer`
  */

@@ -23,8 +23,8 @@ function describeFields(schema: unknown, notes: Readonly<Record<string, string>>
 }
 
 /**
- * States the type of further fields by a pattern that excludes the named fields. `additionalProperties` means the same to
- * a validator, but type generators apply it to the named fields too, and no request would match.
+ * States the type of further fields by a pattern that excludes the named fields. `additionalProperties` means the same
+ * to a validator, but type generators apply it to the named fields too, and no request would match.
  */
 function separateFurtherFields(schema: Json): void {
   const { properties, additionalProperties: further } = schema

@@ -23,8 +23,8 @@ function describe({ permissions, ratePerSecond, creates, origin }: Endpoint): st
 }
 
 /**
- * The reference spells it `token_id` in its parameter table and `tokenid` in its sample. A request has one of them. There
- * are two complete objects, because type generators can't express a choice of required fields.
+ * The reference spells it `token_id` in its parameter table and `tokenid` in its sample. A request has one of them.
+ * There are two complete objects, because type generators can't express a choice of required fields.
  */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }

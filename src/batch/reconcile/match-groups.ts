@@ -48,8 +48,8 @@ export const MOVED = 'an NFT with the same metadata belongs to another wallet: i
 
 /**
  * Resolves the copies of one content by what the collection holds. At most as many copies were accepted as there are
- * matches. Only owners show which ones, and owners change. So a row is adopted if an owner identifies it, absent only if
- * no NFT could be it, and undecided otherwise.
+ * matches. Only owners show which ones, and owners change. So a row is adopted if an owner identifies it, absent only
+ * if no NFT could be it, and undecided otherwise.
  */
 export function decideGroup(group: Group): GroupVerdict {
   const { copies, matches, doubtful, marked } = group

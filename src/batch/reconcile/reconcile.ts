@@ -44,9 +44,9 @@ interface Decision {
 }
 
 /**
- * Resolves rows whose outcome is unknown by what the collection holds: an NFT with the content of the row that is assigned
- * to nothing on this machine. It relies only on what two complete looks agree on, and only after the listing had time to
- * catch up. Sends nothing. Commits what it decides.
+ * Resolves rows whose outcome is unknown by what the collection holds: an NFT with the content of the row that is
+ * assigned to nothing on this machine. It relies only on what two complete looks agree on, and only after the listing
+ * had time to catch up. Sends nothing. Commits what it decides.
  *
  * @returns null if there was nothing to resolve, or the run was stopped before
  */

@@ -24,8 +24,9 @@ export interface SharedPaceOptions {
 }
 
 /**
- * The rate limiters that all gdn processes of this user share on this machine, one per origin, key and endpoint. Each takes
- * a few hundred bytes in one database, with a hash of the key. Without SQLite each process limits only its own requests.
+ * The rate limiters that all gdn processes of this user share on this machine, one per origin, key and endpoint. Each
+ * takes a few hundred bytes in one database, with a hash of the key. Without SQLite each process limits only its own
+ * requests.
  */
 export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedPaceOptions): SharedPace {
   let environment: ReturnType<typeof openEnvironment> | undefined

@@ -23,8 +23,8 @@ export interface S3Options extends StorageLine {
 }
 
 /**
- * A bucket of S3 or of a compatible service. The key of a file is the hash of its content. So equal content exists once,
- * whichever run or machine uploaded it, and existing content is not uploaded again.
+ * A bucket of S3 or of a compatible service. The key of a file is the hash of its content. So equal content exists
+ * once, whichever run or machine uploaded it, and existing content is not uploaded again.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options

@@ -21,8 +21,8 @@ export interface Sought {
 }
 
 /**
- * Finds the NFTs of a request among those that belong to nothing known. The whole metadata decides. Owners only break ties,
- * since the API returns the present one. Equal NFTs are interchangeable.
+ * Finds the NFTs of a request among those that belong to nothing known. The whole metadata decides. Owners only break
+ * ties, since the API returns the present one. Equal NFTs are interchangeable.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
   const byContent = new Map<string, NftRecord[]>()

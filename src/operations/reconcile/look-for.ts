@@ -19,8 +19,8 @@ export interface LookDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   /**
-   * Returns the listed IDs that the collection did not have at a counter of the state, and that no other operation of this
-   * machine has.
+   * Returns the listed IDs that the collection did not have at a counter of the state, and that no other operation of
+   * this machine has.
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
   /** Contents of batch rows whose outcome isn't known. An NFT with the same content may be theirs. */
@@ -33,8 +33,8 @@ export interface LookDeps {
 }
 
 /**
- * Looks on the server for the effect of a request that can't be repeated. It sends nothing that has an effect. Only what
- * is seen counts as done: seeing nothing never proves that nothing was done.
+ * Looks on the server for the effect of a request that can't be repeated. It sends nothing that has an effect. Only
+ * what is seen counts as done: seeing nothing never proves that nothing was done.
  */
 export async function lookFor(request: OperationRequest, { effect }: Creation, deps: LookDeps): Promise<Looked> {
   switch (effect.in) {
