@@ -80,6 +80,6 @@ async function describePlan(
 function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered
-    ? 'Rows are grouped by receiver, and requests in flight together may be processed in either order. Add --in-order to keep the order of the manifest'
-    : 'Rows are sent in the order of the manifest, but requests in flight together may be processed in either order. Add --in-order to prevent that'
+    ? 'Rows are grouped by receiver, and requests in flight together may be processed in either order (--in-order keeps the order of the manifest)'
+    : 'Rows are sent in the order of the manifest, but requests in flight together may be processed in either order (--in-order prevents that)'
 }

@@ -348,7 +348,7 @@ export class Sender {
   }
 }
 
-const AGAIN = 'Run the same command again when the server responds. It resumes.'
+const AGAIN = 'When the server responds, run the same command again to resume.'
 
 /** The number of rows per request after a larger request was rejected. */
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))

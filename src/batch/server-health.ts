@@ -64,7 +64,7 @@ export class ServerHealth {
       if (context.now() - began > this.#unreachableMs) {
         context.stop(
           new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
-            hint: 'Nothing more was sent. Run the same command again when the server responds. It resumes.',
+            hint: 'Nothing more was sent. When the server responds, run the same command again to resume.',
           }),
         )
         return false
