@@ -256,7 +256,7 @@ test('a collection of unknown outcome ends with 9, again and again, and --again 
   for (let time = 0; time < 2; time++) {
     const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(9)
-    expect(errorOf(result)).toMatchObject({ code: 'unknown_outcome', hint: expect.stringContaining('web site') })
+    expect(errorOf(result)).toMatchObject({ code: 'unknown_outcome', hint: expect.stringContaining('website') })
   }
   expect(api.bodies('createcollection')).toHaveLength(1)
   expect((await cli([...CREATE, '--again', '--no-wait', '--base-url', api.url], { env })).code).toBe(0)

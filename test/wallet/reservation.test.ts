@@ -232,6 +232,6 @@ describe('names', () => {
   })
 
   test('are in lower case; the right spelling is told', () => {
-    expect(() => newNames(folder, 'Alice', undefined)).toThrow(expect.objectContaining({ hint: '@alice' }))
+    expect(() => newNames(folder, 'Alice', undefined)).toThrow(expect.objectContaining({ hint: 'Use @alice.' }))
   })
 })
