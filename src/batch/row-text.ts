@@ -6,8 +6,7 @@ import { addressKey } from '../operations/reconcile/owners.ts'
 type Metadata = ManifestRow['metadata']
 
 // 80 bits: among a million rows, two different rows collide with a probability of 4e-13. If somebody forces a
-// collision,
-// the second row counts as a copy of the first and is still sent: no row is lost.
+// collision, the second row counts as a copy of the first and is still sent: no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
 

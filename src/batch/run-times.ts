@@ -5,7 +5,7 @@ import type { Run } from './types.ts'
 /** Times of a run. ISO 8601, UTC. */
 export interface RunTimes {
   startedAt: string
-  /** The server's last response to a request with rows. */
+  /** When the server last responded to a request with rows. */
   answeredAt: string | null
   /** When every row was deployed or failed. */
   endedAt: string | null

@@ -32,7 +32,7 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Where keys are honored, an unknown outcome costs only time. */
+  /** Whether requests should be held back. Where keys are honored, an unknown outcome costs only time. */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }

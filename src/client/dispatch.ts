@@ -28,7 +28,7 @@ export interface Post {
   content: Pick<TransportRequest, 'body' | 'stream'>
   headers: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Additional headers. */
+  /** Milliseconds in addition to the timeout. */
   extraMs?: number
   /** Called when sending is permitted and nothing else precedes it. If it throws, no byte is sent. */
   beforeSending?: (() => Promise<void>) | undefined

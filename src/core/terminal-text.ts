@@ -1,6 +1,5 @@
 // C0 and C1 controls, DEL, line and paragraph separators, bidi controls and invisible characters, which can move the
-// cursor,
-// hide text or reorder it. Zero-width joiner (200D) and variation selectors stay, because emoji need them.
+// cursor, hide text or reorder it. Zero-width joiner (200D) and variation selectors stay, because emoji need them.
 const HOSTILE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu
 

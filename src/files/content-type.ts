@@ -55,8 +55,8 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
 ]
 
 // What may precede the first tag: white space, comments, an XML declaration, processing instructions. Nothing follows
-// in
-// the pattern, and a doctype is removed separately: one pattern for all would try every grouping of hostile comments.
+// in the pattern, and a doctype is removed separately: one pattern for all would try every grouping of hostile
+// comments.
 const PROLOGUE = /^(?:\s|<!--[\s\S]*?-->|<\?[\s\S]*?\?>)*/
 const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^\]]*\]\s*)?>/i
 const SVG = /^<svg[\s>/]/i

@@ -47,7 +47,7 @@ export interface Drop {
   localFiles: readonly FileIdentity[]
   startedAt: number
   endedAt: number | null
-  /** The server's last response to a request with rows. */
+  /** When the server last responded to a request with rows. */
   answeredAt: number | null
   holder: LockHolder | null
 }

@@ -21,7 +21,7 @@ export interface Group {
   matches: readonly Match[]
   /** NFTs with nearly the same content: a server may have rewritten them. */
   alike: number
-  /** Why a match may not belong to this run; null where it does. */
+  /** Why a match may not belong to this run; null if it certainly does. */
   doubtful: string | null
   /** Whether each row has a unique marker. Then owners don't matter. */
   marked: boolean

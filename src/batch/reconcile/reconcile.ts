@@ -19,7 +19,7 @@ export interface Surroundings {
   others(ids: readonly string[]): Promise<Others>
   /** Called from time to time while reconciling waits. */
   meanwhile(): Promise<void>
-  /** How long reconciling may wait. */
+  /** Until when reconciling may wait. */
   deadline: number
 }
 
