@@ -223,7 +223,7 @@ describe('with a gateway', () => {
       /sent other bytes/,
     ],
     ['a truncated block', (whole) => (cid) => ({ body: (whole(cid) ?? PNG).subarray(1) }), /gateway sent other bytes/],
-    ['no block', () => () => ({ status: 404, body: PNG }), /the IPFS gateway 127\.0\.0\.1:\d+ returned 404/],
+    ['no block', () => () => ({ status: 404, body: PNG }), /the IPFS gateway 127\.0\.0\.1:\d+ answered 404/],
     ['an endless block', () => () => ({ body: Buffer.alloc(3_000_000) }), /is larger than 2 MiB/],
     ['nothing', () => () => null, /took longer than/],
     [
@@ -369,7 +369,7 @@ describe('with a gateway', () => {
       () => showNfts(own, [id]),
       ([nft]) => nft?.pending_reason?.includes('gateway') === true,
     )
-    expect(waiting?.pending_reason).toMatch(/the IPFS gateway .* returned 503/)
+    expect(waiting?.pending_reason).toMatch(/the IPFS gateway .* answered 503/)
     gateway.answer = answer
     expect(await settled(own, [id])).toMatchObject([{ status: 'deployed' }])
   })
