@@ -8,13 +8,13 @@ import { type DatabasePlace, databaseOf } from './settings/database.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
-/** Making a database takes a fraction of a second. */
+/** Time to wait for another process that creates the database, which takes a fraction of a second. */
 const MADE_WITHIN_MS = 5_000
 const MADE_LOOK_MS = 50
 
 /**
- * Works on a backend's database beside its running processes or while there are none: the data dir's lock is not taken.
- * The database must be there, and of this version.
+ * Works on a backend's database, with or without running processes: it doesn't acquire the data directory's lock. The
+ * database must exist and have this version's schema.
  *
  * @throws GdnError `data_dir`; for PostgreSQL `unreachable`, `invalid_config`.
  */
@@ -33,11 +33,11 @@ export async function administrate<Result>(
 }
 
 interface BesideOptions {
-  /** Make the database of a data dir that has none, as the first start of its backend would. */
+  /** Create the database of a data directory that has none, as the first start of its backend would. */
   make?: boolean
 }
 
-/** Opens a backend's database as administration does. */
+/** Opens a backend's database for administration. */
 export async function openBeside(place: DatabasePlace, { make = false }: BesideOptions = {}): Promise<Store> {
   const postgres = await databaseOf(place)
   if (postgres !== null) {
@@ -52,15 +52,15 @@ export async function openBeside(place: DatabasePlace, { make = false }: BesideO
   )
   if (missing === null && !make) return await openStore(path, { beside: true })
   if (missing !== null && !make) {
-    throw new GdnError('data_dir', `${dataDir} holds no backend's database`, {
-      hint: 'start the backend once (gdn serve, gdn local start), or name its folder with --data-dir',
+    throw new GdnError('data_dir', `${dataDir} has no backend database`, {
+      hint: 'Run `gdn local start` or `gdn serve` once, or pass its directory with --data-dir.',
       cause: missing.cause,
     })
   }
   return await openOrMake(dataDir, path)
 }
 
-/** Of several that make the database at once one does, and the others wait for it. */
+/** If several processes create the database at once, one does it and the others wait. */
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
   for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
     try {
@@ -77,7 +77,7 @@ async function openOrMake(dataDir: string, path: string): Promise<Store> {
   }
 }
 
-/** Whoever makes it holds the lock, and the file is there before its tables are. */
+/** The process that creates it holds the lock, and the file exists before its tables do. */
 function isBeingMade(error: unknown, path: string): boolean {
   if (!(error instanceof GdnError)) return false
   if (error.code === 'data_dir_busy') return true

@@ -1,18 +1,18 @@
 import { within } from '../core/within.ts'
 
-/** Whoever is told that a start failed is told soon, though what was opened can't be closed. */
+/** Limit of the cleanup after a failed start, so that the error is reported soon. */
 const CLOSE_WITHIN_MS = 3000
 
-/** Closes what a start had opened that failed. Why it did counts, and not what else was lost with it. */
+/** Closes what a failed start had opened. The start's own error counts, and not one of the cleanup. */
 export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
   await within(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
 }
 
 /**
- * Closes what was opened, the last first, and once. One that can't be closed keeps no other open.
+ * Closes everything that was opened, in reverse order, once. An error in one doesn't prevent the others.
  *
- * @param undo emptied by this
- * @throws what the first of them said that couldn't be closed
+ * @param undo emptied by this function
+ * @throws the first error of a close
  */
 export async function closeAll(undo: (() => unknown)[]): Promise<void> {
   const errors: unknown[] = []

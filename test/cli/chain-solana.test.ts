@@ -87,7 +87,7 @@ describe('a Solana cluster on the command line', () => {
       await place.write({ urls: [picky.url] })
       const refused = await gdn('chain', 'status', 'solana')
       expect(refused.code).toBe(6)
-      expect(errorOf(refused).message).toBe('a node of solana refused what it was asked: not in your plan (-32052)')
+      expect(errorOf(refused).message).toBe('a node of solana rejected the request: not in your plan (-32052)')
     } finally {
       await picky.close()
       await place.write()
@@ -101,7 +101,7 @@ describe('a Solana cluster on the command line', () => {
       expect.objectContaining({
         check: 'solana node',
         status: 'ok',
-        message: expect.stringContaining('of the cluster'),
+        message: expect.stringMatching(/ ms, cluster .+, block \d+/),
       }),
       expect.objectContaining({
         check: 'solana signer',
@@ -127,7 +127,7 @@ describe('a Solana cluster on the command line', () => {
     const result = await gdn('chain', verb, 'solana')
     expect([result.code, errorOf(result).message]).toEqual([
       2,
-      expect.stringMatching(/is of the cluster \w+, not of mainnet-beta/),
+      expect.stringMatching(/belongs to the cluster \w+, not mainnet-beta/),
     ])
     await place.write()
   })

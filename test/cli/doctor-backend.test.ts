@@ -112,7 +112,7 @@ test('a data dir is written to and read from, its room told, and nothing is left
   const { code, of } = await doctor('chains: {}\n')
   expect(code).toBe(0)
   expect(of('data dir')).toMatchObject([
-    { status: 'ok', message: expect.stringMatching(/can be written, [\d.]+ GiB are free/) },
+    { status: 'ok', message: expect.stringMatching(/is writable, [\d.]+ GiB free/) },
   ])
   expect(of('database')).toMatchObject([{ status: 'ok', message: expect.stringContaining('none yet') }])
   expect(await readdir(join(dir, 'data'))).toEqual([])
@@ -128,7 +128,7 @@ test('a data dir that is a file: 2', async () => {
 test('a database of this version is well; one that lacks migrations is told, and what brings them', async () => {
   await setUp()
   expect((await doctor('chains: {}\n', {})).of('database')).toMatchObject([
-    { status: 'ok', message: expect.stringMatching(/answers in [\d.]+ ms, of this version/) },
+    { status: 'ok', message: expect.stringMatching(/responds in [\d.]+ ms, schema up to date/) },
   ])
   const store = await openStore(join(dir, 'data', 'gdn.db'))
   await store.db.deleteFrom('kysely_migration' as never).execute()
@@ -147,7 +147,7 @@ test('a bucket takes a file and gives it back; however often it is looked at, it
   expect((await doctor(inBucket(s3.url))).of('storage')).toMatchObject([
     {
       status: 'ok',
-      message: expect.stringMatching(/^the bucket art .* takes a file in \d+ ms and gives it back in \d+ ms/),
+      message: expect.stringMatching(/^the bucket art .* stores a file in \d+ ms and returns it in \d+ ms/),
     },
   ])
   const held = s3.objects.size
@@ -168,7 +168,7 @@ const SPOILT: Readonly<Record<string, (s3: S3StandIn) => unknown>> = {
 test.each([
   ['is away', 6, /can't be reached/],
   ['takes nothing', 4, /403/],
-  ['gives back other bytes', 2, /give.* back/],
+  ['gives back other bytes', 2, /returns other bytes/],
 ])('a bucket that %s: %i', async (what, exitCode, message) => {
   const s3 = await bucket()
   await SPOILT[what]?.(s3)
@@ -185,9 +185,9 @@ test('a network: each node, the factory and each signer with its funds; no key o
   expect(code).toBe(0)
   const host = (url: string) => new URL(url).host
   expect(of('polygon node').map(({ status, message }) => [status, message.replace(/\d+ ms/, 'so long')])).toEqual(
-    [first, second].map(({ url }) => ['ok', `${host(url)} answers in so long, is of chain 137, at block 42`]),
+    [first, second].map(({ url }) => ['ok', `${host(url)} responds in so long, chain 137, block 42`]),
   )
-  expect(of('polygon factory')).toMatchObject([{ status: 'ok', message: `is at ${FACTORY}` }])
+  expect(of('polygon factory')).toMatchObject([{ status: 'ok', message: `deployed at ${FACTORY}` }])
   expect(of('polygon signer')).toMatchObject([{ status: 'ok', message: `${SIGNER} has 1 coins` }])
   expect(stdout).not.toContain('0123456789abcdef')
 })
@@ -199,14 +199,20 @@ test('a node that is gone or of another chain is told; what the others say is fo
   const { code, of } = await doctor(onPolygon(there.url, other.url, gone.url))
   expect(code).toBe(2)
   expect(of('polygon node').map(({ status }) => status)).toEqual(['ok', 'fail', 'fail'])
-  expect(of('polygon node')[1]?.message).toMatch(/is of chain 1, not of 137$/)
-  expect(of('polygon node')[2]?.message).toMatch(/doesn't answer/)
+  expect(of('polygon node')[1]?.message).toMatch(/belongs to chain 1, not 137$/)
+  expect(of('polygon node')[2]?.message).toMatch(/does not respond/)
   expect(of('polygon signer')).toMatchObject([{ status: 'ok' }])
 })
 
 test.each([
-  ['has no funds', { eth_getBalance: '0x0' }, 'polygon signer', 'fail', /^0x\w+ has 0 coins: a large request may cost/],
-  ['has little', { eth_getBalance: '0x470de4df820000' }, 'polygon signer', 'warn', /enough for few requests/],
+  [
+    'has no funds',
+    { eth_getBalance: '0x0' },
+    'polygon signer',
+    'fail',
+    /^0x\w+ has 0 coins, but a large request may cost/,
+  ],
+  ['has little', { eth_getBalance: '0x470de4df820000' }, 'polygon signer', 'warn', /which is enough for few requests/],
   [
     'is not appointed',
     { eth_call: `0x${'0'.repeat(64)}` },
@@ -227,7 +233,7 @@ test('a network at fault is told once, by who says more, where the backend runs 
   await setUp()
   const gone = await node()
   await gone.close()
-  const warnings = ['polygon: no node answers', 'ethereum: no node answers']
+  const warnings = ['polygon: no node responds', 'ethereum: no node responds']
   const url = (await fakeApi({ '/healthz': () => ({ body: {} }), '/readyz': () => ({ body: { warnings } }) })).url
   const { of } = await doctor(onPolygon(gone.url), { GDN_BASE_URL: url })
   expect(of('polygon node')).toMatchObject([{ status: 'fail' }])

@@ -54,7 +54,7 @@ test('a cluster: each node, and what the funds of its signer are enough for; no 
   await cluster.fund(SIGNER, 10_000_000_000n)
   const of = await doctor()
   expect(of('solana-testnet node')).toMatchObject([
-    { status: 'ok', message: expect.stringMatching(/^127\.0\.0\.1:\d+ answers in \d+ ms, is of .+, at block \d+$/) },
+    { status: 'ok', message: expect.stringMatching(/^127\.0\.0\.1:\d+ responds in \d+ ms, cluster .+, block \d+$/) },
   ])
   expect(of('solana-testnet signer')).toMatchObject([
     { status: 'ok', message: expect.stringMatching(new RegExp(`^${SIGNER} has 10 SOL, enough for \\d{3,} NFTs$`)) },

@@ -239,7 +239,7 @@ describe('what a backend says that it can’t do', () => {
   const CONDITION = {
     ready: false,
     problems: ['the disk of the data dir is full: 12 MiB are left'],
-    warnings: ['polygon: no node answers'],
+    warnings: ['polygon: no node responds'],
   }
   const readyz = () => ({ status: 503, body: CONDITION })
   const ailing = () => fakeApi({ '/healthz': () => ({ body: {} }), '/readyz': readyz })
@@ -260,7 +260,7 @@ describe('what a backend says that it can’t do', () => {
     const { doctor } = await home()
     expect(told(await doctor(['--base-url', (await ailing()).url]))).toEqual([
       ['backend', 'the disk of the data dir is full: 12 MiB are left', null],
-      ['backend', 'polygon: no node answers', onNetwork],
+      ['backend', 'polygon: no node responds', onNetwork],
     ])
   })
 
@@ -275,7 +275,7 @@ describe('what a backend says that it can’t do', () => {
     const { doctor } = await localBackend(await fakeApi({ '/readyz': readyz }))
     expect(told(await doctor(SERVER))).toEqual([
       ['local backend', 'the disk of the data dir is full: 12 MiB are left', 'Run `gdn local logs` to show its log.'],
-      ['local backend', 'polygon: no node answers', onNetwork],
+      ['local backend', 'polygon: no node responds', onNetwork],
     ])
   })
 

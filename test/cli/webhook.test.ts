@@ -58,7 +58,7 @@ describe('gdn webhook add', () => {
     [[URL, ...OWNER], '--event: is required', 'nft.deployed,nft.failed'],
     [[URL, '--event', 'nft.deploy', ...OWNER], ', not "nft.deploy"', 'Did you mean nft.deployed?'],
     [[URL, '--event', 'webhook.test', ...OWNER], ', not "webhook.test"', 'must be one of nft.deployed, nft.failed, '],
-    [['http://example.com/', '--event', '*', ...OWNER], 'is not encrypted', 'give an https URL'],
+    [['http://example.com/', '--event', '*', ...OWNER], 'is not encrypted', 'Use an https URL.'],
     [['nowhere', '--event', '*', ...OWNER], 'is not an https URL', 'https://example.com'],
     [[URL, '--event', '*', '--email', 'nobody'], '--email', ''],
     [[URL, '--event', '*'], 'no local account yet', '--email'],

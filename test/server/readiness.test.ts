@@ -129,7 +129,7 @@ describe('it is not, and says why,', () => {
     const { url } = await node(1)
     const { ask } = await ready({ polygon: { chainId: 137, urls: [url] } })
     expect((await ask()).problems).toEqual([
-      expect.stringMatching(/^polygon: the node at .* is of chain 1, not of 137$/),
+      expect.stringMatching(/^polygon: the node at .* belongs to chain 1, not 137$/),
     ])
   })
 
@@ -159,7 +159,7 @@ describe('it is not, and says why,', () => {
       () => mute.close(),
     )
     const polygon = { chainId: 137, urls: [`http://127.0.0.1:${(mute.address() as AddressInfo).port}`] }
-    const reason = 'polygon: no node has answered yet'
+    const reason = 'polygon: no node has responded yet'
     expect(await (await ready({ polygon })).ask()).toEqual({ problems: [reason], warnings: [] })
     const { url } = await node(10)
     const { ask } = await ready({ polygon, optimism: { chainId: 10, urls: [url] } })

@@ -62,7 +62,7 @@ it('without litesvm a request for Solana gets 503 with the package and the comma
   expect(answer.json.error).toEqual({
     title: 'Service Unavailable',
     message: expect.stringMatching(
-      /package litesvm-linux-x64-gnu isn't installed.*npm install litesvm-linux-x64-gnu@1\.5/,
+      /package litesvm-linux-x64-gnu is not installed.*npm install litesvm-linux-x64-gnu@1\.5/,
     ),
   })
   // Who has no such collection learns that first.
@@ -70,7 +70,7 @@ it('without litesvm a request for Solana gets 503 with the package and the comma
 })
 
 it('a machine for which there is no litesvm, or where it does not start, is told so', () => {
-  expect(() => actual.loadLiteSvm({ platform: 'win32', arch: 'x64' })).toThrow(/isn't made for win32-x64/)
+  expect(() => actual.loadLiteSvm({ platform: 'win32', arch: 'x64' })).toThrow(/has no build for win32-x64/)
   const require = () => {
     throw Object.assign(new Error('GLIBC_2.99 not found'), { code: 'ERR_DLOPEN_FAILED' })
   }

@@ -8,14 +8,14 @@ import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
 import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
-/** A listener that was killed is written for so much longer. */
+/** How long events are still recorded for a listener that was killed. */
 const STAYS_MS = 30_000
 const EVENTS_AT_ONCE = 64
 
 export interface ReceivedEvent {
   id: string
   type: string
-  /** What a webhook would be sent, to the byte. */
+  /** The exact bytes that a webhook would receive. */
   body: string
 }
 
@@ -38,7 +38,7 @@ export interface ListenOptions {
   now: () => number
 }
 
-/** Begins to listen: events from now on are received. The store stays open as long as the listener. */
+/** Starts listening: events from now on are received. The store must stay open as long as the listener. */
 export async function openListener(store: Store, options: ListenOptions): Promise<Listener> {
   const { events, email, userAgent } = options
   const clock = await clockOf(store)
@@ -50,7 +50,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     const own = known === null ? newSigningSecret() : new Secret(known)
     const common = { account_id, secret: own.reveal(), created_at: now(), failing_since: null }
     if (known === null) {
-      // This row receives no events. It keeps the secret after listeners are gone, so that receivers need no new one.
+      // This row receives no events. It keeps the secret after listeners end, so that receivers need no new one.
       await insertWebhook(db, {
         ...{ ...common, id: newId(), kind: 'listener', url: '', events: '[]', status: 'disabled', expires_at: null },
       })
@@ -88,7 +88,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
   }
 }
 
-/** Others say by it whether a listener is still there, whatever the clock of its own machine says. */
+/** Renews the listener's heartbeat by the database's clock, so that the clock of its own machine doesn't matter. */
 async function clockOf({ db, postgres }: Store): Promise<DatabaseClock | null> {
   if (postgres === null) return null
   const { startDatabaseClock } = await import('../store/postgres/clock.ts')

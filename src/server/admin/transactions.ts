@@ -14,7 +14,7 @@ export interface TransactionFilter {
   limit: number
 }
 
-/** A signed transaction of an EVM chain as an operator sees it. */
+/** A signed transaction of an EVM chain, as shown to an operator. */
 export interface ShownTransaction {
   id: string
   blockchain: string
@@ -23,7 +23,7 @@ export interface ShownTransaction {
   signer: string
   nonce: number
   hash: string
-  /** NFTs that it mints. */
+  /** Number of NFTs that it mints. */
   nfts: number
   collection_id: string | null
   block_number: number | null
@@ -36,12 +36,12 @@ export interface ShownTransaction {
 export interface ShownAttempt {
   hash: string
   max_fee_gwei: string
-  /** It does nothing but use the nonce. */
+  /** Whether it has no effect other than using the nonce. */
   cancels: boolean
   created_at: string
 }
 
-/** Transactions of EVM chains, the newest first. */
+/** Transactions of EVM chains, newest first. */
 export async function listTransactions(store: Store, filter: TransactionFilter): Promise<ShownTransaction[]> {
   let query = store.db.selectFrom('transactions').selectAll().where('nonce', 'is not', null)
   if (filter.blockchain !== undefined) query = query.where('blockchain', '=', filter.blockchain)
@@ -50,7 +50,7 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
   return rows.map(shown)
 }
 
-/** A transaction of an EVM chain by its id or by the hash of any of its signings, and all of these. */
+/** Finds a transaction of an EVM chain by its ID or by the hash of any of its signings, and returns all of these. */
 export async function showTransaction(
   store: Store,
   name: string,
@@ -69,9 +69,9 @@ export async function showTransaction(
 }
 
 /**
- * Writes down what an operator asks of a transaction that waits for its network; whoever has the signer's key does it.
+ * Records what an operator requests for a pending transaction. The process that holds the signer's key does it.
  *
- * @throws GdnError `not_found_locally`; `usage` for one that no longer waits, or is on an embedded chain
+ * @throws GdnError `not_found_locally`; `usage` if it is no longer pending or on an embedded chain
  */
 export async function requestAction(
   store: Store,
@@ -81,7 +81,7 @@ export async function requestAction(
 ): Promise<ShownTransaction> {
   const row = await find(store, name)
   if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
-    throw new GdnError('usage', `${row.blockchain} is an embedded chain here, where no transaction can be stuck`)
+    throw new GdnError('usage', `${row.blockchain} is an embedded chain, where no transaction can be stuck`)
   }
   const { numUpdatedRows } = await store.db
     .updateTable('transactions')
@@ -90,7 +90,7 @@ export async function requestAction(
     .where('state', '=', sql.lit('signed'))
     .executeTakeFirst()
   if (numUpdatedRows === 0n) {
-    throw new GdnError('usage', `the transaction ${row.id} is ${row.state}: there is nothing to wait for any more`)
+    throw new GdnError('usage', `the transaction ${row.id} is no longer pending: its state is ${row.state}`)
   }
   return shown({ ...row, requested_action: what })
 }
@@ -111,7 +111,7 @@ async function find({ db }: Store, name: string): Promise<TransactionRow> {
     .executeTakeFirst()
   if (byAttempt !== undefined) return byAttempt
   throw new GdnError('not_found_locally', `this backend has signed no transaction ${name}`, {
-    hint: 'gdn tx list shows those there are',
+    hint: 'Run `gdn tx list` to list the transactions.',
   })
 }
 

@@ -7,17 +7,17 @@ import { countPending } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { listUnknownMints, openMintsOf, releaseUnknownMints, type UnknownMintRow } from '../store/unknown-mints.ts'
 
-/** A mint on chain that no transaction of a backend's database made, as an operator sees it. */
+/** A mint on chain that no transaction in the backend's database made, as shown to an operator. */
 export interface ShownUnknownMint {
   collection_id: string
   contract_address: string
   blockchain: string
   state: string
-  /** The first and the last of its tokens; null on Solana, where only their number is known. */
+  /** The first and last token IDs; null on Solana, where only the number of tokens is known. */
   first_token_id: string | null
   last_token_id: string | null
   tokens: number
-  /** Of the transaction; null on Solana. */
+  /** Hash of the transaction; null on Solana. */
   hash: string | null
   signer: string | null
   metadata_url: string | null
@@ -28,7 +28,7 @@ export interface ShownUnknownMint {
   [field: string]: unknown
 }
 
-/** What keeps collections from minting, or with `released` all that ever did. */
+/** Lists mints that block collections from minting; with `released`, also those that were released. */
 export async function showUnknownMints(store: Store, options: { released: boolean }): Promise<ShownUnknownMint[]> {
   return (await listUnknownMints(store.db, options)).map((row) => ({
     collection_id: row.collection_id,
@@ -56,11 +56,14 @@ export interface Held {
   collection: CollectionRow
   /** Unknown tokens on chain. */
   tokens: number
-  /** NFTs that wait and would be minted after a release. */
+  /** Number of pending NFTs that would be minted after a release. */
   pending: number
 }
 
-/** A collection that unknown tokens keep from minting, by its address or id. @throws GdnError `not_found_locally`, `usage` */
+/**
+ * Finds a collection that unknown tokens block from minting, by address or ID. @throws GdnError `not_found_locally`,
+ * `usage`
+ */
 export async function findHeld(store: Store, name: string): Promise<Held> {
   const { db } = store
   const address = /^0x[0-9a-fA-F]{40}$/.test(name) ? checksumAddress(name) : name
@@ -79,16 +82,16 @@ export async function findHeld(store: Store, name: string): Promise<Held> {
     return { collection, tokens, pending: await countPending(db, collection.id) }
   }
   throw new GdnError('usage', `the collection ${name} has no unknown tokens`, {
-    hint: 'Run `gdn tx unknown` to list the collections that have.',
+    hint: 'Run `gdn tx unknown` to list the collections with unknown tokens.',
   })
 }
 
 const FAILED = 'a token of this NFT may exist: its collection was released after its database was restored'
 
 /**
- * Lets a collection mint again, after tokens that nothing explains.
+ * Lets a collection mint again after unexplained tokens.
  *
- * @param failPending fail the NFTs that wait: they may be the tokens that are there
+ * @param failPending fail the pending NFTs: the unknown tokens may be theirs
  */
 export async function releaseCollection(
   store: Store,

@@ -4,17 +4,17 @@ import { parseUrl } from '../../core/parse-url.ts'
 import { isPublicAddress } from '../../files/address.ts'
 
 const MAX_URL = 2000
-/** Top-level names that no public DNS answers for. */
+/** Top-level names that no public DNS resolves. */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|lan|test|home\.arpa)$/
 
 export interface WebhookUrl {
   href: string
-  /** By its looks nobody but a backend with --allow-private-files can send there. */
+  /** The URL looks private: only a backend with --allow-private-files can send there. */
   isPrivate: boolean
 }
 
 /**
- * Checks a URL before it is kept. Where it leads is checked again with each event that is sent: names change.
+ * Checks a URL before it is stored. The resolved address is checked again for each event, because DNS can change.
  *
  * @throws GdnError `usage`
  */
@@ -24,15 +24,15 @@ export function checkWebhookUrl(text: string): WebhookUrl {
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw refuse('is not an https URL', 'give the whole of it: https://example.com/hooks/gdn')
   }
-  if (text.length > MAX_URL) throw refuse(`is longer than ${MAX_URL} characters`, 'give a shorter one')
+  if (text.length > MAX_URL) throw refuse(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
   if (url.username !== '' || url.password !== '') {
-    throw refuse('holds a user name or password', 'leave them out: the signature says who sends')
+    throw refuse('the URL has a user name or password', 'Remove them: the signature authenticates the sender.')
   }
-  if (url.hash !== '') throw refuse('has a part behind #, which is never sent', 'leave it out')
+  if (url.hash !== '') throw refuse('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
   const isPrivate = looksPrivate(url.hostname.replace(/^\[(.*)\]$/, '$1'))
-  if (!isPrivate && url.protocol !== 'https:') throw refuse('is not encrypted', 'give an https URL')
+  if (!isPrivate && url.protocol !== 'https:') throw refuse('the URL is not encrypted', 'Use an https URL.')
   if (!isPrivate && url.port !== '' && url.port !== '443') {
-    throw refuse(`uses port ${url.port}`, 'events are sent to port 443 of public hosts')
+    throw refuse(`the URL has the port ${url.port}`, 'Use port 443: events to public hosts are sent to no other port.')
   }
   return { href: url.href, isPrivate }
 }

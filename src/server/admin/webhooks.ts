@@ -25,10 +25,10 @@ import {
   reviveWebhook,
 } from '../store/webhooks.ts'
 
-/** Every event is written once for each. */
+/** Limit per account. Every event is stored once for each webhook. */
 const MOST_OF_AN_ACCOUNT = 16
 
-/** A webhook as it may be shown: without its secret. */
+/** A webhook as it may be shown, without its secret. */
 export interface ShownWebhook {
   id: string
   url: string
@@ -44,7 +44,7 @@ export interface ShownWebhook {
   created_at: string
 }
 
-/** What became of an event that a webhook was to be told. */
+/** The outcome of an event for a webhook. */
 export interface ShownDelivery {
   event_id: string
   type: string
@@ -94,21 +94,21 @@ function shownDelivery(row: Delivery): ShownDelivery {
 }
 
 /**
- * The account of an e-mail address, made if it is new; without one, the local account.
+ * Returns the account of an e-mail address, and creates it if it is new; without one, the local account.
  *
- * @throws GdnError `data_dir` where there is no local account yet
+ * @throws GdnError `data_dir` if there is no local account yet
  */
 export async function accountNamed(db: Db, email: string | undefined, now: number): Promise<string> {
   if (email !== undefined) return accountOfEmail(db, { id: newId(), email: email.toLowerCase(), created_at: now })
   const local = await localAccountId(db)
   if (local !== null) return local
   throw new GdnError('data_dir', 'this backend has no local account yet', {
-    hint: 'start it once (gdn serve, gdn local start), or name an account with --email',
+    hint: 'Run `gdn local start` or `gdn serve` once, or pass an account with --email.',
   })
 }
 
 export interface WebhookRequest {
-  /** As checkWebhookUrl gave it. */
+  /** As returned by checkWebhookUrl. */
   url: string
   /** Types, or `*`. */
   events: readonly string[]
@@ -116,7 +116,7 @@ export interface WebhookRequest {
   now: number
 }
 
-/** Makes a webhook. Its secret is told here and never again. */
+/** Creates a webhook. Its secret is returned here and never again. */
 export async function addWebhook(
   store: Store,
   { url, events, email, now }: WebhookRequest,
@@ -127,8 +127,8 @@ export async function addWebhook(
   await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now)
     if ((await listWebhooks(db, account_id)).length >= MOST_OF_AN_ACCOUNT) {
-      throw new GdnError('usage', `the account has ${MOST_OF_AN_ACCOUNT} webhooks, and can have no more`, {
-        hint: 'gdn webhook rm removes one',
+      throw new GdnError('usage', `the account already has ${MOST_OF_AN_ACCOUNT} webhooks, which is the limit`, {
+        hint: 'Run `gdn webhook rm <id>` to remove one.',
       })
     }
     await insertWebhook(db, {
@@ -139,7 +139,7 @@ export async function addWebhook(
   return { webhook: await showWebhook(store, id, now), secret }
 }
 
-/** Every webhook of every account, oldest first. */
+/** Lists the webhooks of all accounts, oldest first. */
 export async function getWebhooks({ db }: Store, now: number): Promise<ShownWebhook[]> {
   const counts = await countDeliveries(db)
   return (await listWebhooks(db)).map((row) => shown(row, counts.get(row.id), now))
@@ -151,23 +151,23 @@ export async function showWebhook({ db }: Store, id: string, now: number): Promi
   return shown(row, (await countDeliveries(db, id)).get(id), now)
 }
 
-/** Nothing is told it any more, what waits for it included. */
+/** Deletes a webhook. Its pending deliveries are dropped. */
 export async function dropWebhook(store: Store, id: string, now: number): Promise<ShownWebhook> {
   const webhook = await showWebhook(store, id, now)
   await store.transaction((db) => removeWebhook(db, id))
   return webhook
 }
 
-/** Has a webhook told an event that means nothing, once, whatever it listens to. The id of the event. */
+/** Queues a test event for a webhook, once, whatever events it subscribes to. Returns the event's ID. */
 export async function testWebhook(store: Store, id: string): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {
     throw new GdnError('usage', `the webhook ${id} is disabled: its receiver answered 410`, {
-      hint: `gdn webhook replay ${id} takes it into use again`,
+      hint: `Run \`gdn webhook replay ${id}\` to enable it again.`,
     })
   }
   return store.transaction(async (db) => {
-    // Whoever tests doesn't want to wait until a receiver that failed before is asked again.
+    // A test is sent at once, even if the receiver failed before and its next attempt is due later.
     await reviveWebhook(db, id)
     return tellWebhook(db, id, 'webhook.test', { webhook_id: id, message: 'This is a test.' })
   })
@@ -176,10 +176,10 @@ export async function testWebhook(store: Store, id: string): Promise<string> {
 export async function showDelivery({ db }: Store, id: string, eventId: string): Promise<ShownDelivery> {
   const row = await findDelivery(db, id, eventId)
   if (row !== null) return shownDelivery(row)
-  throw new GdnError('not_found_locally', `the webhook ${id} was to be told no event ${eventId}`)
+  throw new GdnError('not_found_locally', `the webhook ${id} has no delivery of event ${eventId}`)
 }
 
-/** The newest event first. */
+/** Lists a webhook's deliveries, newest first. */
 export async function getDeliveries(
   { db }: Store,
   id: string,
@@ -189,7 +189,7 @@ export async function getDeliveries(
   return (await listDeliveries(db, id, filter)).map(shownDelivery)
 }
 
-/** Has a webhook told events again; one that was disabled is in use again. How many events. */
+/** Queues deliveries again, and enables the webhook if it was disabled. Returns the number of events. */
 export async function replayDeliveries(
   store: Store,
   id: string,
@@ -200,8 +200,8 @@ export async function replayDeliveries(
   const replayed = await store.transaction(async (db) => {
     const count = await replay(db, id, choice)
     if (choice.eventIds !== undefined && count < choice.eventIds.length) {
-      throw new GdnError('not_found_locally', `the webhook ${id} was to be told not all of these events`, {
-        hint: `gdn webhook deliveries ${id} shows which; they are kept for a week`,
+      throw new GdnError('not_found_locally', `the webhook ${id} has no delivery of some of these events`, {
+        hint: `Run \`gdn webhook deliveries ${id}\` to list its deliveries of the last week.`,
       })
     }
     await reviveWebhook(db, id)
@@ -213,7 +213,7 @@ export async function replayDeliveries(
 async function found(db: Db, id: string): Promise<ListedWebhook> {
   const row = await findWebhook(db, id)
   if (row !== null) return row
-  throw new GdnError('not_found_locally', `there is no webhook ${JSON.stringify(id.slice(0, 60))} here`, {
-    hint: 'gdn webhook list shows those there are; see --data-dir',
+  throw new GdnError('not_found_locally', `this backend has no webhook ${JSON.stringify(id.slice(0, 60))}`, {
+    hint: 'Run `gdn webhook list` to list the webhooks, or check --data-dir.',
   })
 }

@@ -17,41 +17,41 @@ import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import type { RemoteClusters } from './solana/remote/remote-clusters.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
-/** The chains of a backend: embedded ones, whose nodes are started when they are first needed, and those behind RPC URLs. */
+/** The chains of a backend: embedded ones, whose nodes start on first use, and those behind RPC URLs. */
 export interface Chains {
   readonly signing: AskSigning
   readonly findSigner: FindSigner
-  /** Whether every chain is one of ours, where nothing is worth anything. */
+  /** Whether every chain is an embedded one, where coins have no value. */
   readonly embedded: boolean
   readonly solana: SolanaChains
-  /** Those that are reached by RPC URL. */
+  /** The networks that are reached by RPC URL. */
   readonly remote: RemoteChains
   /**
-   * The factory of a blockchain. Of an embedded one it is known before anything is deployed, and the chain is remembered
-   * on its first use; rejects for a network that wasn't set up.
+   * Returns the factory of a blockchain. For an embedded chain it is known before anything is deployed, and the chain
+   * is recorded on its first use. Rejects for a network that isn't set up.
    */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
-  /** The network of a blockchain; an embedded one's node is started where it isn't running yet. */
+  /** Returns the network of a blockchain. Starts an embedded chain's node if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
-   * Whether this process works on a blockchain: always where it has the data to itself; where several share it, each
-   * on networks by RPC URL, and one of them on the embedded ones.
+   * Whether this process works on a blockchain. A single process works on all. In a cluster, every process works on
+   * networks by RPC URL, and one process on the embedded chains.
    */
   serves(blockchain: Blockchain): boolean
-  /** This process runs the embedded chains from now on, or no longer: then they are ended. */
+  /** Makes this process run the embedded chains, or stop running them. */
   own(owned: boolean): Promise<void>
-  /** Where people look at a transaction; null where the settings name nothing. */
+  /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
   transactionUrl(blockchain: Blockchain, hash: string): string | null
-  /** Calls back whenever a chain has new blocks; `listener` must not throw. */
+  /** Registers a listener for new blocks on any chain; `listener` must not throw. */
   onBlocks(listener: (blockchain: EvmBlockchain) => void): void
   close(): Promise<void>
 }
 
 export interface ChainsOptions {
   db: Db
-  /** The database, where several processes share it; the embedded chains are then another's until `own`. */
+  /** The database in a cluster. The embedded chains belong to another process until `own` is called. */
   postgresStore?: SecretPlace['store']
-  /** Of all blockchains, those that this process works on; by default all. */
+  /** The blockchains that this process works on; all by default. */
   only?: ReadonlySet<Blockchain> | undefined
   dataDir: string
   signers: LazySigners
@@ -59,22 +59,22 @@ export interface ChainsOptions {
   clusters?: RemoteClusters | undefined
   now: () => number
   onEvent: (blockchain: Blockchain, event: EmbeddedChainEvent | EmbeddedSolanaEvent) => void
-  /** Stands between the backend and each network that it uses. */
+  /** Wraps each network that the backend uses. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
-/** One process runs the embedded chains of a database, and it isn't this one. */
+/** In a cluster, one process runs the embedded chains, and it isn't this one. */
 export class RunElsewhere extends GdnError {
   constructor(blockchain: Blockchain) {
-    super('unreachable', `the embedded chain ${blockchain} is run by another process of this database`, {
-      hint: 'ask that one, or give the network by RPC URL: then every process reaches it',
+    super('unreachable', `another process of this database runs the embedded chain ${blockchain}`, {
+      hint: 'Send the request to that process, or configure the network by RPC URL, which every process can reach.',
     })
   }
 }
 
 const same = (network: EvmNetwork) => network
 
-/** Also ends the nodes that a killed backend of this data dir left behind. */
+/** Also ends the nodes that a killed backend left in this data directory. */
 export async function openChains({
   db,
   postgresStore = null,
@@ -110,7 +110,7 @@ export async function openChains({
       created_at: now(),
     })
     const row = await findChain(on, blockchain)
-    if (row === null) throw new Error(`the chain ${blockchain} was not remembered`)
+    if (row === null) throw new Error(`the chain ${blockchain} was not recorded`)
     return row
   }
 
@@ -143,7 +143,7 @@ export async function openChains({
     if (network === undefined) {
       network = start(blockchain)
       started.set(blockchain, network)
-      // A start that failed is tried again by whoever asks next.
+      // A failed start is retried on the next use.
       network.catch(() => started.delete(blockchain))
     }
     return network.then(wrapNetwork)

@@ -6,7 +6,7 @@ import type { Db } from '../store/schema.ts'
 import type { RemoteChains, RemoteChainsOptions } from './evm/remote/remote-chains.ts'
 
 const absent = (blockchain: EvmBlockchain): never => {
-  throw new Error(`${blockchain} is not reached by RPC URL`)
+  throw new Error(`${blockchain} has no RPC URL`)
 }
 
 const NONE: RemoteChains = {
@@ -23,7 +23,7 @@ const NONE: RemoteChains = {
   close: async () => {},
 }
 
-/** The networks of the settings. What reaches them is loaded only where there are some. */
+/** Opens the configured networks. The client code is loaded only if there are any. */
 export async function openRemote(options: RemoteChainsOptions): Promise<RemoteChains> {
   if (options.settings.size === 0) return NONE
   const { openRemoteChains } = await import('./evm/remote/remote-chains.ts')
@@ -31,9 +31,9 @@ export async function openRemote(options: RemoteChainsOptions): Promise<RemoteCh
 }
 
 /**
- * What stands in the database belongs to the network that it was made for, and to no other.
+ * Checks that the data in the database belongs to the configured networks.
  *
- * @throws GdnError `invalid_config` where a blockchain of this database is another network than the settings say
+ * @throws GdnError `invalid_config` if a blockchain of this database is another network than the configured one
  */
 export async function refuseOtherNetworks(
   db: Db,
@@ -50,9 +50,9 @@ export async function refuseOtherNetworks(
     const here = row.network === 'embedded' ? 'an embedded chain' : `the network of ${known}`
     throw new GdnError(
       'invalid_config',
-      `${blockchain} of this data is ${here}, and ${there === null ? 'none' : there} is configured`,
+      `the database has ${blockchain} as ${here}, but ${there ?? 'no network'} is configured`,
       {
-        hint: 'use another data dir, or the settings that belong to this one',
+        hint: 'Use another data directory, or the configuration that belongs to this one.',
       },
     )
   }

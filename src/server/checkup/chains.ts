@@ -12,20 +12,23 @@ import type { Store } from '../store/open-store.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
-/** Of what is asked of nodes that have answered: factory and funds aren't at fault where one is busy for a moment. */
+/**
+ * Attempts for requests to nodes that have responded before, so that a busy node isn't reported as a problem of the
+ * factory or the funds.
+ */
 const TRIES = 3
-/** Requests that the funds of a signer should be enough for. */
+/** Number of requests that a signer's funds should be enough for. */
 const FEW_REQUESTS = 20n
 
 /**
- * A network by RPC URL: whether each of its nodes answers and is of it, its factory is there, and its signers can pay.
+ * Checks a network by RPC URL: each node responds and has the right chain, the factory exists, and the signers can pay.
  *
- * @param store null where the database couldn't be opened: it knows where the factory is
+ * @param store null if the database can't be opened: it has the factory's address
  */
 export async function examineChain(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
   const { blockchain } = settings
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
-  // What the nodes are asked for next has to be answered by one that is there.
+  // The next requests go to nodes that have responded.
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
   const network = open(settings, urls, TRIES)
@@ -57,10 +60,10 @@ function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
     const network = open(settings, [url])
     try {
       await network.publicNetwork.head()
-      // The first answer has told its chain as well, and opened the connection.
+      // The first response has also returned the chain and opened the connection.
       const since = performance.now()
       const block = await network.publicNetwork.head()
-      return { message: `${host} answers in ${msSince(since)} ms, is of chain ${settings.chainId}, at block ${block}` }
+      return { message: `${host} responds in ${msSince(since)} ms, chain ${settings.chainId}, block ${block}` }
     } finally {
       await network.close()
     }
@@ -79,12 +82,12 @@ async function examineFactory(network: RemoteNetwork, factory: Hex | null): Prom
   const { blockchain } = network
   if (factory === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up: it has no factory`, {
-      hint: `gdn chain setup ${blockchain} --dry-run shows what that costs`,
+      hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what that costs.`,
     })
   }
-  if ((await readAdmin(network, factory)) !== null) return { message: `is at ${factory}` }
-  throw new GdnError('invalid_config', `the network has no factory at ${factory}, where the database has it`, {
-    hint: 'the database is that of another network, or this node is behind',
+  if ((await readAdmin(network, factory)) !== null) return { message: `deployed at ${factory}` }
+  throw new GdnError('invalid_config', `the network has no factory at ${factory}, the address in the database`, {
+    hint: 'Check that the database belongs to this network and that the node is in sync.',
   })
 }
 
@@ -109,17 +112,17 @@ async function examineSigners(
         const least = reserve(fees)
         const funds = `${address} has ${formatEther(balance)} coins`
         if (balance < least) {
-          throw new GdnError('invalid_config', `${funds}: a large request may cost ${formatEther(least)}`, {
-            hint: `send some to ${address}; until then it signs nothing`,
+          throw new GdnError('invalid_config', `${funds}, but a large request may cost ${formatEther(least)}`, {
+            hint: `Send coins to ${address}. Until then it can't sign.`,
           })
         }
         if (factory !== null && !(await isOperator(network, factory, address))) {
           throw new GdnError('invalid_config', `${address} is not appointed by the factory`, {
-            hint: `gdn chain setup ${blockchain} appoints it`,
+            hint: `Run \\`gdn chain setup ${blockchain}\\` to appoint it.`,
           })
         }
         if (balance >= least * FEW_REQUESTS) return { message: funds }
-        return { message: `${funds}, enough for few requests at the fees of now`, fix: `send some to ${address}` }
+        return { message: `${funds}, which is enough for few requests at current fees`, fix: `Send coins to ${address}.` }
       }),
     ),
   )

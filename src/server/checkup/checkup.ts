@@ -14,8 +14,8 @@ export interface CheckupOptions extends DatabasePlace {
 }
 
 /**
- * Looks at all that a backend works with as its settings name it: database, data dir, storage, networks. Beside running
- * processes; but for one small file that is written to its storage nothing is changed.
+ * Checks everything that a backend's configuration names: database, data directory, storage, networks. It runs beside
+ * running processes and changes nothing, except for one small file that it writes to the storage.
  */
 export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   const dataDir = resolve(options.dataDir)
@@ -56,6 +56,8 @@ const NOTHING = {
 function describeSettings({ chains, clusters, storage }: Settings, path: string): string {
   const byUrl = [...chains.keys(), ...clusters.keys()]
   const networks = byUrl.length === 0 ? 'embedded chains' : byUrl.join(', ')
-  const files = { files: 'files in the data dir', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[storage.kind]
+  const files = { files: 'files in the data directory', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[
+    storage.kind
+  ]
   return `${path}: ${networks}; ${files}`
 }

@@ -11,16 +11,22 @@ import type { Store } from '../store/open-store.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
-/** Of what is asked of nodes that have answered: funds aren't at fault where one is busy for a moment. */
+/**
+ * Attempts for requests to nodes that have responded before, so that a busy node isn't reported as a problem of the
+ * funds.
+ */
 const TRIES = 3
-/** Tokens that the funds of the signer should be enough for: fewer are refused, or soon will be. */
+/** Number of tokens that the signer's funds should be enough for: below that, requests are rejected soon. */
 const LEAST_TOKENS = 10n
 const FEW_TOKENS = 200n
 const DECIMALS = 9
 /** The system program, which every cluster has. */
 const ANY_ACCOUNT = '1'.repeat(32)
 
-/** A Solana cluster by RPC URL: whether each of its nodes answers and is of it, and its signer was accepted and can pay. */
+/**
+ * Checks a Solana cluster by RPC URL: each node responds and has the right cluster, and its signer was accepted and can
+ * pay.
+ */
 export async function examineCluster(
   settings: ClusterSettings,
   store: Store | null,
@@ -49,12 +55,12 @@ function examineNode(settings: ClusterSettings, url: string): Promise<Examined> 
     const network = open(settings, [url])
     try {
       const block = await network.blockHeight()
-      // The first answer has told its genesis as well, and opened the connection. Behind one URL there may be several
-      // nodes, of which the next may have a lower block: that is nothing to complain about.
+      // The first response has also returned the genesis and opened the connection. One URL may have several nodes
+      // behind it, and the next may be at a lower block: that isn't a problem.
       const since = performance.now()
       await network.balance(ANY_ACCOUNT)
       const cluster = clusterName(settings.genesisHash)
-      return { message: `${host} answers in ${msSince(since)} ms, is of the cluster ${cluster}, at block ${block}` }
+      return { message: `${host} responds in ${msSince(since)} ms, cluster ${cluster}, block ${block}` }
     } finally {
       await network.close()
     }
@@ -70,15 +76,15 @@ async function examineSigner(
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
   if (accepted === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up: its signer was not accepted`, {
-      hint: `gdn chain setup ${blockchain} --dry-run shows what tokens cost there`,
+      hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what tokens cost there.`,
     })
   }
-  // A process that only takes requests has no key, and needs none.
+  // A process that only accepts requests has no key, and needs none.
   const isHere = signer.keypair_file === undefined || existsSync(signer.keypair_file)
   const address = accepted !== undefined && !isHere ? accepted : openKeypair(signer, credentialsDirectory).address
   if (accepted !== undefined && accepted !== address) {
     throw new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
-      hint: 'give the keypair that it was set up with',
+      hint: 'Configure the keypair that it was set up with.',
     })
   }
   const [{ nft }, balance] = await Promise.all([
@@ -87,10 +93,10 @@ async function examineSigner(
   ])
   const funds = `${address} has ${formatUnits(balance, DECIMALS)} SOL`
   if (balance < LEAST_TOKENS * nft) {
-    throw new GdnError('invalid_config', `${funds}, and an NFT costs ${formatUnits(nft, DECIMALS)}`, {
-      hint: `send some to ${address}; until then nothing is accepted`,
+    throw new GdnError('invalid_config', `${funds}, but an NFT costs ${formatUnits(nft, DECIMALS)}`, {
+      hint: `Send SOL to ${address}. Until then the backend rejects requests.`,
     })
   }
   const left = `${funds}, enough for ${balance / nft} NFTs`
-  return balance >= FEW_TOKENS * nft ? { message: left } : { message: left, fix: `send some to ${address}` }
+  return balance >= FEW_TOKENS * nft ? { message: left } : { message: left, fix: `Send SOL to ${address}.` }
 }

@@ -9,15 +9,18 @@ import { openStore, type Store } from '../store/open-store.ts'
 import { type Examined, examine } from './examined.ts'
 
 const ROUND_TRIPS = 5
-/** Beyond this the round trips of a mint are what it takes most of its time for. */
+/** Above this, round trips are most of a mint's time. */
 const SLOW_MS = 20
 
-/** The database: whether it can be opened and written, is of this version, and how far away it is. Hands over what was opened. */
+/**
+ * Checks the database: it can be opened and written, it has this version's schema, and its latency. Returns what was
+ * opened.
+ */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
   let store: Store | null = null
   const found = await examine('database', async () => {
     const opened = await open(place)
-    if (opened === null) return { message: `${place.dataDir} has none yet: the first start of its backend makes it` }
+    if (opened === null) return { message: `${place.dataDir} has none yet, the backend's first start creates it` }
     store = opened
     return await look(opened)
   })
@@ -41,24 +44,25 @@ async function open(place: DatabasePlace): Promise<Store | null> {
 async function look({ db, postgres }: Store): Promise<{ message: string; fix?: string }> {
   const version = await versionOf(db)
   const ms = await roundTrip(db)
-  const name = postgres?.name ?? 'SQLite in the data dir'
-  const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} answers in ${ms.toFixed(1)} ms`
+  const name = postgres?.name ?? 'SQLite in the data directory'
+  const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} responds in ${ms.toFixed(1)} ms`
   const applied = await appliedMigrations(db)
   const pending = pendingMigrations(applied)
   refuseUnknownMigrations(db, name, applied)
   if (await isReadOnly(db)) {
-    throw new GdnError('unreachable', `${name} takes no writes: it is a standby, or set to read only`, {
-      hint: 'name the primary in the database URL',
+    throw new GdnError('unreachable', `${name} rejects writes: it is a standby or read-only`, {
+      hint: 'Use the primary in the database URL.',
     })
   }
   if (pending.length > 0) {
     return {
       message: `${shown} and lacks migrations: ${pending.join(', ')}`,
-      fix: 'gdn db migrate, or start a process',
+      fix: 'Run `gdn db migrate`, or start a process.',
     }
   }
-  if (ms > SLOW_MS) return { message: shown, fix: 'run gdn nearer to it: a mint takes dozens of round trips' }
-  return { message: `${shown}, of this version` }
+  if (ms > SLOW_MS)
+    return { message: shown, fix: 'Run gdn closer to the database: a mint takes dozens of round trips.' }
+  return { message: `${shown}, schema up to date` }
 }
 
 async function versionOf(db: Store['db']): Promise<string | null> {

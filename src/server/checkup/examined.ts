@@ -1,10 +1,10 @@
-/** What was found out about a part of a backend. A warning is something that may hurt later. */
+/** The result of one check. A warning is something that may cause a problem later. */
 export type Examined =
   | { check: string; status: 'ok'; message: string }
   | { check: string; status: 'warn'; message: string; fix: string }
   | { check: string; status: 'fail'; error: unknown }
 
-/** Finds out; what goes wrong is what was found. */
+/** Runs a check; an error is its result. */
 export async function examine(
   check: string,
   look: () => Promise<{ message: string; fix?: string }>,

@@ -8,11 +8,11 @@ import type { Surroundings } from '../storage/remote/open-remote.ts'
 import type { RemoteFiles } from '../storage/remote/remote-files.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
-/** Always the same, so that however often it is written, it is one small file. */
+/** Constant content, so that repeated writes give one small file. */
 const CONTENT = Buffer.from('gdn doctor writes this file, and reads it back.\n')
 const LITTLE_BYTES = 1024 ** 3
 
-/** Whether a file can be written and read back: in the data dir, and where files are kept elsewhere. */
+/** Checks that a file can be written and read back, in the data directory and in remote storage. */
 export async function examineStorage(
   entry: StorageEntry,
   dataDir: string,
@@ -25,7 +25,7 @@ export async function examineStorage(
     ...found,
     await examine('storage', async () => {
       const remote = await openRemoteFiles(entry, surroundings)
-      if (remote === null) return { message: 'the data dir' }
+      if (remote === null) return { message: 'the data directory' }
       try {
         return { message: await there(remote) }
       } finally {
@@ -50,10 +50,10 @@ async function there(remote: RemoteFiles): Promise<string> {
   const parts: Uint8Array[] = []
   for await (const part of remote.read(cid, 0, CONTENT.length)) parts.push(part)
   if (Buffer.concat(parts).equals(CONTENT)) {
-    return `${remote.name} takes a file in ${written} ms and gives it back in ${msSince(since) - written} ms`
+    return `${remote.name} stores a file in ${written} ms and returns it in ${msSince(since) - written} ms`
   }
-  throw new GdnError('bad_answer', `${remote.name} gives back other bytes than it was given`, {
-    hint: 'something between this machine and it changes what is sent',
+  throw new GdnError('bad_answer', `${remote.name} returns other bytes than were stored`, {
+    hint: 'Check for a proxy between this machine and the storage that alters data.',
   })
 }
 
@@ -68,10 +68,10 @@ async function inDataDir(dataDir: string): Promise<{ message: string; fix?: stri
     } finally {
       await file.close()
     }
-    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it gives back other bytes than it was given')
+    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it returns other bytes than were written')
   } catch (cause) {
     throw new GdnError('data_dir', `${dataDir} can't be used: ${messageOf(cause)}`, {
-      hint: 'make room and give yourself the right to write there, or choose another folder with --data-dir',
+      hint: 'Free disk space and check the write permission, or choose another directory with --data-dir.',
       cause,
     })
   } finally {
@@ -79,6 +79,6 @@ async function inDataDir(dataDir: string): Promise<{ message: string; fix?: stri
   }
   const { bavail, bsize } = await statfs(dataDir)
   const free = bavail * bsize
-  const message = `${dataDir} can be written, ${(free / 1024 ** 3).toFixed(1)} GiB are free`
-  return free < LITTLE_BYTES ? { message, fix: 'make room: a full disk stops the backend' } : { message }
+  const message = `${dataDir} is writable, ${(free / 1024 ** 3).toFixed(1)} GiB free`
+  return free < LITTLE_BYTES ? { message, fix: 'Free disk space: a full disk stops the backend.' } : { message }
 }

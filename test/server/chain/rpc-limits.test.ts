@@ -108,7 +108,7 @@ describe('a provider that is asked too often', () => {
     const since = performance.now()
     await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({
       code: 'unreachable',
-      message: expect.stringMatching(/asks to be left alone for (59|60) s/),
+      message: expect.stringMatching(/rejects requests for another (59|60) s/),
     })
     expect(performance.now() - since).toBeLessThan(500)
     expect(proxy.requests).toHaveLength(1)

@@ -13,7 +13,7 @@ it('a network that never answered is away after a second and a half: others may 
   const watch = watchNetwork(() => new Promise(() => {}))
   const seen = watch.seen()
   await vi.advanceTimersByTimeAsync(1_500)
-  expect(await seen).toEqual({ reason: 'no node has answered yet', silent: true })
+  expect(await seen).toEqual({ reason: 'no node has responded yet', silent: true })
 })
 
 it('one that answered once is away when it has been silent for ten seconds', async () => {
@@ -24,7 +24,7 @@ it('one that answered once is away when it has been silent for ten seconds', asy
   await vi.advanceTimersByTimeAsync(10_000)
   expect(await watch.seen()).toBe(null)
   await vi.advanceTimersByTimeAsync(1)
-  expect(await watch.seen()).toEqual({ reason: 'no node answers', silent: true })
+  expect(await watch.seen()).toEqual({ reason: 'no node responds', silent: true })
 })
 
 it('one that lets whoever asks wait is known to hang until it answers again; one that refuses at once does not hang', async () => {

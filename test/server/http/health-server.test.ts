@@ -10,7 +10,7 @@ beforeAll(async () => {
     {
       version: '1.2.3',
       identity: { id: 'id', incarnation: 'incarnation' },
-      readiness: async () => ({ problems, warnings: ['polygon: no node answers'] }),
+      readiness: async () => ({ problems, warnings: ['polygon: no node responds'] }),
       metrics: {
         async scrape() {
           if (problems.length > 0) throw new Error('the disk is full')
@@ -29,7 +29,7 @@ const ask = async (method: string, path: string): Promise<[number, string]> => {
 
 it('a worker answers monitors by GET and HEAD, whatever stands behind the path, and nothing else', async () => {
   problems = []
-  const body = JSON.stringify({ ready: true, problems: [], warnings: ['polygon: no node answers'] })
+  const body = JSON.stringify({ ready: true, problems: [], warnings: ['polygon: no node responds'] })
   expect(await ask('GET', '/readyz')).toEqual([200, body])
   expect(await ask('GET', '/readyz?from=balancer')).toEqual([200, body])
   expect(await ask('HEAD', '/readyz')).toEqual([200, ''])

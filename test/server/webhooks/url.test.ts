@@ -21,7 +21,7 @@ it.each([
   ['http://93.184.215.14/hook', /not encrypted/],
   ['https://example.com:8443/', /port 8443/],
   ['https://a:b@example.com/', /user name or password/],
-  ['https://example.com/#x', /behind #/],
+  ['https://example.com/#x', /fragment/],
   [`https://example.com/${'x'.repeat(2000)}`, /longer than 2000/],
 ])('%s is refused', (url, message) => {
   expect(() => checkWebhookUrl(url)).toThrow(

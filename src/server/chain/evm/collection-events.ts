@@ -12,12 +12,12 @@ const EVENTS = [
   'EnableTransferChanged',
   'ServiceRevoked',
 ] as const
-/** Of the events that tell of owners and flags. */
+/** Topics of the events about owners and flags. */
 export const TOPICS = EVENTS.map(topicOf)
 const [TRANSFER] = TOPICS
 const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
 
-/** What changed; addresses are checksummed. */
+/** What changed. Addresses are checksummed. */
 export type CollectionChange =
   | { kind: 'transfer'; tokenId: bigint; from: Hex; to: Hex }
   | { kind: 'owner'; previous: Hex; next: Hex }
@@ -28,14 +28,14 @@ export interface CollectionEvent {
   blockNumber: number
   logIndex: number
   transactionHash: Hex
-  /** Of the contract; in lower case, as nodes spell it. */
+  /** Contract address, in lower case as nodes return it. */
   address: Hex
   change: CollectionChange
 }
 
 /**
- * The logs of the blocks `from` to `to` about owners and flags of collections. Every contract on the chain is asked for,
- * strangers' too: cheaper than naming ours where there are many of them and hardly any others.
+ * Returns the logs of the blocks `from` to `to` about owners and flags of collections. The query covers every contract
+ * on the chain: that is cheaper than a long list of addresses where few other contracts exist.
  */
 export async function readCollectionLogs(
   network: Pick<EvmNetwork, 'request'>,
@@ -45,17 +45,17 @@ export async function readCollectionLogs(
   return await network.request<RawLog[]>('eth_getLogs', [range])
 }
 
-/** What one transaction minted in one collection: tokens with IDs that follow each other. */
+/** The tokens that one transaction minted in one collection. Their IDs are consecutive. */
 export interface Mint {
   blockNumber: number
   transactionHash: Hex
-  /** Of the contract; in lower case. */
+  /** Contract address, in lower case. */
   address: Hex
   startId: bigint
   count: number
 }
 
-/** The mints in a list of logs, one for each transaction and contract. */
+/** Returns the mints in a list of logs, one for each transaction and contract. */
 export function mintsIn(logs: readonly RawLog[]): Mint[] {
   const mints = new Map<string, Mint>()
   for (const { topics, address, blockNumber, transactionHash } of logs) {
@@ -76,8 +76,8 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
 }
 
 /**
- * What logs say about owners and flags of collections, in the order of the chain. Mints aren't among it, nor what a
- * collection is made with: both were requested here.
+ * Decodes logs about owners and flags of collections, in chain order. It leaves out mints and the values at deployment:
+ * both were requested by this backend.
  */
 export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {
@@ -91,7 +91,7 @@ export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
 }
 
 function changeOf({ topics, data }: RawLog): CollectionChange | null {
-  // Most events of a busy chain are mints: they cost no decoding.
+  // Most events of a busy chain are mints, which are skipped before decoding.
   if (topics[0] === TRANSFER && topics[1]?.endsWith(FROM_NOBODY)) return null
   const event = decode(topics, data)
   if (event === null) return null
@@ -110,7 +110,7 @@ function decode(topics: [Hex, ...Hex[]], data: Hex) {
   try {
     return decodeEventLog({ abi, topics, data })
   } catch {
-    // A stranger's contract with an event of the same name and other arguments: ERC-20 has such a Transfer.
+    // Another contract's event with the same name but other arguments, such as ERC-20's Transfer.
     return null
   }
 }

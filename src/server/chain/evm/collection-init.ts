@@ -12,7 +12,7 @@ interface CollectionFacts {
   is_locked: number
 }
 
-/** What a collection's contract is made with. Its address follows from nothing else. */
+/** The init arguments of a collection's contract. They alone determine its address. */
 export function collectionInit(collection: CollectionFacts): CollectionInit {
   return {
     requestId: `0x${createHash('sha256').update(collection.id).digest('hex')}`,
@@ -25,7 +25,7 @@ export function collectionInit(collection: CollectionFacts): CollectionInit {
   }
 }
 
-/** The address that the collection has once it is deployed. */
+/** Returns the address of a collection once it is deployed. */
 export function collectionAddress(factory: Hex, collection: CollectionFacts): Hex {
   return predictCollection(factory, collectionInit(collection))
 }

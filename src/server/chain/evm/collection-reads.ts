@@ -5,25 +5,25 @@ import type { EvmNetwork, Hex } from './network.ts'
 
 const { abi } = gdnCollection
 
-/** The part of a network that reading needs. */
+/** The methods of a network that reads need. */
 export type Reader = Pick<EvmNetwork, 'request'>
 
 /** A block by number in hex, or by name. */
 export type BlockReference = Hex | 'latest' | 'pending' | 'safe' | 'finalized'
 
-/** A collection as of one block. */
+/** The state of a collection at one block. */
 export interface CollectionState {
   /** The zero address after `renounceOwnership`. */
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
-  /** The owner has taken every right from the service, for good. */
+  /** The owner has revoked all rights of the service permanently. */
   revoked: boolean
   locked: boolean
   nextTokenId: bigint
 }
 
-/** Who owns a token; checksummed. Rejects with the node's message where there is no such token. */
+/** Returns the checksummed owner of a token. Rejects with the node's message if the token doesn't exist. */
 export async function readOwnerOf(
   network: Reader,
   collection: Hex,
@@ -34,7 +34,7 @@ export async function readOwnerOf(
   return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
 }
 
-/** Owner, flags and next token id in one call, so that they belong together; null where nothing is deployed. */
+/** Returns owner, flags and next token ID from one call, so that they are consistent; null if nothing is deployed. */
 export async function readCollectionState(
   network: Reader,
   collection: Hex,
@@ -47,7 +47,7 @@ export async function readCollectionState(
 
 async function read(network: Reader, collection: Hex, data: Hex, block?: BlockReference): Promise<Hex> {
   const result = await ethCall(network, collection, data, block)
-  // An address without code answers every call with nothing.
+  // A call to an address without code returns empty data.
   if (result === '0x') throw new GdnError('not_found', `no collection at ${collection}`)
   return result
 }

@@ -2,17 +2,17 @@ import { decodeFunctionData, encodeFunctionData } from 'viem'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** Tokens in one batch at most; the contract refuses more. */
+/** Maximum number of tokens in a batch; the contract rejects more. */
 export const MAX_BATCH = 200
 
-/** Neighbouring tokens of a batch that go to one receiver. */
+/** Consecutive tokens of a batch with the same receiver. */
 export interface MintRun {
   receiver: Hex
   count: number
 }
 
 export interface MintBatch {
-  /** The token id that must be next on chain: a second execution reverts. */
+  /** The token ID that must be next on chain, so that a second execution reverts. */
   startId: bigint
   /** In the order of the batch's metadata files. */
   runs: readonly MintRun[]
@@ -22,14 +22,14 @@ export interface MintBatch {
 
 export interface GrantBatch {
   startId: bigint
-  /** Gets every token first. */
+  /** Receives every token first. */
   sender: Hex
-  /** Who has each token in the end, in the order of the metadata files. */
+  /** The final receiver of each token, in the order of the metadata files. */
   receivers: readonly Hex[]
   digest: Hex
 }
 
-/** Call data that mints a batch, to be sent to the collection by an operator. */
+/** Returns call data that mints a batch. An operator sends it to the collection. */
 export function encodeMint({ startId, runs, digest }: MintBatch): Hex {
   const receivers = runs.map((run) => run.receiver)
   const counts = runs.map((run) => BigInt(run.count))
@@ -40,12 +40,15 @@ export function encodeMint({ startId, runs, digest }: MintBatch): Hex {
   })
 }
 
-/** Call data that moves a token, to be sent to the collection by its holder or, while transfers are on, an operator. */
+/**
+ * Returns call data that transfers a token. Its owner sends it to the collection, or an operator while transfers are
+ * on.
+ */
 export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; tokenId: bigint }): Hex {
   return encodeFunctionData({ abi: gdnCollection.abi, functionName: 'transferFrom', args: [from, to, tokenId] })
 }
 
-/** Call data that mints a batch to `sender` and transfers each token on in the same transaction. */
+/** Returns call data that mints a batch to `sender` and transfers each token in the same transaction. */
 export function encodeGrant({ startId, sender, receivers, digest }: GrantBatch): Hex {
   return encodeFunctionData({
     abi: gdnCollection.abi,
@@ -54,17 +57,17 @@ export function encodeGrant({ startId, sender, receivers, digest }: GrantBatch):
   })
 }
 
-/** A batch as a transaction on chain has it: one receiver for each token. */
+/** A batch as read from a transaction on chain, with one receiver for each token. */
 export interface MintedBatch {
   startId: bigint
-  /** Of a grant; null where tokens are only minted. */
+  /** The sender of a grant; null if tokens are only minted. */
   sender: Hex | null
   /** Checksummed. */
   receivers: readonly Hex[]
   digest: Hex
 }
 
-/** Reads the call data of `mint` and `grant`; null for any other call. */
+/** Decodes the call data of `mint` and `grant`; returns null for any other call. */
 export function decodeBatch(data: Hex): MintedBatch | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi: gdnCollection.abi, data })

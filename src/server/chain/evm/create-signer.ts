@@ -4,8 +4,8 @@ import type { Hex } from './network.ts'
 import type { Signer } from './signers.ts'
 
 /**
- * Signs with a private key. The account is derived when it is first needed: 30 ms of arithmetic that a start doesn't
- * wait for.
+ * Creates a signer from a private key. The account is derived on first use: that takes 30 ms, which would delay a
+ * start.
  */
 export function createSigner(key: Hex): Signer {
   let derived: PrivateKeyAccount | undefined

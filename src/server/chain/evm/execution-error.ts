@@ -3,8 +3,8 @@ import type { RpcError } from '../rpc/rpc-answer.ts'
 const REVERTED = 3
 
 /**
- * Whether a node's error tells how a call ended, and so is its answer. Geth has a code for a revert; Frontier calls it an
- * internal error, and adds what was returned; others have nothing but words.
+ * Whether a node's error is the result of a call's execution, and so a valid response. Geth has a code for a revert.
+ * Frontier reports an internal error with the return data. Others differ only in the message.
  */
 export const isExecutionError = ({ code, data, message }: Pick<RpcError, 'code' | 'data' | 'message'>): boolean =>
   code === REVERTED ||

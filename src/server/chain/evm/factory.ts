@@ -11,9 +11,9 @@ import {
 import { gdnFactory } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** What a collection is made with. Every field goes into its address, so none can be altered on the way. */
+/** The init arguments of a collection. Every field is part of its address, so none can be altered. */
 export interface CollectionInit {
-  /** 32 bytes that name the request; the same request makes the same address. */
+  /** 32 bytes that identify the request; the same request gives the same address. */
   requestId: Hex
   name: string
   symbol: string
@@ -41,23 +41,23 @@ const INIT_PARAMETERS = [
   },
 ] as const
 
-/** The address of the factory that `admin` deploys in its first transaction (nonce 0). Checksummed. */
+/** Returns the address of the factory that `admin` deploys in its first transaction (nonce 0). Checksummed. */
 export function factoryAddress(admin: Hex): Hex {
   return getContractAddress({ from: admin, nonce: 0n })
 }
 
-/** The contract that every collection of a factory is a clone of. Checksummed. */
+/** Returns the address of the contract that every collection of a factory clones. Checksummed. */
 export function implementationAddress(factory: Hex): Hex {
-  // A contract's own nonce starts at 1 (EIP-161), and its constructor makes the implementation first.
+  // A contract's own nonce starts at 1 (EIP-161), and its constructor deploys the implementation first.
   return getContractAddress({ from: factory, nonce: 1n })
 }
 
-/** Init code that deploys a factory; its sender becomes the admin, which can't be one of the operators. */
+/** Returns init code that deploys a factory. Its sender becomes the admin, which can't be one of the operators. */
 export function encodeDeployFactory(operators: readonly Hex[]): Hex {
   return encodeDeployData({ abi: gdnFactory.abi, bytecode: gdnFactory.bytecode, args: [operators] })
 }
 
-/** The operators that a factory has from its deployment on, by its init code; null for one of another version of gdn. */
+/** Decodes the initial operators of a factory from its init code; null for code of another version of gdn. */
 export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
   const { abi, bytecode } = gdnFactory
   if (!data.startsWith(bytecode)) return null
@@ -65,7 +65,7 @@ export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
 }
 
 /**
- * The address that a collection has, or will have: no chain is asked. Checksummed.
+ * Returns the address that a collection has or will have, without a request to the chain. Checksummed.
  *
  * @example
  * predictCollection(factoryAddress(admin), { requestId, name: 'Drop', symbol: 'DROP', owner, enableApi: true, enableTransfer: false, locked: false })
@@ -79,13 +79,13 @@ export function predictCollection(factory: Hex, init: CollectionInit): Hex {
   })
 }
 
-/** Call data of `make`, to be sent to the factory by an operator. */
+/** Returns call data of `make`, which an operator sends to the factory. */
 export function encodeMake(init: CollectionInit): Hex {
   const { requestId, ...rest } = init
   return encodeFunctionData({ abi: gdnFactory.abi, functionName: 'make', args: [requestId, rest] })
 }
 
-/** Init code of a minimal proxy (EIP-1167). */
+/** Returns the init code of a minimal proxy (EIP-1167). */
 function cloneInitCode(implementation: Hex): Hex {
   return concatHex(['0x3d602d80600a3d3981f3363d3d373d3d3d363d73', implementation, '0x5af43d82803e903d91602b57fd5bf3'])
 }

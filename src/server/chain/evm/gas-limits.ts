@@ -2,13 +2,13 @@ import type { MintRun } from './collection.ts'
 import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
-// Upper bounds of what our contracts use, so that a transaction can be signed without asking a node: eth_estimateGas
-// answers by a state that the transactions signed ahead will have changed. Measured on anvil with receivers that the
-// chain has never seen, which is the dearest case; a test sends each at exactly its limit.
+// Upper bounds of the gas that our contracts use, so that a transaction can be signed without a node. eth_estimateGas
+// uses a state that the transactions signed ahead will have changed. Measured on anvil with receivers that are new to
+// the chain, which is the most expensive case; a test sends each at exactly its limit.
 
 /**
- * A call only hands on 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit has to be 1.6 % above
- * what is used. The rest is for compilers and networks that count a little differently.
+ * A call forwards only 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit has to be 1.6 % above
+ * the gas used. The rest is for compilers and networks that count slightly differently.
  */
 const PROXY_HEADROOM = 1.025
 /** `make` calls the new proxy: twice 63/64. */
@@ -26,8 +26,8 @@ const RUN_CALLDATA = 600
 const GRANT_BASE = 86_500
 const GRANT_TOKEN = 55_600
 
-// The 9th token of a run of 10, with an approval, to a receiver without tokens: a walk of 8 slots, and three new ones.
-// Clearing the approval gives gas back, but only afterwards.
+// Worst case: the 9th token of a run of 10, with an approval, to a receiver without tokens. That is a walk of 8 slots
+// and three new ones. Clearing the approval refunds gas, but only afterwards.
 const TRANSFER = 136_000
 
 const MAKE_BASE = 132_000
@@ -37,9 +37,9 @@ const FACTORY_BASE = 3_330_000
 const FACTORY_OPERATOR = 25_000
 
 /**
- * Gas that is enough for `mint` with these runs. 200 tokens to 200 receivers stay below 10 million.
+ * Returns enough gas for `mint` with these runs. 200 tokens to 200 receivers stay below 10 million.
  *
- * @param locked whether the collection is; each of its tokens costs another event. Left out, the dearer is assumed.
+ * @param locked whether the collection is locked, which costs one more event per token; assumed by default
  */
 export function mintGasLimit(runs: readonly MintRun[], locked = true): bigint {
   const receivers = new Set<string>()
@@ -52,25 +52,27 @@ export function mintGasLimit(runs: readonly MintRun[], locked = true): bigint {
   return withHeadroom(used + NEW_RECEIVER * receivers.size, PROXY_HEADROOM)
 }
 
-/** Gas that is enough for `grant` with as many receivers. */
+/** Returns enough gas for `grant` with this number of receivers. */
 export function grantGasLimit(receivers: readonly Hex[]): bigint {
   return withHeadroom(GRANT_BASE + GRANT_TOKEN * receivers.length, PROXY_HEADROOM)
 }
 
-/** Gas that is enough to transfer any token of a collection. */
+/** Enough gas to transfer any token of a collection. */
 export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER, PROXY_HEADROOM)
 
-/** Gas that is enough to make a collection: its name and symbol are what varies. */
+/** Returns enough gas to deploy a collection. Only its name and symbol vary. */
 export function makeGasLimit(init: Pick<CollectionInit, 'name' | 'symbol'>): bigint {
   return withHeadroom(MAKE_BASE + STRING_SLOT * (stringSlots(init.name) + stringSlots(init.symbol)), MAKE_HEADROOM)
 }
 
-/** Gas that is enough to deploy the factory, with the implementation in it. */
+/** Enough gas to deploy the factory, including the implementation. */
 export function deployFactoryGasLimit(operators: readonly Hex[]): bigint {
   return BigInt(FACTORY_BASE + FACTORY_OPERATOR * operators.length)
 }
 
-/** Storage slots of a Solidity string: one up to 31 bytes, else one for the length and one for each 32 bytes. */
+/**
+ * Number of storage slots of a Solidity string: one up to 31 bytes, else one for the length and one for each 32 bytes.
+ */
 function stringSlots(text: string): number {
   const bytes = Buffer.byteLength(text)
   return bytes < 32 ? Math.sign(bytes) : 1 + Math.ceil(bytes / 32)

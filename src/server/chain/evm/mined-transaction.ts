@@ -4,14 +4,14 @@ import type { EvmNetwork, Hex } from './network.ts'
 /** A transaction in a block, read back from a node. */
 export interface MinedTransaction {
   hash: Hex
-  /** Who signed it; checksummed. */
+  /** The signer; checksummed. */
   signer: Hex
-  /** Checksummed; null where it deploys a contract. */
+  /** Checksummed; null if it deploys a contract. */
   to: Hex | null
   nonce: number
   data: Hex
   blockNumber: number
-  /** The signed bytes; null where they can't be rebuilt from what the node tells. */
+  /** The signed bytes; null if they can't be rebuilt from the node's response. */
   raw: Hex | null
 }
 
@@ -35,7 +35,7 @@ interface RpcTransaction {
   yParity?: Hex
 }
 
-/** Reads a transaction by its hash; null where the node doesn't have it in a block. */
+/** Reads a transaction by its hash; null if the node doesn't have it in a block. */
 export async function readMinedTransaction(
   network: Pick<EvmNetwork, 'request' | 'chainId'>,
   hash: Hex,
@@ -53,7 +53,7 @@ export async function readMinedTransaction(
   }
 }
 
-/** Only bytes that hash to what was asked for are believed. */
+/** Only bytes with the requested hash are accepted. */
 function rawOf(found: RpcTransaction, chainId: number): Hex | null {
   const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = found
   const call = { to, data, nonce: Number(found.nonce), gas: BigInt(found.gas), value: BigInt(found.value), chainId }

@@ -14,49 +14,45 @@ import type { Signer } from './signers.ts'
 /**
  * Opens the keystore of a signer.
  *
- * @param credentialsDirectory where systemd puts a service's credentials (CREDENTIALS_DIRECTORY)
- * @throws GdnError `invalid_input` with the file that is at fault
+ * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
+ * @throws GdnError `invalid_input` with the file that has the problem
  */
 export async function openSigner(entry: SignerEntry, credentialsDirectory: string | undefined): Promise<Signer> {
   return await openKeystoreFile(entry.keystore, readPassword(entry, credentialsDirectory))
 }
 
-/** The signer of a keystore file. @throws GdnError `invalid_input` */
+/** Returns the signer of a keystore file. @throws GdnError `invalid_input` */
 export async function openKeystoreFile(path: string, password: Secret): Promise<Signer> {
   const { privateKey } = await openKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), password, path)
   return createSigner(privateKey.reveal() as Hex)
 }
 
-/** As openSigner, for several: one after the other, since each takes a quarter of a gigabyte. */
+/** Opens several signers one after the other, since each takes a quarter of a gigabyte. */
 export async function openSigners(entries: readonly SignerEntry[], credentialsDirectory: string | undefined) {
   const signers: Signer[] = []
   for (const entry of entries) signers.push(await openSigner(entry, credentialsDirectory))
   const twice = signers.find(({ address }, index) => signers.findIndex((one) => one.address === address) !== index)
   if (twice === undefined) return signers
-  throw new GdnError('invalid_config', `the key of ${twice.address} is named twice among the operators of a chain`)
+  throw new GdnError('invalid_config', `the key of ${twice.address} is listed twice among the operators of a chain`)
 }
 
 /**
- * Signers as far as their keystores tell without a password: who they are. For a process that takes requests from the
- * world, watches the funds, and never signs: it needs no password, and so no key is ever in it.
+ * Returns signers with the addresses in their keystores, without passwords. It is for a process that accepts requests
+ * and watches the funds but never signs, so that it never has a key.
  *
- * @throws GdnError `invalid_config` for a keystore that doesn't tell its address
+ * @throws GdnError `invalid_config` for a keystore without an address
  */
 export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
   return entries.map(({ keystore }) => {
     const { address } = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
     if (address === null) {
-      throw new GdnError(
-        'invalid_config',
-        `${keystore} doesn't tell its address, and an API process opens no keystore`,
-        {
-          hint: 'let gdn wallet generate make one, or add the field address to it',
-        },
-      )
+      throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
+        hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
+      })
     }
     return {
       address: address as Hex,
-      sign: () => Promise.reject(new Error(`this process doesn't sign: it has no key of ${address}`)),
+      sign: () => Promise.reject(new Error(`this process can't sign: it has no key of ${address}`)),
     }
   })
 }

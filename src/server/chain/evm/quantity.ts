@@ -1,17 +1,17 @@
 import { GdnError } from '../../../core/errors.ts'
 
-/** 256 bits are the most that a number of a chain has. */
+/** Maximum length: numbers of a chain have at most 256 bits. */
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 
 /**
- * A number as JSON-RPC spells it. What else a node says in its place isn't tried: a decimal of some megabytes would keep
- * BigInt busy for a minute, and everybody waiting.
+ * Parses a JSON-RPC quantity. Anything else isn't parsed: BigInt would need a minute for a decimal of some megabytes,
+ * and would block the event loop.
  *
  * @throws GdnError `unreachable`
  */
 export function readQuantity(value: unknown): bigint {
   if (typeof value === 'string' && QUANTITY.test(value)) return BigInt(value)
-  throw new GdnError('unreachable', 'a node answered something that is no number', {
-    hint: 'try again, or give another RPC URL',
+  throw new GdnError('unreachable', 'a node returned an invalid number', {
+    hint: 'Try again, or configure another RPC URL.',
   })
 }

@@ -1,11 +1,11 @@
 import type { EvmReceipt, Hex } from './network.ts'
 import { readQuantity } from './quantity.ts'
 
-/** A receipt as the node spells it, null where the transaction isn't in a block. */
+/** A receipt as the node returns it; null if the transaction isn't in a block. */
 export function receiptOf(raw: unknown): EvmReceipt | null {
   if (raw === null) return null
   const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex>
-  // Some nodes have a receipt for what is still in their pool.
+  // Some nodes return a receipt for transactions that are still in their pool.
   if (receipt.blockHash === null || receipt.blockNumber === null) return null
   return {
     transactionHash: receipt.transactionHash,

@@ -1,11 +1,11 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex } from './network.ts'
 
-/** What is signed, but for who signs it and on which chain. */
+/** A transaction to sign, without signer and chain. */
 export interface UnsignedTransaction {
   chainId: number
   nonce: number
-  /** Null deploys a contract. */
+  /** Null to deploy a contract. */
   to: Hex | null
   data: Hex
   gas: bigint
@@ -17,32 +17,35 @@ export interface Signer {
   sign(transaction: UnsignedTransaction): Promise<{ raw: Hex; hash: Hex }>
 }
 
-/** Who signs on a blockchain. */
+/** The signers of a blockchain. */
 export interface Signers {
-  /** Deploys the factory and no more; null where its key is not this process's. */
+  /** Only deploys the factory; null if its key isn't in this process. */
   readonly admin: Signer | null
-  /** Make collections, mint and transfer: each has nonces of its own. None while their funds are bound by what waits. */
+  /**
+   * Deploy collections, mint and transfer. Each has its own nonces. None while pending transactions reserve their
+   * funds.
+   */
   readonly operators: readonly Signer[]
 }
 
-/** All that signing for a blockchain takes. */
+/** Everything needed to sign for a blockchain. */
 export interface Signing {
   readonly chainId: number
   readonly signers: Signers
-  /** What to offer for gas now. */
+  /** The current fees. */
   readonly fees: Fees
-  /** Gas that each operator can pay for beyond what it has signed already; absent where gas costs nothing. */
+  /** Gas that each operator can pay for in addition to its pending transactions; absent if gas is free. */
   readonly affordable?: ReadonlyMap<Hex, bigint>
 }
 
-/** What signing for a blockchain takes now; rejects while its network can't be asked. */
+/** Returns what is needed to sign for a blockchain; rejects while its network is unreachable. */
 export type AskSigning = (blockchain: EvmBlockchain) => Promise<Signing>
 
-/** Who signs for a blockchain with this address, whatever it can pay for; null where its key is not this process's. */
+/** Returns the signer with this address, whatever its balance; null if its key isn't in this process. */
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
 
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
   [...operators, admin].find((one) => one?.address === address) ?? null
 
-/** Far above any base fee of an embedded chain, where gas costs nothing. */
+/** Far above any base fee of an embedded chain, where gas is free. */
 export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }

@@ -1,22 +1,22 @@
 import { backoffMs } from '../../../core/backoff.ts'
 import { createPace, type Pace } from '../../../files/pace.ts'
 
-/** What became of a request: an answer, a refusal of what was asked, "too much for now", or none. */
+/** The outcome of a request: answered, rejected, rate limited, or failed. */
 export type RpcOutcome = 'answered' | 'refused' | 'limited' | 'failed'
 
-/** Who answers at a URL, as this process has come to know it. */
+/** A provider's rate limit and pauses, as this process knows them. */
 export interface Provider {
-  /** All that may be told of a URL: the rest can hold a key. */
+  /** The only part of a URL that may be shown: the rest can contain a key. */
   readonly host: string
-  /** Most calls of one request: what may be asked in a second. */
+  /** Maximum number of calls in one request: the number allowed in a second. */
   readonly callsAtOnce: number
-  /** Resolves when so many calls may be sent; rejects with the signal's reason. */
+  /** Resolves when this many calls may be sent; rejects with the signal's reason. */
   enter(calls: number, signal: AbortSignal): Promise<void>
-  /** It has answered. */
+  /** Records a successful response. */
   answered(): void
-  /** It asks to be left alone: for so long, else for as long as it has earned by saying so again and again. */
+  /** Records a rate limit: pauses for the requested time, or else with exponential backoff. */
   limited(ms: number | null): void
-  /** Milliseconds for which it is to be left alone. */
+  /** Remaining pause in milliseconds. */
   restMs(): number
 }
 
@@ -24,18 +24,17 @@ export interface Providers {
   of(url: string): Provider
 }
 
-/** A second, then twice as long each time that it says so again. */
+/** One second, doubled each time. */
 const FIRST_REST_MS = 1000
 const LONGEST_OWN_REST_MS = 60_000
-/** No answer of a provider keeps us away for longer: a mistake of it would. */
+/** Upper limit of a pause, in case a provider requests a wrong one. */
 const LONGEST_REST_MS = 5 * 60_000
 
 /**
- * What all who ask providers have in common: how often each may be asked, and until when it is to be left alone. A
- * provider's limit of requests is its host's, whoever of this process asks; that it is exhausted is a URL's, since
- * another key of the same host may not be.
+ * Rate limits and pauses of all providers. The limit of requests applies to a provider's host, across this process. An
+ * exhausted quota applies to a URL, since another key of the same host may have quota left.
  *
- * @param limits requests per second by URL; of several for one host the least holds
+ * @param limits requests per second by URL; the lowest one applies to a host with several URLs
  */
 export function createProviders(
   limits: Iterable<readonly [url: string, perSecond: number]> = [],
@@ -64,7 +63,7 @@ export function createProviders(
       async enter(calls, signal) {
         if (paced === undefined) return
         const leave = await paced.pace.enter(host, signal)
-        // The calls of a batch count one by one.
+        // Providers count the calls of a batch one by one.
         if (calls > 1) paced.pace.pause(host, calls * paced.apartMs)
         leave()
       },
@@ -72,7 +71,7 @@ export function createProviders(
         inARow = 0
       },
       limited(ms) {
-        // Those under way at the same time are refused for the same reason.
+        // Requests in flight at the same time are rejected for the same reason.
         if (restUntil > now() && ms === null) return
         inARow += 1
         const own = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })

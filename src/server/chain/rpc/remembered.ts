@@ -1,5 +1,5 @@
 /**
- * Asks at most every so many milliseconds, once for all who want to know. A question that failed is asked again.
+ * Caches a result for this many milliseconds, with one shared request. A failed request is retried.
  *
  * @param now milliseconds of any clock
  */

@@ -1,6 +1,6 @@
 import { GdnError } from '../../../core/errors.ts'
 
-/** An error that the node itself answered, as JSON-RPC spells it. */
+/** A JSON-RPC error that the node returned. */
 export class RpcError extends Error {
   readonly code: number
   readonly data: unknown
@@ -23,5 +23,5 @@ export type RpcAnswer = { result: unknown } | { error: RpcError }
 export const isUnreachable = (error: unknown): error is GdnError =>
   error instanceof GdnError && error.code === 'unreachable'
 
-/** No node answers, or one refuses what it has answered before. */
+/** No node responds, or one rejects a request that it has answered before. */
 export const isNoAnswer = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)

@@ -1,40 +1,40 @@
 import { messageOf } from '../../../core/errors.ts'
 
-/** Whoever asks whether a network is there gets an answer that isn't older, but for what the network takes. */
+/** Maximum age of a result that a caller may get, unless the network takes longer. */
 const FRESH_MS = 3_000
-/** Whoever asks before anything was seen waits no longer: other networks may be there, and the database is. */
+/** Maximum wait before there is a first result: other networks and the database may be available. */
 const FIRST_WITHIN_MS = 1_500
-/** A network that is asked for so long counts as away before it has failed. */
+/** A request to a network that takes this long counts as "no response" before it fails. */
 const SILENT_MS = 10_000
 
-/** What keeps a network from being worked on. */
+/** What prevents work on a network. */
 export interface Hindrance {
   reason: string
-  /** It can't be asked at all, or is another than was meant: nothing that this process does helps anybody there. */
+  /** The network is unreachable or is the wrong one, so another process can't help either. */
   silent: boolean
 }
 
-const UNKNOWN: Hindrance = { reason: 'no node has answered yet', silent: true }
-const SILENT: Hindrance = { reason: 'no node answers', silent: true }
+const UNKNOWN: Hindrance = { reason: 'no node has responded yet', silent: true }
+const SILENT: Hindrance = { reason: 'no node responds', silent: true }
 
 export interface NetworkWatch {
-  /** Finds out how things are; what keeps it from knowing is what is seen. */
+  /** Checks the network; an error counts as the result. */
   look(): void
-  /** As it was seen last; null where nothing is in the way. */
+  /** The last result; null if nothing prevents work. */
   seen(): Promise<Hindrance | null>
-  /** Whether whoever asks it now would wait for long: it has not answered the last one who asked. */
+  /** Whether a request would take long now: the last one has had no response yet. */
   hangs(): boolean
 }
 
 /**
- * What was seen last of a network, looked at by one at a time.
+ * Caches the last result for a network, with one check at a time.
  *
- * @param ask tells what is in the way there, and rejects where that can't be found out
+ * @param ask returns what prevents work there; rejects if that can't be determined
  */
 export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
-  /** Nobody has answered for so long as it was asked last. */
+  /** The last check has had no response for this long. */
   let hung = false
   const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
   const begin = () => {

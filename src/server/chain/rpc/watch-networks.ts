@@ -1,27 +1,27 @@
 import { type Hindrance, watchNetwork } from './watch-network.ts'
 
-/** Networks and who signs there are looked at so often, also while nothing is signed. */
+/** Interval of checks of networks and signers, also while nothing is signed. */
 const LOOK_EVERY_MS = 15_000
-/** The same where something is in the way, so that funds which return are seen soon. */
+/** The interval if something prevents work, so that a recovery is noticed soon. */
 const LOOK_AGAIN_MS = 3_000
 
 export interface Watched<Name> {
   blockchain: Name
-  /** What is in the way there; rejects where that can't be found out. */
+  /** Returns what prevents work there; rejects if that can't be determined. */
   ask(): Promise<string | null>
-  /** What was in the way when it was last found out. */
+  /** The result of the last check. */
   problem(): string | null
 }
 
 export interface NetworksWatch<Name> {
-  /** Those that can't be worked on, and why, as they were seen last. */
+  /** Returns the networks that can't be used, with the reason, as of the last check. */
   unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
-  /** Whether whoever asks this one now would wait for long. */
+  /** Whether a request to this network would take long now. */
   hangs(blockchain: Name): boolean
   stop(): void
 }
 
-/** Looks at networks from now on, until it is stopped. */
+/** Checks networks periodically until it is stopped. */
 export function watchNetworks<Name>(networks: readonly Watched<Name>[]): NetworksWatch<Name> {
   const watches = networks.map(({ blockchain, ask, problem }) => ({ blockchain, problem, watch: watchNetwork(ask) }))
   let turns = 0

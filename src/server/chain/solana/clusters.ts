@@ -2,7 +2,7 @@ import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { RemoteClusters, RemoteClustersOptions } from './remote/remote-clusters.ts'
 
 const absent = (blockchain: SolanaBlockchain): never => {
-  throw new Error(`${blockchain} is not reached by RPC URL`)
+  throw new Error(`${blockchain} has no RPC URL`)
 }
 
 export const NO_CLUSTERS: RemoteClusters = {
@@ -19,7 +19,7 @@ export const NO_CLUSTERS: RemoteClusters = {
   close: async () => {},
 }
 
-/** The clusters of the settings. What reaches them is loaded only where there are some. */
+/** Opens the configured clusters. The client code is loaded only if there are any. */
 export async function openClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
   if (options.settings.size === 0) return NO_CLUSTERS
   const { openRemoteClusters } = await import('./remote/remote-clusters.ts')

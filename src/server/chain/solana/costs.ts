@@ -2,23 +2,23 @@ import { feeOf } from './fee-instructions.ts'
 import { mintSize } from './mint-size.ts'
 import type { SolanaNetwork } from './network.ts'
 
-/** A token's account at its holder: the account, the byte that says what it is, and the mark that its owner stays. */
+/** Size of a token account: the account, a byte for its type, and the immutable-owner extension. */
 const HOLDER_BYTES = 165 + 1 + 4
-/** The mark there of a token that is never transferable. */
+/** Size of the extension of a non-transferable token. */
 const LOCKED_BYTES = 4
 
-/** Longer than most; a symbol has at most so many letters, and a URI of ours always about so many. */
+/** Longer than most. A symbol has at most this many letters, and our URIs always have about this many. */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
 export interface TokenCosts {
-  /** Lamports that a collection costs: rent for its token and for the holder's account, and fees. */
+  /** Lamports that a collection costs: rent for its token and for the holder's account, plus fees. */
   collection: bigint
   nft: bigint
 }
 
 /**
- * What tokens cost with a name of 64 letters; each letter more costs the rent of a byte (some 7,000 lamports). Rent is
- * kept by the network for as long as the token is there.
+ * Returns the cost of tokens with a name of 64 letters. Each further letter costs the rent of a byte (about 7,000
+ * lamports). The network keeps the rent as long as the token exists.
  *
  * @param price micro-lamports for a compute unit
  */

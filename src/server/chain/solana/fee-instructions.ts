@@ -4,10 +4,13 @@ const COMPUTE_BUDGET = address('ComputeBudget111111111111111111111111111111')
 const SET_LIMIT = 2
 const SET_PRICE = 3
 
-/** Making a token takes 36,000 to 41,000 of these; what is offered for one is paid for as many. */
+/** Compute unit limit. Minting a token takes 36,000 to 41,000, and the fee is paid for the whole limit. */
 export const COMPUTE_UNITS = 120_000
 
-/** What offers a price for each compute unit, so that leaders prefer the transaction; nothing for a price of 0. */
+/**
+ * Returns the instructions that set a price per compute unit, so that leaders prefer the transaction; none for a price
+ * of 0.
+ */
 export function feeInstructions(microLamports: bigint): Instruction[] {
   if (microLamports === 0n) return []
   const limit = Buffer.alloc(5)
@@ -22,6 +25,6 @@ export function feeInstructions(microLamports: bigint): Instruction[] {
 const BASE_FEE = 5_000n
 const MICRO = 1_000_000n
 
-/** Lamports that a transaction of one signature costs at most, whatever it does. */
+/** Maximum fee in lamports of a transaction with one signature. */
 export const feeOf = (microLamports: bigint): bigint =>
   BASE_FEE + (BigInt(COMPUTE_UNITS) * microLamports + MICRO - 1n) / MICRO

@@ -1,11 +1,11 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
-/** Whatever is longer is cut anyway: the text itself may be a megabyte. */
+/** Longer text is cut in any case, before it is segmented: it may be a megabyte. */
 const LOOKED_AT = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** The text, or as many whole characters of it as fit into `maxBytes` of UTF-8 with an ellipsis behind them. */
+/** Returns the text, or as many whole characters as fit into `maxBytes` of UTF-8, with an ellipsis. */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text
   const room = maxBytes - ELLIPSIS_BYTES
@@ -14,7 +14,7 @@ export function fitText(text: string, maxBytes: number): string {
     Array.from(segmenter.segment(start), ({ segment }) => segment),
     room,
   )
-  // A single character of very many code points (letters can carry any number of marks) is cut between those.
+  // A single character with very many code points (any number of combining marks) is cut between code points.
   return `${fitting === '' ? takeWhileFitting([...start], room) : fitting}${ELLIPSIS}`
 }
 

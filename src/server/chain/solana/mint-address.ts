@@ -3,14 +3,17 @@ import { base58btc } from 'multiformats/bases/base58'
 
 export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
-/** The seed of a mint: the id of its collection or NFT without dashes, exactly the 32 bytes that a seed may have. */
+/**
+ * The seed of a mint: the ID of its collection or NFT without dashes, which has exactly the 32 bytes that a seed may
+ * have.
+ */
 export function seedOf(id: string): string {
   return id.replaceAll('-', '')
 }
 
 /**
- * The address of the mint of a collection or an NFT. It follows from who signs and from the id alone, so that a second
- * transaction for the same id finds it taken: nothing is minted twice, whatever is signed.
+ * Returns the mint address of a collection or an NFT. It depends only on the signer and the ID, so a second transaction
+ * for the same ID finds the address taken. Nothing can be minted twice.
  */
 export function mintAddress(signer: string, id: string): string {
   const hash = createHash('sha256')

@@ -20,12 +20,12 @@ import {
 import { mintAddress, seedOf } from './mint-address.ts'
 import { mintSize } from './mint-size.ts'
 
-/** As many members as the counter holds. */
+/** Maximum number of members that the counter can represent. */
 const NO_LIMIT = 2n ** 64n - 1n
 
-/** A token to be made: the group of a collection, or a member of one. */
+/** A token to mint: the group of a collection, or a member of one. */
 export interface MintSpec {
-  /** The id of the collection or NFT: its mint's address follows from it. */
+  /** The ID of the collection or NFT, from which the mint's address is derived. */
   id: string
   /** The mint of the collection that an NFT belongs to; null for the collection itself. */
   group: string | null
@@ -33,16 +33,16 @@ export interface MintSpec {
   symbol: string
   uri: string
   receiver: string
-  /** Never transferable. */
+  /** Whether the token is non-transferable. */
   locked: boolean
 }
 
 /**
- * Everything that makes one token, in one transaction: all of it happens or nothing does. Afterwards there is one token
- * without decimals, nobody can mint another, and nobody can change its metadata.
+ * Returns all instructions that create one token in one atomic transaction. Afterwards there is one token without
+ * decimals, and nobody can mint another or change its metadata.
  *
- * The account is made by transfer and allocation, not by creation: creation refuses an address that has a balance, and
- * anybody can send one to it.
+ * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
+ * balance, and anybody can send one to it.
  */
 export async function mintInstructions(
   signerAddress: string,
@@ -50,7 +50,7 @@ export async function mintInstructions(
   minimumBalance: (bytes: number) => Promise<bigint>,
 ): Promise<Instruction[]> {
   const { id, name, symbol, uri } = spec
-  // The message is signed whole, later: the instructions only say who has to.
+  // The whole message is signed later: the instructions only name the required signers.
   const signer = createNoopSigner(address(signerAddress))
   const mint = address(mintAddress(signerAddress, id))
   const owner = address(spec.receiver)

@@ -1,60 +1,63 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 
-/** What became of the hand-in of one signed transaction. `known` covers every answer that says "I have it already". */
+/** The outcome of submitting one signed transaction. `known` covers every response that means "already known". */
 export type SendOutcome = { outcome: 'accepted' | 'known' } | { outcome: 'rejected'; reason: string }
 
-/** Where a transaction ended up, told only once that is final. */
+/** The result of a transaction, returned only once it is final. */
 export interface SignatureStatus {
   slot: number
-  /** Null when it succeeded; a failed one has changed nothing but its fee. */
+  /** Null on success. A failed transaction has changed nothing but paid its fee. */
   error: string | null
-  /** It failed because who pays for it hadn't enough: later it may succeed. */
+  /** It failed because the payer's balance was too low, so it may succeed later. */
   unpaid?: boolean
 }
 
 export interface SolanaAccount {
-  /** The program that owns it. */
+  /** The program that owns the account. */
   owner: string
   lamports: bigint
   data: Uint8Array
 }
 
-/** A recent blockhash, and the last block height at which a transaction signed with it can still be executed. */
+/** A recent blockhash, and the last block height at which a transaction signed with it can be executed. */
 export interface Lifetime {
   blockhash: string
   lastValidBlockHeight: number
 }
 
-/** One Solana network as the pipeline sees it: an embedded chain, or a cluster behind RPC URLs. */
+/** One Solana network for the pipeline: an embedded chain, or a cluster behind RPC URLs. */
 export interface SolanaNetwork {
   readonly blockchain: SolanaBlockchain
-  /** Milliseconds between two looks at what waits; absent on an embedded chain, which is never late. */
+  /** Milliseconds between two polls of pending transactions; absent on an embedded chain, which is never late. */
   readonly pollMs?: number
   latestBlockhash(): Promise<Lifetime>
   /**
-   * The height of the newest final block. Ask for it before `statuses` and `account`: only then does a transaction
-   * that neither of them knows never come once its last valid height is passed.
+   * Returns the height of the newest final block. Read it before `statuses` and `account`: if neither knows a
+   * transaction whose last valid height has passed, it can never be executed.
    */
   blockHeight(): Promise<number>
   /**
-   * Micro-lamports to offer for a compute unit; where it is absent, or 0, nothing is offered beyond the base fee.
+   * Returns the price in micro-lamports for a compute unit; if it is absent or 0, only the base fee is paid.
    *
-   * @param options.urgent an earlier transaction for the same came to nothing
+   * @param options.urgent an earlier transaction for the same purpose expired
    */
   computeUnitPrice?(options: { urgent: boolean }): Promise<bigint>
-  /** Lamports that keep an account of so many bytes alive. */
+  /** Returns the minimum balance in lamports of an account with this many bytes. */
   minimumBalance(bytes: number): Promise<bigint>
   /**
-   * Hands in signed transactions (base64), one outcome each. Handing in the same bytes twice is harmless.
-   * On the embedded chain it resolves once they are in a block that survives any kill.
+   * Submits signed transactions (base64) and returns one outcome each. Submitting the same bytes twice has no effect.
+   * On the embedded chain it resolves once they are in a block that survives any crash.
    */
   send(raws: readonly string[]): Promise<SendOutcome[]>
-  /** The final status of each signature; null where there is none (yet), or where it is too old to be remembered. */
+  /** Returns the final status of each signature; null if there is none (yet), or if it is too old. */
   statuses(signatures: readonly string[]): Promise<(SignatureStatus | null)[]>
-  /** An account as of the newest final block, or null. */
+  /** Returns an account as of the newest final block, or null. */
   account(address: string): Promise<SolanaAccount | null>
-  /** Whether a mint exists at each address as of the newest final block. An account with nothing but a balance is none. */
+  /** Whether each address has a mint as of the newest final block. An account with only a balance doesn't count. */
   mintsExist(addresses: readonly string[]): Promise<boolean[]>
-  /** The signature of the transaction that made an account, or null where no node knows it. Absent on an embedded chain. */
+  /**
+   * Returns the signature of the transaction that created an account; null if no node knows it. Absent on an embedded
+   * chain.
+   */
   creationOf?(address: string): Promise<string | null>
 }

@@ -7,14 +7,15 @@ import { type SolanaSigner, signerOfSeed } from './signer.ts'
 
 const SEED_BYTES = 32
 const KEYPAIR_BYTES = 64
-/** 64 numbers with commas and all the white space that a person may put between them. */
+/** 64 numbers with commas, and any white space that an editor may add. */
 const MAX_FILE_BYTES = 4096
 
 /**
- * The signer of a keypair as solana-keygen writes it: a JSON list of 64 bytes, the seed and then the public key.
+ * Opens the signer of a keypair file from solana-keygen: a JSON list of 64 bytes, the seed and then the public key.
  *
- * @param credentialsDirectory where systemd puts a service's credentials (CREDENTIALS_DIRECTORY)
- * @throws GdnError `invalid_input` for a file that others may read, or that is no keypair; nothing of it is quoted
+ * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
+ * @throws GdnError `invalid_input` for a file that others may read, or that isn't a keypair; its content is never
+ * quoted
  */
 export function openKeypair(entry: KeypairEntry, credentialsDirectory: string | undefined): SolanaSigner {
   if (entry.keypair_file !== undefined) {
@@ -29,17 +30,17 @@ function parseKeypair(text: string, file: string): SolanaSigner {
   const fail = (message: string) =>
     new GdnError('invalid_input', message, {
       place: { file },
-      hint: 'give a keypair as solana-keygen writes it: a JSON list of 64 numbers',
+      hint: 'Use a keypair file from solana-keygen: a JSON list of 64 numbers.',
     })
   const numbers = parseJson(text)
   if (!Array.isArray(numbers) || numbers.length !== KEYPAIR_BYTES || !numbers.every(isByte)) {
-    throw fail('is no keypair of Solana')
+    throw fail('the file is not a Solana keypair')
   }
   const bytes = Uint8Array.from(numbers)
   try {
     const signer = signerOfSeed(bytes.subarray(0, SEED_BYTES))
     const told = base58btc.baseEncode(bytes.subarray(SEED_BYTES))
-    if (signer.address !== told) throw fail('is damaged: its public key is not that of its private key')
+    if (signer.address !== told) throw fail('the keypair is damaged: its public key does not match its private key')
     return signer
   } finally {
     bytes.fill(0)

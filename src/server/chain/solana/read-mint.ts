@@ -1,9 +1,9 @@
 import { getMintDecoder } from '@solana-program/token-2022'
 
 export interface ReadMint {
-  /** URL of the metadata file; null where the mint names none. */
+  /** URL of the metadata file; null if the mint has none. */
   uri: string | null
-  /** Number of members, if the mint is a group; else null. */
+  /** Number of members if the mint is a group, else null. */
   members: number | null
 }
 

@@ -16,7 +16,7 @@ import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
 import type { SolanaSigner } from './signer.ts'
 
-/** What fits into one packet of the network. */
+/** Maximum size of a transaction: one packet of the network. */
 const MAX_TRANSACTION_BYTES = 1232
 const SIGNATURE_BYTES = 64
 
@@ -28,8 +28,8 @@ export interface SignedMint {
 }
 
 /**
- * Signs the transaction that makes one token. A name that would make it larger than the network takes is shortened:
- * the metadata file has it whole.
+ * Signs the transaction that creates one token. A name that would exceed the network's limit is shortened; the metadata
+ * file has the full name.
  */
 export async function signMint(
   signer: SolanaSigner,
@@ -40,7 +40,7 @@ export async function signMint(
 ): Promise<SignedMint> {
   const price = (await network.computeUnitPrice?.({ urgent })) ?? 0n
   const tools = { signer, network, price, lifetime }
-  // Looked at in full, a name of a megabyte would be encoded only to be cut.
+  // Cut first: otherwise a name of a megabyte would be encoded and then dropped.
   const named = { ...spec, name: fitText(spec.name, MAX_TRANSACTION_BYTES) }
   let message = await encode(tools, named)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES

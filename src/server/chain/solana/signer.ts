@@ -5,12 +5,12 @@ import { GdnError } from '../../../core/errors.ts'
 import { keptSecret, type SecretPlace } from '../../data-dir/kept-secret.ts'
 
 const FILE = 'solana-signer.json'
-// RFC 8410: what stands before the 32 bytes of an Ed25519 key in PKCS #8.
+// RFC 8410: the prefix of the 32 bytes of an Ed25519 key in PKCS #8.
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const signerFile = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
 
-/** The service's key: pays, and is the base from which the addresses of mints are derived. */
+/** The service's key. It pays fees, and mint addresses are derived from it. */
 export interface SolanaSigner {
   readonly address: string
   sign(message: Uint8Array): Uint8Array
@@ -23,9 +23,8 @@ export function signerOfSeed(seed: Uint8Array): SolanaSigner {
 }
 
 /**
- * The signing key of the embedded Solana chains of a data dir, or of a database that processes share, made at random on
- * first use.
- * It is worth nothing elsewhere, and never used for a chain behind an RPC URL.
+ * The signing key of the embedded Solana chains of a data directory, or of a cluster's database, generated on first
+ * use. It has no value elsewhere, and is never used for a chain behind an RPC URL.
  */
 export async function openEmbeddedSolanaSigner(
   dataDir: string,
@@ -37,8 +36,8 @@ export async function openEmbeddedSolanaSigner(
   )
   const parsed = signerFile.safeParse(parseJson(text))
   if (!parsed.success) {
-    throw new GdnError('data_dir', `${place} is damaged or of a newer gdn`, {
-      hint: 'restore it from a backup: without it the embedded Solana chains can mint no more',
+    throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
+      hint: 'Restore it from a backup: without it, the embedded Solana chains can no longer mint.',
     })
   }
   return signerOfSeed(Buffer.from(parsed.data.seed, 'hex'))

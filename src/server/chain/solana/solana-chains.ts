@@ -12,16 +12,16 @@ import type { RemoteClusters } from './remote/remote-clusters.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
 
 /**
- * The Solana chains of a backend: embedded ones, of which nothing is loaded, made or replayed before it is needed, and
- * clusters behind RPC URLs.
+ * The Solana chains of a backend: embedded ones, which are loaded, created and replayed on first use, and clusters
+ * behind RPC URLs.
  */
 export interface SolanaChains {
   readonly clusters: RemoteClusters
-  /** Ends the embedded ones that run, to be started again by whoever asks. */
+  /** Ends the running embedded chains; they start again on the next use. */
   pause(): Promise<void>
-  /** Rejects with `native_missing` where this machine can't run an embedded one. */
+  /** Rejects with `native_missing` if this machine can't run an embedded chain. */
   check(blockchain: SolanaBlockchain): Promise<void>
-  /** Of who signs: the addresses of tokens follow from it. Rejects for a cluster that wasn't set up. */
+  /** Returns the signer's address, from which token addresses are derived. Rejects for a cluster that isn't set up. */
   address(blockchain: SolanaBlockchain): Promise<string>
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
   /** Number of tokens that the signer can pay for, not counting pending transactions. */
@@ -32,10 +32,10 @@ export interface SolanaChains {
 
 export interface SolanaChainsOptions {
   db: Db
-  /** Where the signer's key is kept in common; null: in the data dir. */
+  /** The shared store of the signer's key; null for the data directory. */
   store: SecretPlace['store']
   dataDir: string
-  /** @throws GdnError where another process runs the embedded chains */
+  /** @throws GdnError if another process runs the embedded chains */
   refuseUnlessOurs(blockchain: SolanaBlockchain): void
   now: () => number
   onEvent: (blockchain: SolanaBlockchain, event: EmbeddedSolanaEvent) => void
@@ -68,7 +68,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
       created_at: at,
     })
     const known = await findChain(db, blockchain)
-    if (known === null) throw new Error(`the chain ${blockchain} was not remembered`)
+    if (known === null) throw new Error(`the chain ${blockchain} was not recorded`)
     const { startEmbeddedSolana } = await import('./embedded/embedded-solana.ts')
     return startEmbeddedSolana({
       blockchain,
@@ -110,7 +110,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
       if (network === undefined) {
         network = start(blockchain)
         started.set(blockchain, network)
-        // A start that failed is tried again by whoever asks next.
+        // A failed start is retried on the next use.
         network.catch(() => started.delete(blockchain))
       }
       return network

@@ -122,13 +122,13 @@ describe('a cluster by RPC URL', () => {
     const backend = await start()
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
     await expect(mint(backend, collection, plainMetadata(1), receive)).rejects.toThrow(
-      /503.*solana can't be read.*is of the cluster devnet.*nothing was accepted/,
+      /503.*solana can't be read.*belongs to the cluster devnet.*nothing was accepted/,
     )
     await sleep(800)
     expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(['getGenesisHash']))
     expect(await transactions()).toEqual([])
     const ready = await backend.get('/readyz')
-    expect([ready.status, await ready.text()]).toEqual([503, expect.stringMatching(/is of the cluster devnet/)])
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringMatching(/belongs to the cluster devnet/)])
   })
 })
 
@@ -262,23 +262,23 @@ describe('setting a cluster up', () => {
     await expect(place.start()).rejects.toMatchObject({
       code: 'invalid_config',
       message: expect.stringMatching(
-        /^solana of this data is the network of genesis \w+, and genesis \w+ is configured$/,
+        /^the database has solana as the network of genesis \w+, but genesis \w+ is configured$/,
       ),
     })
   })
 
   it.each([
     ['that others may read', async (path: string) => chmod(path, 0o644), /chmod 600/],
-    ['that is no list', (path: string) => writeFile(path, '{"a":1}'), /is no keypair/],
+    ['that is no list', (path: string) => writeFile(path, '{"a":1}'), /is not a Solana keypair/],
     [
       'that is too short',
       (path: string) => writeFile(path, JSON.stringify(newKeypair().bytes.slice(1))),
-      /is no keypair/,
+      /is not a Solana keypair/,
     ],
     [
       'with a number that is no byte',
       (path: string) => writeFile(path, JSON.stringify([...newKeypair().bytes.slice(1), 256])),
-      /is no keypair/,
+      /is not a Solana keypair/,
     ],
     [
       'whose halves do not belong together',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.26;
 
-/// What a collection is made with. All of it goes into the salt of its address.
+/// The init arguments of a collection. All of them are part of the salt of its address.
 struct CollectionInit {
     string name;
     string symbol;

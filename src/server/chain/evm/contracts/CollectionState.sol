@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.26;
 
-/// What the service has to know of a collection before it sends anything to it, as of one block.
+/// The state of a collection that the service reads before it sends a transaction, as of one block.
 struct CollectionState {
     address owner;
     bool enableApi;

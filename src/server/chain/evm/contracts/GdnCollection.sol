@@ -14,17 +14,17 @@ import {MetadataText} from "./MetadataText.sol";
 /// A collection of NFTs: one clone of this contract for each. Its owner is the customer's wallet; the service's
 /// operators mint while `enableApi` is on and move tokens while `enableTransfer` is on.
 ///
-/// Tokens are minted in batches. The metadata files of a batch form one IPFS directory, of which 32 bytes are stored
-/// at the batch's first token id: that is all a batch keeps, however many tokens it has.
+/// Tokens are minted in batches. The metadata files of a batch form one IPFS directory. Its 32-byte digest is stored at
+/// the batch's first token ID, and is the only storage that a batch uses, whatever its size.
 contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
-    /// Tokens in one batch at most. It bounds the walk from a token to the head of its batch.
+    /// Maximum number of tokens in a batch. It bounds the walk from a token to the head of its batch.
     uint256 public constant MAX_BATCH = 200;
 
-    /// ERC721A writes one owner for a run of tokens, and whoever transfers the last one pays for reading back to the
-    /// first. Runs are cut here: a run of 200 would make that transfer cost 532k gas.
+    /// ERC721A writes one owner for a run of tokens, and the transfer of the last one pays for reading back to the
+    /// first. Runs are split here: with a run of 200, that transfer would cost 532k gas.
     uint256 private constant MAX_RUN = 10;
 
-    /// The factory that deployed the implementation. In the code and not in storage: every mint asks it.
+    /// The factory that deployed the implementation. It is stored in the code because every mint reads it.
     IOperatorRegistry public immutable registry;
 
     // One storage slot, read once by every mint.
@@ -65,7 +65,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         _;
     }
 
-    /// Locks the implementation: only clones can be initialised.
+    /// Locks the implementation: only clones can be initialized.
     constructor() {
         registry = IOperatorRegistry(msg.sender);
         ERC721AStorage.layout()._currentIndex = _startTokenId();
@@ -73,8 +73,8 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     /// Called by the factory in the transaction that makes the clone.
     ///
-    /// ERC721A's own initializer would spend a slot (22k gas) on remembering that it ran. The next token id says it as
-    /// well: it is 0 in a fresh clone and never again.
+    /// ERC721A's own initializer would spend a slot (22k gas) on a flag. The next token ID serves as one: it is 0 only
+    /// in a fresh clone.
     function initialize(CollectionInit calldata init) external {
         if (msg.sender != address(registry)) revert NotRegistry();
         if (_nextTokenId() != 0) revert AlreadyInitialized();
@@ -91,9 +91,9 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     // Minting
 
-    /// Mints `counts[i]` tokens to `receivers[i]`, with ids from `startId` on.
+    /// Mints `counts[i]` tokens to `receivers[i]`, with IDs from `startId` on.
     ///
-    /// @param startId The id that must be next: a second execution of the same call reverts.
+    /// @param startId The ID that must be next, so that a second execution of the same call reverts.
     /// @param digest sha2-256 of the IPFS directory that holds `0.json`, `1.json`, … of this batch.
     function mint(uint256 startId, address[] calldata receivers, uint256[] calldata counts, bytes32 digest) external {
         _openBatch(startId, receivers.length, digest);
@@ -111,7 +111,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         }
     }
 
-    /// Mints a token to `sender` for each receiver and transfers it on: two Transfer events for every token, in order.
+    /// Mints a token to `sender` for each receiver and transfers it: two Transfer events per token, in order.
     function grant(uint256 startId, address sender, address[] calldata receivers, bytes32 digest) external {
         _openBatch(startId, receivers.length, digest);
         if (isLocked) revert TokenLocked();
@@ -120,7 +120,8 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         for (uint256 i; i < receivers.length; ++i) transferFrom(sender, receivers[i], startId + i);
     }
 
-    /// Rights are checked before the start id, so that a caller without rights isn't told to try again.
+    /// Rights are checked before the start ID, so that a caller without rights doesn't get an error that suggests a
+    /// retry.
     function _openBatch(uint256 startId, uint256 receivers, bytes32 digest) private {
         if (isRevoked) revert ServiceIsRevoked();
         if (!enableApi) revert ApiDisabled();
@@ -146,14 +147,14 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     // Transfers and approvals
 
-    /// Operators of the service count as approved while the owner of the collection lets them transfer.
+    /// Operators of the service count as approved while the collection's owner allows transfers.
     function isApprovedForAll(address holder, address operator) public view override returns (bool) {
         return
             super.isApprovedForAll(holder, operator) ||
             (enableTransfer && !isLocked && registry.isOperator(operator));
     }
 
-    /// The service's operators may transfer, not approve: an approval would outlive their right.
+    /// The service's operators may transfer but not approve: an approval would outlive their right.
     function approve(address to, uint256 tokenId) public payable override {
         _refuseValue();
         if (isLocked) revert TokenLocked();
@@ -215,7 +216,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
             ERC721AUpgradeable.supportsInterface(interfaceId) ||
             ERC2981.supportsInterface(interfaceId) ||
             interfaceId == 0x7f5828d0 || // ERC-173, ownership
-            // Where nothing is locked nothing is said about locks, so mints need no Unlocked event.
+            // A token that was never locked needs no lock event, so mints emit no Unlocked event.
             (isLocked && interfaceId == type(IERC5192).interfaceId);
     }
 
@@ -244,7 +245,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         _setEnableTransfer(enabled);
     }
 
-    /// Takes every right from the service for good. Nobody can mint any more.
+    /// Permanently revokes all rights of the service. Afterwards nothing can be minted.
     function revokeService() external onlyOwner {
         if (isRevoked) revert ServiceIsRevoked();
         _setEnableApi(false);
@@ -253,7 +254,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         emit ServiceRevoked();
     }
 
-    /// @param feeNumerator Parts of 10,000 of the sale price.
+    /// @param feeNumerator Royalty in parts of 10,000 of the sale price.
     function setDefaultRoyalty(address receiver, uint96 feeNumerator) external onlyOwner {
         _setDefaultRoyalty(receiver, feeNumerator);
     }

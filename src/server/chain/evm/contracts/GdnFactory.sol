@@ -6,12 +6,12 @@ import {CollectionInit} from "./CollectionInit.sol";
 import {GdnCollection} from "./GdnCollection.sol";
 import {IOperatorRegistry} from "./IOperatorRegistry.sol";
 
-/// Makes collections, and knows the service's operators for all of them. One contract for both: a collection asks
-/// whoever made it, which needs no storage of its own.
+/// Deploys collections and registers the service's operators for all of them. One contract does both, so that a
+/// collection can query its deployer and needs no storage for a registry.
 ///
-/// The admin is a cold key: it appoints operators and can't be one, so it can't make, mint or transfer.
+/// The admin is a cold key. It appoints operators and can't be one, so it can't deploy, mint or transfer.
 contract GdnFactory is IOperatorRegistry {
-    /// What every collection is a clone of. The first contract made here, so its address follows from this one's.
+    /// The implementation that every collection clones. It is the first contract created here, so its address is fixed.
     address public immutable implementation;
 
     address public admin;
@@ -33,7 +33,7 @@ contract GdnFactory is IOperatorRegistry {
         _;
     }
 
-    /// @param operators The first ones. The deployer becomes the admin.
+    /// @param operators The initial operators. The deployer becomes the admin.
     constructor(address[] memory operators) {
         admin = msg.sender;
         emit AdminChanged(address(0), msg.sender);
@@ -41,12 +41,12 @@ contract GdnFactory is IOperatorRegistry {
         for (uint256 i; i < operators.length; ++i) _setOperator(operators[i], true);
     }
 
-    /// Makes a collection at the address that its request id and every init argument determine: nothing of it can be
-    /// altered or taken by somebody else, and the same request can't make a second one.
+    /// Deploys a collection at the address that its request ID and all init arguments determine. Nobody can alter an
+    /// argument or take the address, and the same request can't deploy a second one.
     function make(bytes32 requestId, CollectionInit calldata init) external returns (address collection) {
         if (!isOperator[msg.sender]) revert NotOperator(msg.sender);
         bytes32 salt = _salt(requestId, init);
-        // CREATE2 onto a taken address would burn all gas.
+        // CREATE2 to an address that is taken would burn all gas.
         collection = Clones.predictDeterministicAddress(implementation, salt);
         if (collection.code.length != 0) revert AlreadyMade(collection);
         Clones.cloneDeterministic(implementation, salt);
@@ -54,7 +54,7 @@ contract GdnFactory is IOperatorRegistry {
         emit CollectionMade(requestId, collection, init.owner);
     }
 
-    /// The address of a collection, made or not.
+    /// Returns the address of a collection, deployed or not.
     function collectionOf(bytes32 requestId, CollectionInit calldata init) external view returns (address) {
         return Clones.predictDeterministicAddress(implementation, _salt(requestId, init));
     }
@@ -67,7 +67,7 @@ contract GdnFactory is IOperatorRegistry {
         _setOperator(account, enabled);
     }
 
-    /// Offers the admin's rights to another key, which has to accept: a mistyped address changes nothing.
+    /// Offers the admin's rights to another key, which has to accept, so that a mistyped address changes nothing.
     function offerAdmin(address account) external onlyAdmin {
         pendingAdmin = account;
         emit AdminOffered(account);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.26;
 
-/// Text of URIs and JSON. Only views call it, so it is written for size and not for gas.
+/// Text of URIs and JSON. Only views call it, so it is optimized for size and not for gas.
 library MetadataText {
     bytes32 private constant BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
     bytes16 private constant HEX = "0123456789abcdef";
@@ -16,7 +16,7 @@ library MetadataText {
         uint256 buffer;
         uint256 bits;
         for (uint256 i; i < binary.length; ++i) {
-            // Bits that were written already fall out at the top.
+            // Bits that were already written are shifted out at the top.
             buffer = (buffer << 8) | uint8(binary[i]);
             bits += 8;
             while (bits >= 5) {

@@ -14,9 +14,9 @@ const PACKAGES: Record<string, string> = {
 }
 
 const NEEDS =
-  'anvil runs on Linux with glibc 2.35 or newer (Ubuntu 22.04, Debian 12, not Alpine) on x64 or arm64, on macOS, and on Windows x64'
+  'Anvil runs on Linux (x64, arm64) with glibc 2.35 or newer (Ubuntu 22.04, Debian 12, not Alpine), on macOS, and on Windows x64.'
 
-/** A machine as `node:os` names it, and how a module is found from gdn's own files. */
+/** The machine as `node:os` names it, and how modules are resolved from gdn's own files. */
 export interface AnvilLookup {
   platform?: string
   arch?: string
@@ -24,18 +24,18 @@ export interface AnvilLookup {
 }
 
 /**
- * The path of the anvil binary for this machine. It ships as an optional dependency, a package per platform, and is
- * looked up from the running module: that works from the sources, from the bundle and from a global installation.
+ * Returns the path of the anvil binary for this machine. It ships as an optional dependency, one package per platform,
+ * and is resolved from the running module: that works from the sources, the bundle and a global installation.
  *
- * @throws GdnError `native_missing` that names the command which installs it
+ * @throws GdnError `native_missing` with the command that installs it
  */
 export function findAnvil(lookup: AnvilLookup = {}): string {
   const system = lookup.platform ?? platform()
   const machine = `${system}-${lookup.arch ?? arch()}`
   const name = PACKAGES[machine]
   if (name === undefined) {
-    throw new GdnError('native_missing', `the embedded EVM chains need anvil, which isn't made for ${machine}`, {
-      hint: `${NEEDS}; elsewhere give the chain by RPC URL`,
+    throw new GdnError('native_missing', `the embedded EVM chains need anvil, which has no build for ${machine}`, {
+      hint: `Configure the chain by RPC URL. ${NEEDS}`,
     })
   }
   const resolve = lookup.resolve ?? createRequire(import.meta.url).resolve
@@ -43,17 +43,17 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
     const folder = dirname(resolve(`${name}/package.json`))
     return join(folder, 'bin', system === 'win32' ? 'anvil.exe' : 'anvil')
   } catch (cause) {
-    throw new GdnError('native_missing', `the embedded EVM chains need anvil: the package ${name} isn't installed`, {
-      hint: `install it beside gdn: npm install ${name}@${ANVIL_VERSION} (with -g where gdn is installed globally), or reinstall gdn without --omit=optional; ${NEEDS}`,
+    throw new GdnError('native_missing', `the embedded EVM chains need anvil: the package ${name} is not installed`, {
+      hint: `Run \`npm install ${name}@${ANVIL_VERSION}\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional. ${NEEDS}`,
       cause,
     })
   }
 }
 
-/** The error for a binary that is there but doesn't start, which in practice means another libc or a missing x bit. */
+/** Returns the error for a binary that doesn't start, mostly because of another libc or a missing executable bit. */
 export function anvilCannotRun(binary: string, reason: string, cause?: unknown): GdnError {
   return new GdnError('native_missing', `anvil can't run on this machine: ${reason}`, {
-    hint: `${NEEDS}; elsewhere give the chain by RPC URL`,
+    hint: `Configure the chain by RPC URL. ${NEEDS}`,
     details: { binary },
     cause,
   })

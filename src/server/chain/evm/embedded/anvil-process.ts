@@ -11,13 +11,15 @@ export interface AnvilOptions {
   binary: string
   chainId: number
   upstreamUrl: string
-  /** Becomes the home and working directory of the child: nothing is written to the user's. */
+  /** Home and working directory of the child, so that nothing is written to the user's. */
   home: string
-  /** Names this child among all processes: it is given as the name of a folder for anvil's cache, which stays unused. */
+  /**
+   * Identifies this child among all processes. It is passed as the folder name of anvil's cache, which stays unused.
+   */
   marker: string
   /** Called as soon as the child exists, before it listens. */
   onSpawn: (pid: number) => void
-  /** Ends a child that doesn't listen yet. */
+  /** Ends a child that isn't listening yet. */
   signal?: AbortSignal
 }
 
@@ -25,31 +27,32 @@ export interface AnvilProcess {
   readonly pid: number
   readonly host: string
   readonly port: number
-  /** Resolves with a word on why, when the process is gone. */
+  /** Resolves with the reason when the process ends. */
   readonly exited: Promise<string>
   kill(): void
-  /** SIGTERM, and SIGKILL where that isn't heeded in time. Resolves when the process is gone. */
+  /** Sends SIGTERM, then SIGKILL if the process doesn't end in time. Resolves when the process has ended. */
   stop(graceMs: number): Promise<void>
 }
 
 const START_TIMEOUT_MS = 30_000
 const LISTENING = /Listening on (127\.[\d.]+):(\d+)/
 
-/** The children of this process, so that none outlives it where it ends without closing them. */
+/** The children of this process, so that none outlives it if it ends without closing them. */
 const living = new Set<ChildProcess>()
 const killLiving = () => {
   for (const child of living) child.kill('SIGKILL')
 }
 
 /**
- * Starts an anvil that mines nothing by itself, and waits until it listens.
+ * Starts an anvil without automatic mining, and waits until it listens.
  *
- * Why these options: `--no-mining`, because automatic mining was seen to stop for good; `--prune-history`, because
- * states of old blocks go to disk otherwise (13 GB in one run); `--order fifo` and a named hard fork, because a replay
- * has to give the same blocks; `--no-cors`, because any web page could else read what it answers (where it listens keeps
- * pages out: {@link chooseNodeAddress}); `--threads 2`, because one per core is wasted on a node that executes one block at a time.
+ * The options have these reasons. `--no-mining`: automatic mining was seen to stop permanently. `--prune-history`:
+ * states of old blocks are written to disk otherwise (13 GB in one run). `--order fifo` and a named hard fork: a replay
+ * has to produce the same blocks. `--no-cors`: otherwise any web page could read the responses (the listening address
+ * keeps pages out, see {@link chooseNodeAddress}). `--threads 2`: one per core is wasted on a node that executes one
+ * block at a time.
  *
- * @throws GdnError `native_missing` when the binary can't run here, `unreachable` when it ends before it listens
+ * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens
  */
 export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const { binary, chainId, upstreamUrl, home, marker, onSpawn, signal } = options
@@ -64,7 +67,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     cwd: home,
     env: childEnv(home),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own: Ctrl-C is for us, who end the node when nothing needs it any more.
+    // The node gets its own process group: gdn handles Ctrl-C, and ends the node when nothing needs it any more.
     detached: process.platform !== 'win32',
     windowsHide: true,
   })
@@ -117,8 +120,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
 }
 
 /**
- * Nothing of our own environment: proxy settings would send the requests for the stub elsewhere. (On Windows libuv adds
- * the variables without which no process starts.)
+ * Passes nothing of this process's environment: proxy variables would redirect the requests for the upstream stub. (On
+ * Windows, libuv adds the variables that every process needs.)
  */
 function childEnv(home: string): NodeJS.ProcessEnv {
   const folders = ['HOME', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'TMPDIR', 'TEMP', 'TMP']
@@ -126,7 +129,10 @@ function childEnv(home: string): NodeJS.ProcessEnv {
   return { ...Object.fromEntries([...folders, ...xdg].map((name) => [name, home])), NO_COLOR: '1' }
 }
 
-/** Reads where it listens: the system may have chosen the port. Afterwards the output is drained, since a full pipe would stop the child. */
+/**
+ * Reads the address that anvil prints, because the system may have chosen the port. Afterwards the output is drained,
+ * since a full pipe would block the child.
+ */
 async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
   const stopWaiting = new AbortController()
   const found = new Promise<NodeAddress>((resolve) => {
@@ -141,7 +147,7 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
     child.stdout?.on('data', read)
   })
   const late = sleep(START_TIMEOUT_MS, stopWaiting.signal).then(() => {
-    throw new GdnError('unreachable', `anvil didn't listen within ${START_TIMEOUT_MS / 1000} s`)
+    throw new GdnError('unreachable', `anvil did not listen within ${START_TIMEOUT_MS / 1000} s`)
   })
   late.catch(() => {})
   try {
@@ -153,7 +159,7 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
 
 function startFailure(cause: unknown): string {
   const code = systemCode(cause)
-  // With another libc the file is there but its loader isn't, which the system reports in the same words.
+  // With another libc, the file exists but its loader doesn't, and the system reports the same error.
   if (code === 'ENOENT') return 'the file or the loader it needs (glibc) is missing'
   return code === 'EACCES' ? 'the file may not be executed' : messageOf(cause)
 }

@@ -7,9 +7,9 @@ import { anvilCannotRun, findAnvil } from './anvil-binary.ts'
 const TIMEOUT_MS = 10_000
 
 /**
- * Whether the dev chain can run on this machine, found out by running it once.
+ * Checks whether the dev chain can run on this machine, by running the binary once.
  *
- * @throws GdnError `native_missing`: the package isn't installed, or the binary needs what this system lacks.
+ * @throws GdnError `native_missing` if the package isn't installed or the binary can't run on this system
  */
 export async function checkAnvil(): Promise<void> {
   const binary = findAnvil()

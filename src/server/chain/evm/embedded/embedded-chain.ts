@@ -27,42 +27,42 @@ export interface EmbeddedChainOptions {
   blockchain: EvmBlockchain
   chainId: number
   journal: BlockJournal<Hex>
-  /** Holds the pidfile and the home of the child. Several chains may share it. */
+  /** Has the pidfile and the home of the child. Several chains may share it. */
   stateDir: string
   now?: Now
   onEvent?: (event: EmbeddedChainEvent) => void
-  /** The chain has blocks that it hadn't before, or a node that has replayed them. Must not throw. */
+  /** Called when the chain has new blocks or a node that has replayed them. Must not throw. */
   onBlocks?: () => void
-  /** Ends a start that is under way, be the journal ever so long. */
+  /** Aborts a start in progress, however long the journal is. */
   signal?: AbortSignal
-  /** The anvil to run; by default the one that is installed with gdn. */
+  /** The anvil to run; by default the one installed with gdn. */
   binary?: string
 }
 
-/** A development chain on this machine, whose truth is our journal and not the node that executes it. */
+/** A development chain on this machine. The journal is authoritative, not the node that executes it. */
 export interface EmbeddedChain extends EvmNetwork {
-  /** Of the node that runs now; undefined while it is being restarted. */
+  /** Process ID of the running node; undefined during a restart. */
   readonly pid: number | undefined
   /** Number of the last block. */
   readonly height: number
-  /** Ends the node, at most 2 seconds later. What waits is rejected; what was answered is in the journal. */
+  /** Ends the node within 2 seconds. Pending calls are rejected; confirmed transactions are in the journal. */
   close(): Promise<void>
 }
 
-/** Receipts in one JSON-RPC batch. */
+/** Number of receipts in one JSON-RPC batch. */
 const RECEIPT_BATCH = 100
 const ATTEMPTS = 3
-/** Calls on the latest block that blocks may overtake one after the other. */
+/** How often a call on the latest block is retried when new blocks overtake it. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
-/** Methods that may be sent again when a node died over them: all that only read. */
+/** Methods that may be retried after a node died: all read-only ones. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
- * Starts the embedded chain of a blockchain: ends what a killed backend left, starts a node, replays the journal on
- * it, and serves. A node that dies is replaced and brought up to date without anybody's doing.
+ * Starts the embedded chain of a blockchain: ends the node that a killed backend left, starts a new one, replays the
+ * journal and serves requests. A node that dies is replaced and synchronized automatically.
  *
- * @throws GdnError `native_missing` without a usable anvil, `data_dir` when the journal gives another chain than it did
+ * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
  * @example
  * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir })
  * const [outcome] = await chain.broadcast([raw])
@@ -120,7 +120,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   })
   const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
 
-  /** Reads on whatever node there is; a read that its node didn't survive is asked of the next. */
+  /** Reads from the current node. A read that fails because the node died is retried on the next node. */
   async function onNode<Result>(use: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor.node()
@@ -128,7 +128,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
         return await use(node.rpc)
       } catch (error) {
         if (!isUnreachable(error) || !repeatable || attempt === ATTEMPTS) throw error
-        // The connection breaks a moment before the death is noticed.
+        // The connection breaks a moment before the exit event.
         if (node.alive) await Promise.race([node.process.exited, new Promise((resolve) => setTimeout(resolve, 100))])
       }
     }
@@ -158,7 +158,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   return {
     blockchain,
     chainId,
-    // A block of ours is final as soon as it is mined: the journal had it before.
+    // Our blocks are final as soon as they are mined, because they are in the journal first.
     confirmations: 1,
     get pid() {
       return supervisor.current()?.process.pid
@@ -167,7 +167,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       return tip?.number ?? 0
     },
     request<Result>(method: string, params: readonly unknown[]) {
-      // Past the sequencer the journal wouldn't know of it. What a node answers to it is always a hash.
+      // A transaction that bypassed the sequencer would be missing from the journal. The result is always a hash.
       if (method === 'eth_sendRawTransaction') return sendRaw(sequencer, params) as Promise<Result>
       return onNode((rpc) => callAtTip(() => rpc.call<Result>(method, params)), READS.test(method))
     },
@@ -181,8 +181,8 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
 }
 
 /**
- * A block that is mined while anvil runs a call on the latest one makes that one history, which is pruned: the node says
- * that it is out of range. Asked again, it answers; a call on a block that is old indeed fails all the same.
+ * If anvil mines a block while it runs a call on the latest one, that state becomes history, which is pruned, and the
+ * node reports it as out of range. A retry succeeds; a call on a block that really is old fails again.
  */
 async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

@@ -17,9 +17,8 @@ export interface EmbeddedSigners extends Signers {
 export type LazySigners = () => Promise<EmbeddedSigners>
 
 /**
- * The signing keys of the embedded chains of a data dir, or of a database that processes share, made at random on first
- * use.
- * They are worth nothing elsewhere, and are never used for a chain behind an RPC URL: the chain ids are real ones.
+ * Signing keys of the embedded chains of a data directory, or of a cluster's database, generated on first use. They
+ * have no value elsewhere and are never used for a chain behind an RPC URL, because the chain IDs are real ones.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
   const { text, place } = await keptSecret(
@@ -28,8 +27,8 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
   )
   const parsed = signersFile.safeParse(parseJson(text))
   if (!parsed.success) {
-    throw new GdnError('data_dir', `${place} is damaged or of a newer gdn`, {
-      hint: 'restore it from a backup: without it the embedded chains can mint no more',
+    throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
+      hint: 'Restore it from a backup: without it, the embedded chains can no longer mint.',
     })
   }
   const { admin, operator } = parsed.data
@@ -44,7 +43,7 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
   }
 }
 
-/** A random private key. Of all 32-byte numbers, 1 in 2^128 is none of secp256k1. */
+/** Returns a random private key. Only 1 in 2^128 of all 32-byte numbers is not valid for secp256k1. */
 const newKey = () => `0x${randomBytes(32).toString('hex')}`
 
 function parseJson(text: string): unknown {

@@ -1,13 +1,13 @@
 import type { Hex } from '../network.ts'
 import { type NodeRpc, unreachable } from './node-rpc.ts'
 
-/** The last block of a node, and what its pool still holds. */
+/** The last block of a node, and the number of transactions left in its pool. */
 export interface Tip {
   number: number
   /** Unix seconds. */
   timestamp: number
   hash: Hex
-  /** Transactions that the pool held after it: those that wait for an earlier nonce, or that didn't fit. */
+  /** Transactions left in the pool: those that wait for an earlier nonce, or that didn't fit. */
   waiting: number
 }
 
@@ -25,21 +25,21 @@ export interface MinedBlock {
 }
 
 /**
- * Mines what the pool holds as the block after `tip`.
+ * Mines the pool's transactions as the block after `tip`.
  *
- * @throws GdnError `unreachable` when the node came to another block than the next one: somebody else mined on it
+ * @throws GdnError `unreachable` if the node mined a block other than the next one, so something else mined on it
  */
 export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Promise<MinedBlock> {
   await rpc.call('evm_mine', [timestamp])
   const header = await rpc.call<BlockHeader>('eth_getBlockByNumber', ['latest', false])
   const next = Number(header.number) === tip.number + 1 && header.parentHash === tip.hash
   if (!next || Number(header.timestamp) !== timestamp) {
-    throw unreachable(`was changed by somebody else: block ${Number(header.number)} isn't ours`)
+    throw unreachable(`was changed by another program: block ${Number(header.number)} is not ours`)
   }
   return { hash: header.hash, transactions: header.transactions }
 }
 
-/** Transactions in the pool: those that the next block can take, and those that wait for an earlier nonce. */
+/** Number of transactions in the pool: those for the next block, and those that wait for an earlier nonce. */
 export async function poolStatus(rpc: NodeRpc): Promise<{ pending: number; queued: number }> {
   const status = await rpc.call<{ pending: Hex; queued: Hex }>('txpool_status')
   return { pending: Number(status.pending), queued: Number(status.queued) }

@@ -4,20 +4,19 @@ import { createServer } from 'node:net'
 
 export interface NodeAddress {
   host: string
-  /** 0: whichever is free. */
+  /** 0 for any free port. */
   port: number
 }
 
 /**
- * Ports that no browser connects to, whatever a page asks for ("port blocking" in the Fetch standard). Anvil answers
- * any Host header, and WebSockets of any origin: a page that found its port could call `anvil_setBalance`, by itself or
- * by a DNS name that it had pointed here.
+ * Ports that no browser connects to ("port blocking" in the Fetch standard). Anvil accepts any Host header and
+ * WebSockets of any origin. A page that found its port could call `anvil_setBalance`, directly or by DNS rebinding.
  */
 const SHUNNED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 10080, 4190]
 
 /**
- * Where an embedded node listens: where a web page neither may go nor can guess. All of 127.0.0.0/8 is loopback on
- * Linux and Windows; elsewhere only 127.0.0.1 may be, and with all those ports taken it is any free one.
+ * Returns an address for an embedded node that a web page can neither reach nor guess. All of 127.0.0.0/8 is loopback
+ * on Linux and Windows. Elsewhere only 127.0.0.1 is, and if all those ports are taken, any free port is used.
  */
 export async function chooseNodeAddress(): Promise<NodeAddress> {
   const hidden = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`

@@ -3,21 +3,21 @@ import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { type RpcAnswer, type RpcCall, RpcError } from '../../rpc/rpc-answer.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** JSON-RPC with one anvil. Everything but an answer of the node rejects with GdnError `unreachable`. */
+/** JSON-RPC with one anvil. Any failure other than a response of the node rejects with GdnError `unreachable`. */
 export interface NodeRpc {
-  /** @throws RpcError when the node refuses */
+  /** @throws RpcError if the node returns an error */
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
-  /** One HTTP request; the answers in the order of the calls. */
+  /** Sends one HTTP request; returns the responses in the order of the calls. */
   batch(calls: readonly RpcCall[]): Promise<RpcAnswer[]>
   close(): void
 }
 
-/** Longer than the dearest legal call takes; a node that is silent for so long is given up. */
+/** Longer than the most expensive legal call takes. A node without a response for so long is abandoned. */
 const TIMEOUT_MS = 60_000
 
 /**
- * `node:http` with kept connections: 180 µs for a call against 340 µs through an undici pool, which matters since every
- * block takes three calls one after the other.
+ * Uses `node:http` with keep-alive: 180 µs per call compared with 340 µs through an undici pool. It matters because
+ * every block takes three calls one after the other.
  */
 export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
@@ -31,7 +31,8 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
     async batch(calls) {
       if (calls.length === 0) return []
       const reply = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
-      if (!Array.isArray(reply) || reply.length !== calls.length) throw unreachable('answered a batch in an odd form')
+      if (!Array.isArray(reply) || reply.length !== calls.length)
+        throw unreachable('returned an invalid response to a batch')
       const answers = new Map(reply.map((one: { id: number }) => [one.id, one]))
       return calls.map((_, id) => answerOf(answers.get(id)))
     },
@@ -40,20 +41,20 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
 }
 
 export function unreachable(what: string, cause?: unknown): GdnError {
-  return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'try again', cause })
+  return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'Try again.', cause })
 }
 
 function answerOf(reply: unknown): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined) return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
-  if (result === undefined) throw unreachable('answered in an odd form')
+  if (result === undefined) throw unreachable('returned an invalid response')
   return { result }
 }
 
 function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<unknown> {
   const data = Buffer.from(JSON.stringify(body))
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(unreachable(`doesn't answer (${messageOf(cause)})`, cause))
+    const fail = (cause: unknown) => reject(unreachable(`does not respond (${messageOf(cause)})`, cause))
     const headers = { 'content-type': 'application/json', 'content-length': data.length }
     const sent = request({ ...address, agent, method: 'POST', headers, timeout: TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = []
@@ -67,7 +68,7 @@ function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<un
         }
       })
     })
-    sent.on('timeout', () => sent.destroy(new Error(`no answer for ${TIMEOUT_MS / 1000} s`)))
+    sent.on('timeout', () => sent.destroy(new Error(`no response for ${TIMEOUT_MS / 1000} s`)))
     sent.on('error', fail)
     sent.end(data)
   })

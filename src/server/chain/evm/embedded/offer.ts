@@ -5,12 +5,12 @@ import type { NodeRpc } from './node-rpc.ts'
 import { legacyChainId } from './raw-transaction.ts'
 
 /**
- * Transactions in one JSON-RPC batch. anvil polls the calls of a batch in turn and keeps their order only in small
- * ones (measured: right up to 40; of 100, two came last). The order is part of the block's hash.
+ * Number of transactions in one JSON-RPC batch. anvil polls the calls of a batch in turn and keeps their order only in
+ * small ones (measured: correct up to 40; of 100, two came last). The order is part of the block's hash.
  */
 const BATCH = 30
 
-/** Hands the transactions to the node's pool in this order. */
+/** Submits the transactions to the node's pool in this order. */
 export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcAnswer[]> {
   const answers: RpcAnswer[] = []
   for (let at = 0; at < raws.length; at += BATCH) {
@@ -20,7 +20,7 @@ export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcAns
   return answers
 }
 
-/** Hands the transactions in and sorts the answers; those that are signed for another chain aren't handed in. */
+/** Submits the transactions and classifies the responses. Those signed for another chain aren't submitted. */
 export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const foreign = raws.map((raw) => (legacyChainId(raw) ?? chainId) !== chainId)
   const outcomes = await offerOurs(
@@ -35,8 +35,8 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
 }
 
 /**
- * What the node refused is `known` when it has those very bytes, in its pool or in a block, whatever words it refused
- * with ("nonce too low", "already imported").
+ * A rejected transaction is `known` if the node has the same bytes in its pool or in a block, whatever its error
+ * message ("nonce too low", "already imported").
  */
 async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const answers = await handIn(rpc, raws)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { systemCode } from '../../../../core/errors.ts'
 import { endOrphan } from './pidfile.ts'
 
-/** Ends every node that a killed backend left behind, whether or not its chain will be used again. */
+/** Ends every node that a killed backend left running, whether or not its chain is used again. */
 export async function endOrphans(stateDir: string): Promise<void> {
   const names = await readdir(stateDir).catch((error) => {
     if (systemCode(error) === 'ENOENT') return []

@@ -5,15 +5,18 @@ import * as z from 'zod'
 import { findProcess } from '../../../../core/process-identity.ts'
 import { sleep } from '../../../../core/time.ts'
 
-/** Where the node of a chain is noted and lives. */
+/** Paths of a chain's pidfile and of its node's home. */
 export interface NodeFiles {
   pidfile: string
   home: string
-  /** Part of an argument of the child, by which it is known. Made of the path, and plain ASCII, which `ps` leaves alone. */
+  /**
+   * Part of an argument of the child that identifies it. It is derived from the path, in plain ASCII, which `ps`
+   * doesn't alter.
+   */
   marker: string
 }
 
-/** @param stateDir exists; may be shared by several chains, and reached by a symbolic link */
+/** @param stateDir must exist; may be shared by several chains, and reached by a symbolic link */
 export function filesOf(stateDir: string, blockchain: string): NodeFiles {
   const real = realpathSync(stateDir)
   const home = join(real, `${blockchain}-home`)
@@ -23,7 +26,7 @@ export function filesOf(stateDir: string, blockchain: string): NodeFiles {
 
 const schema = z.object({ pid: z.int().positive(), startedAt: z.string() })
 
-/** Notes the child that was just spawned, with its start time, so that a recycled pid is never taken for it. */
+/** Records the new child with its start time, so that a recycled process ID is never taken for it. */
 export function writePidfile(path: string, pid: number): void {
   const startedAt = findProcess(pid)?.startedAt
   if (startedAt !== undefined) writeFileSync(path, JSON.stringify({ pid, startedAt }), { mode: 0o600 })
@@ -34,16 +37,16 @@ export function removePidfile(path: string): void {
 }
 
 /**
- * Ends the child that a killed backend left behind, and removes the file. A file that can't be read, or that speaks of
- * a process which is no longer the one it was, ends nothing; nor does one that was copied here from another data dir.
- * A child that was spawned and not noted yet needs no ending: it can't start without its upstream, which was killed.
+ * Ends the child that a killed backend left running, and removes the file. It ends nothing if the file can't be read,
+ * names a process ID that was reused, or was copied from another data directory. A child that was spawned but not
+ * recorded needs no ending: it can't start without its upstream, which was killed.
  *
- * @returns the pid that was ended, or null
+ * @returns the process ID that was ended, or null
  */
 export async function endOrphan(path: string): Promise<number | null> {
   const noted = read(path)
   const ended = noted === null ? null : await endNoted(path, noted)
-  // Last: where this process is killed before it has ended the child, the next start still knows of it.
+  // Removed last: if this process is killed before it has ended the child, the next start still finds the file.
   removePidfile(path)
   return ended
 }
@@ -56,7 +59,7 @@ async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<nu
   } catch {
     return null
   }
-  // It holds nothing that we need, but two nodes at once would double the memory of a start.
+  // The old node has nothing that we need, but two nodes at once would double the memory of a start.
   for (let waited = 0; waited < 2_000 && isStill(noted, marker); waited += 10) await sleep(10)
   return noted.pid
 }

@@ -6,7 +6,7 @@ import { poolStatus, type Tip } from './mine.ts'
 import type { NodeRpc } from './node-rpc.ts'
 import { handIn } from './offer.ts'
 
-/** Blocks whose hashes are compared in one JSON-RPC batch. */
+/** Number of blocks whose hashes are compared in one JSON-RPC batch. */
 const CHECK_EVERY = 100
 
 export interface Replayed {
@@ -15,11 +15,11 @@ export interface Replayed {
 }
 
 /**
- * Builds the chain of the journal on a fresh node: hands in the same transactions in the same order, mines with the
- * same timestamps, and compares every hash. A block without a hash is one during which the process died; its hash is
+ * Rebuilds the chain of the journal on a fresh node: submits the same transactions in the same order, mines with the
+ * same timestamps, and compares every hash. A block without a hash was in progress when the process died; its hash is
  * recorded now.
  *
- * @throws GdnError `data_dir` when the node comes to another chain
+ * @throws GdnError `data_dir` if the node produces a different chain
  */
 export async function replayJournal(
   rpc: NodeRpc,
@@ -54,17 +54,17 @@ export async function replayJournal(
 async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {
   for (const answer of await handIn(rpc, block.transactions)) {
     if ('error' in answer) {
-      throw damaged(`a transaction of block ${block.number} is refused now: ${answer.error.message}`)
+      throw damaged(`a transaction of block ${block.number} is now rejected (${answer.error.message})`)
     }
   }
   try {
     await rpc.call('evm_mine', [block.timestamp])
   } catch (error) {
-    throw error instanceof RpcError ? damaged(`block ${block.number} can't be mined: ${error.message}`) : error
+    throw error instanceof RpcError ? damaged(`block ${block.number} can't be mined (${error.message})`) : error
   }
 }
 
-/** @returns the hash of the last of them */
+/** @returns the hash of the last block */
 async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: readonly HashedBlock<Hex>[]) {
   const calls = blocks.map(({ number }) => ({
     method: 'eth_getBlockByNumber',
@@ -75,16 +75,16 @@ async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: rea
   for (const [index, { number, hash }] of blocks.entries()) {
     const answer = answers[index]
     const mined = answer !== undefined && 'result' in answer ? (answer.result as { hash: Hex } | null) : null
-    if (mined === null) throw damaged(`block ${number} wasn't mined`)
+    if (mined === null) throw damaged(`block ${number} was not mined`)
     if (hash === null) await journal.recordHash(number, mined.hash)
-    else if (hash !== mined.hash) throw damaged(`block ${number} came out as ${mined.hash} instead of ${hash}`)
+    else if (hash !== mined.hash) throw damaged(`block ${number} has the hash ${mined.hash} instead of ${hash}`)
     last = mined.hash
   }
   return last
 }
 
 function damaged(what: string): GdnError {
-  return new GdnError('data_dir', `the embedded chain can't be rebuilt from the data dir: ${what}`, {
-    hint: 'restore the data dir from a copy, or start anew with an empty one (gdn local reset)',
+  return new GdnError('data_dir', `the embedded chain can't be rebuilt from the data directory: ${what}`, {
+    hint: 'Restore the data directory from a backup, or run `gdn local reset` to start with an empty one.',
   })
 }

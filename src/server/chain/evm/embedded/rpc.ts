@@ -2,7 +2,10 @@ import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
-/** What may be asked from outside: what only reads. Everything that could change the chain behind the journal is not. */
+/**
+ * Methods that clients may call: read-only ones. Everything that could change the chain without the journal is
+ * excluded.
+ */
 const READS = new Set([
   'eth_blobBaseFee',
   'eth_blockNumber',
@@ -36,7 +39,10 @@ const READS = new Set([
   'web3_sha3',
 ])
 
-/** Reads that run code. */
+/**
+ * Gas limit of such a read. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
+ * waits behind a batch of them.
+ */
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
@@ -44,7 +50,7 @@ const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas']
  * waits behind a batch of them.
  */
 const READ_GAS = 100_000_000
-/** What all of a batch may burn together, in equal parts: a hundred such reads would take a core for a quarter of a minute. */
+/** Gas limit of all reads in a batch together, in equal parts. A hundred full reads would occupy a core for 25 s. */
 const BATCH_GAS = 1_000_000_000
 
 const MAX_BATCH = 100
@@ -53,9 +59,9 @@ const INVALID_REQUEST = -32600
 const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
-/** "Server error": the request was sound and can't be served now. */
+/** "Server error": the request is valid, but can't be served now. */
 const UNAVAILABLE = -32000
-/** EIP-7966: the transaction is in the pool and not in a block. */
+/** EIP-7966: the transaction is in the pool and not yet in a block. */
 const NOT_MINED = 4
 
 type Id = string | number | null
@@ -64,19 +70,20 @@ type Reply =
   | { jsonrpc: '2.0'; id: Id; error: { code: number; message: string; data?: unknown } }
 
 /**
- * The public JSON-RPC door of an embedded chain (`POST /rpc/<blockchain>`): standard reading methods, and
- * `eth_sendRawTransaction`, which goes through the chain's sequencer and so into its journal. Single calls and batches.
+ * The public JSON-RPC endpoint of an embedded chain (`POST /rpc/<blockchain>`). It accepts standard read methods, and
+ * `eth_sendRawTransaction`, which goes through the chain's sequencer into its journal. Single calls and batches are
+ * supported.
  *
- * @param body the parsed body; text in it is never parsed again, or a check of the body would not hold for it
- * @returns what to answer, with HTTP status 200; never rejects
+ * @param body the parsed body; strings in it are never parsed again, or a check of the body would not cover them
+ * @returns the response body, sent with HTTP status 200; never rejects
  */
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
   if (!Array.isArray(body)) return answer(chain, body, { sent: Promise.resolve(), gas: READ_GAS })
   if (body.length === 0) return failure(null, INVALID_REQUEST, 'the batch is empty')
   if (body.length > MAX_BATCH) {
-    return failure(null, INVALID_REQUEST, `a batch holds at most ${MAX_BATCH} calls, this one ${body.length}`)
+    return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
   }
-  // Transactions are handed over together and in order; a read sees those that stand before it in the batch.
+  // Transactions are submitted together and in order. A read sees those that precede it in the batch.
   let sent: Promise<unknown> = Promise.resolve()
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(
@@ -88,20 +95,20 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   )
 }
 
-/** What a call has to wait for, and what it may burn. */
+/** What a call has to wait for, and its gas limit. */
 interface Terms {
   sent: Promise<unknown>
   gas: number
 }
 
 async function answer(chain: EvmNetwork, call: unknown, terms: Terms): Promise<Reply> {
-  if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call is an object')
+  if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
   if (call.jsonrpc !== '2.0' || typeof method !== 'string' || (call.id !== undefined && !isId(call.id))) {
-    return failure(id, INVALID_REQUEST, 'a call has jsonrpc "2.0", an id and a method')
+    return failure(id, INVALID_REQUEST, 'a call must have jsonrpc "2.0", an id and a method')
   }
-  if (!Array.isArray(params)) return failure(id, INVALID_PARAMS, 'params is a list')
+  if (!Array.isArray(params)) return failure(id, INVALID_PARAMS, 'params must be a list')
   try {
     return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, terms) }
   } catch (error) {
@@ -117,7 +124,7 @@ async function dispatch(
 ): Promise<unknown> {
   if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
-  // This node keeps no keys for anybody.
+  // This node keeps no keys for clients.
   if (method === 'eth_accounts') return []
   if (!READS.has(method)) throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
   await sent
@@ -139,7 +146,7 @@ async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promi
 
 function describe(id: Id, error: unknown): Reply {
   if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
-  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node gave no answer: try again")
+  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node did not respond, try again")
   return failure(id, INTERNAL_ERROR, 'internal error')
 }
 

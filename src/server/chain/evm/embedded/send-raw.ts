@@ -1,21 +1,21 @@
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** "Server error": what nodes answer when they refuse a transaction. */
+/** "Server error": the code that nodes return when they reject a transaction. */
 const REFUSED = -32000
 const INVALID_PARAMS = -32602
 
 /**
- * `eth_sendRawTransaction` by way of a broadcast. Bytes that the chain has already are answered with their hash as well,
- * so that a client which lost the first answer may repeat itself.
+ * Implements `eth_sendRawTransaction` with a broadcast. Bytes that the chain already has also return their hash, so
+ * that a client that lost the first response may retry.
  *
- * @throws RpcError as a node would
+ * @throws RpcError with the code that a node would return
  */
 export async function sendRaw(chain: Pick<EvmNetwork, 'broadcast'>, params: readonly unknown[]): Promise<Hex> {
   const [raw] = params
-  if (!isHex(raw)) throw new RpcError(INVALID_PARAMS, 'the first parameter is a signed transaction in hex')
+  if (!isHex(raw)) throw new RpcError(INVALID_PARAMS, 'the first parameter must be a signed transaction in hex')
   const [result] = await chain.broadcast([raw])
-  if (result === undefined) throw new RpcError(REFUSED, 'no answer for the transaction')
+  if (result === undefined) throw new RpcError(REFUSED, 'the node did not respond to the transaction')
   if (result.outcome === 'rejected') throw new RpcError(REFUSED, result.reason)
   return result.hash
 }

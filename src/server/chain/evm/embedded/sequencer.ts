@@ -10,14 +10,16 @@ import { gasLimitOf } from './raw-transaction.ts'
 import type { LiveNode, Supervisor } from './supervisor.ts'
 import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 
-/** Half of the block: the target of EIP-1559, so that the base fee only ever falls and no signed fee cap grows stale. */
+/**
+ * Half of the block, which is the target of EIP-1559: the base fee never rises, so no signed fee cap becomes too low.
+ */
 const TURN_GAS = BLOCK_GAS_LIMIT / 2n
 const TURN_TRANSACTIONS = 1_000
 const TURN_CHARACTERS = 16 * 1024 * 1024
-/** A transaction that ends the node each time it is offered is given back after so many times. */
+/** A transaction that ends the node each time it is offered is rejected after so many attempts. */
 const ATTEMPTS = 3
 
-/** One broadcast that waits, whole or in part. */
+/** One pending broadcast, whole or in part. */
 interface Submission {
   outcomes: (BroadcastOutcome | undefined)[]
   missing: number
@@ -35,9 +37,9 @@ interface Item {
 
 export interface Sequencer {
   broadcast(raws: readonly Hex[]): Promise<BroadcastOutcome[]>
-  /** Resolves when a replay may read the journal: no block is being written to it. */
+  /** Resolves when a replay may read the journal, because no block is being written. */
   journalIdle(): Promise<void>
-  /** Rejects what waits, and waits for the turn under way. */
+  /** Rejects pending broadcasts, and waits for the turn in progress. */
   close(): Promise<void>
 }
 
@@ -47,14 +49,14 @@ export interface SequencerOptions {
   supervisor: () => Supervisor
   now: Now
   onUnrecordedHash: (number: number, message: string) => void
-  /** The node has a block more. */
+  /** Called when the node has a new block. */
   onMined: () => void
 }
 
 /**
- * The one writer of an embedded chain. Broadcasts queue up; each turn takes all that wait, offers them to the node,
- * writes the accepted ones to the journal as a block, and only then mines it. So a block that anybody was told about
- * is in the journal, and what the journal says is what the node gets again after any death.
+ * The only writer of an embedded chain. Broadcasts are queued. Each turn takes all pending ones, submits them to the
+ * node, writes the accepted ones to the journal as a block, and only then mines it. So every confirmed block is in the
+ * journal, and a node is rebuilt from the journal after any crash.
  */
 export function createSequencer(options: SequencerOptions): Sequencer {
   const { chainId, journal, supervisor, now, onUnrecordedHash, onMined } = options
@@ -64,7 +66,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   let closing = false
 
   async function run(): Promise<void> {
-    // Calls made in the same breath share the first turn.
+    // Calls in the same tick share the first turn.
     await undefined
     while (queue.length > 0) {
       const items = takeTurn(queue)
@@ -85,7 +87,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     })
   }
 
-  /** Offers until a node lived to answer all of it. Offers that weren't journalled are gone with their node. */
+  /** Submits until a node has processed all of it. Submissions that weren't journaled are lost with their node. */
   async function offerAlive(raws: readonly Hex[]): Promise<{ node: LiveNode; outcomes: BroadcastOutcome[] }> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor().node()
@@ -93,18 +95,18 @@ export function createSequencer(options: SequencerOptions): Sequencer {
         const outcomes = await offer(node.rpc, chainId, raws)
         if (node.alive) return { node, outcomes }
       } catch (error) {
-        // Which of them reached the pool isn't known: start over on a fresh node.
+        // It is unknown which of them reached the pool, so a fresh node is needed.
         await supervisor().replace(node)
         if (closing || !isUnreachable(error) || attempt === ATTEMPTS) throw error
       }
     }
   }
 
-  /** Adds a block of these transactions, and more blocks as long as the pool holds what didn't fit. */
+  /** Adds a block of these transactions, and more blocks as long as the pool has transactions that didn't fit. */
   async function extend(node: LiveNode, transactions: readonly Hex[]): Promise<void> {
     const waited = node.tip.waiting > 0
     const block = await append(node, transactions)
-    // An unknown block was mined by a replay, whose tip says what waits.
+    // An unknown block was mined by a replay, whose tip has the number of waiting transactions.
     if (block === undefined) return
     const odd = waited || block.transactions.length !== transactions.length
     if (!odd) return
@@ -117,14 +119,14 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   async function append(node: LiveNode, transactions: readonly Hex[]): Promise<MinedBlock | undefined> {
     const { tip } = node
     const number = tip.number + 1
-    // anvil takes equal timestamps, so a burst of blocks stays on the clock; a clock that went back is waited out.
+    // anvil accepts equal timestamps, so a burst of blocks follows the clock. If the clock was set back, this waits.
     const timestamp = Math.max(tip.timestamp, Math.floor(now() / 1000))
     const appended = journal.append({ number, timestamp, transactions })
     appending = appended.catch(() => {})
     try {
       await appended
     } catch (error) {
-      // The pool holds what the journal doesn't (or, who knows, does): let the journal decide.
+      // The pool may have transactions that the journal doesn't: rebuild from the journal.
       await supervisor().replace(node)
       throw error
     }
@@ -132,7 +134,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     try {
       block = await mineBlock(node.rpc, tip, timestamp)
     } catch {
-      // The block is in the journal: the next node gets it by the replay, and so the broadcast is done.
+      // The block is in the journal, so the next node gets it by the replay and the broadcast is complete.
       await supervisor().replace(node)
       await supervisor().node()
       return undefined
@@ -170,7 +172,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   }
 }
 
-/** As many from the front as one block takes, at least one. */
+/** Returns as many from the front as one block can take, at least one. */
 function takeTurn(queue: readonly Item[]): Item[] {
   let gas = 0n
   let characters = 0

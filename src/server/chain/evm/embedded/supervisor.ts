@@ -4,28 +4,30 @@ import type { AnvilProcess } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
 import { type NodeRpc, unreachable } from './node-rpc.ts'
 
-/** A node that has replayed the journal and serves. */
+/** A node that has replayed the journal and serves requests. */
 export interface LiveNode {
   readonly rpc: NodeRpc
   readonly process: AnvilProcess
-  /** Where the chain stands on this node; kept up to date by the sequencer. */
+  /** The chain's tip on this node, updated by the sequencer. */
   readonly tip: Tip
-  /** False from the moment the death of the process is noticed. */
+  /** False as soon as the process is known to have ended. */
   alive: boolean
 }
 
 export interface Supervisor {
-  /** The node to use now: waits for a restart and its replay. Rejects when the chain is closed or can't be rebuilt. */
+  /**
+   * Returns the current node; waits for a restart and its replay. Rejects if the chain is closed or can't be rebuilt.
+   */
   node(): Promise<LiveNode>
-  /** The node that serves, if one does. */
+  /** The node in service, if there is one. */
   current(): LiveNode | undefined
-  /** Ends this node, whose state is in doubt. The next one is built from the journal. */
+  /** Ends this node, whose state is unknown. The next one is built from the journal. */
   replace(node: LiveNode): Promise<void>
   close(): Promise<void>
 }
 
 const BOOT_ATTEMPTS = 3
-/** When several nodes in a row lived no longer than this, the next comes after a pause: a sick machine isn't kept busy. */
+/** If several nodes in a row lived no longer than this, the next one starts after a pause, to limit the load. */
 const SHORT_LIFE_MS = 1_000
 const SHORT_LIVES_FORGIVEN = 3
 const PAUSE_MS = 100
@@ -33,9 +35,9 @@ const LONGEST_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
- * Keeps one node running: whenever its process is gone, the next is booted at once.
+ * Keeps one node running: when its process ends, the next one is started at once.
  *
- * @param boot starts a process and replays the journal on it; leaves no process behind when it rejects
+ * @param boot starts a process and replays the journal; must leave no process behind if it rejects
  */
 export function superviseNode(
   boot: (signal: AbortSignal) => Promise<LiveNode>,
@@ -51,7 +53,7 @@ export function superviseNode(
   function start(): Promise<LiveNode> {
     failure = undefined
     const booting = bootPatiently()
-    // Whoever asks for the node gets the error; nobody may be asking.
+    // Callers of the node get the error; there may be none.
     booting.catch((error: unknown) => {
       failure = error
     })
@@ -91,7 +93,7 @@ export function superviseNode(
   return {
     async node() {
       if (signal.aborted) throw closed()
-      // A start that failed for a passing reason is tried again when somebody needs the chain.
+      // A start that failed for a temporary reason is retried when the chain is next used.
       if (isUnreachable(failure)) next = start()
       return next
     },
@@ -102,7 +104,7 @@ export function superviseNode(
     },
     async close() {
       closing.abort()
-      // A boot under way has killed its process by now; all that could hold it up is the journal.
+      // A boot in progress has killed its process by now; only a read of the journal could delay it.
       const node = await Promise.race([next.catch(() => undefined), sleep(STOP_GRACE_MS)])
       await node?.process.stop(STOP_GRACE_MS)
     },

@@ -3,10 +3,13 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Hex } from '../network.ts'
 
-/** Gas of one block. Far above real networks: a block holds whatever has gathered while the one before was mined. */
+/**
+ * Gas limit of a block. It is far above public networks: a block has all transactions that arrived while the one before
+ * was mined.
+ */
 export const BLOCK_GAS_LIMIT = 1_000_000_000n
 
-/** What every address owns at genesis, in wei: a million coins, so that anybody can send transactions of their own. */
+/** Balance of every address at genesis, in wei: a million coins, so that any account can send transactions. */
 export const GENESIS_BALANCE = 10n ** 24n
 
 const GENESIS_BASE_FEE = 1_000_000_000n
@@ -28,14 +31,14 @@ export interface UpstreamStub {
   close(): Promise<void>
 }
 
-/** The hash of block 0, the parent of block 1. It only has to be the same at every start of the same data dir. */
+/** The hash of block 0, the parent of block 1. It only has to be the same at every start of the same data directory. */
 export function genesisHash({ chainId, timestamp }: Genesis): Hex {
   return `0x${createHash('sha256').update(`gdn embedded chain ${chainId} from ${timestamp}`).digest('hex')}`
 }
 
 /**
- * Serves the empty chain that anvil is told to fork. A forked anvil leaves out the state root of its blocks; a plain
- * one recomputes it for the whole state at every block (measured: 210 transactions a second with 1,000 tokens, 3 with
+ * Serves the empty chain that anvil forks. A forked anvil leaves out the state root of its blocks. A plain one
+ * recomputes it over the whole state at every block (measured: 210 transactions a second with 1,000 tokens, 3 with
  * 100,000; forked 700 to 1,080 at any size).
  */
 export async function startUpstreamStub(genesis: Genesis): Promise<UpstreamStub> {
@@ -78,7 +81,7 @@ function answersOf(genesis: Genesis): Answers {
     eth_getBlockByNumber: ([tag]) => (isGenesisTag(tag) ? block : null),
     eth_getBlockByHash: ([hash]) => (hash === block.hash ? block : null),
     eth_getBlockReceipts: () => [],
-    // One call for a new account instead of three.
+    // Answers three reads of a new account in one call.
     eth_getAccountInfo: () => ({ balance, nonce: '0x0', code: '0x' }),
     eth_getBalance: () => balance,
     eth_getTransactionCount: () => '0x0',

@@ -4,24 +4,24 @@ import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import { isExecutionError } from '../execution-error.ts'
 
-/** Of what a node says: it goes into the log, and into the reason why an NFT failed. */
+/** Maximum length of a node's message, which goes into the log and into the reason why an NFT failed. */
 const MAX_MESSAGE = 500
 const INTERNAL = -32603
-/** Those errors that say that we have asked too often. */
+/** JSON-RPC errors that mean "rate limited". */
 const LIMIT_CODES = new Set([429, -32005, -32007])
-/** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
+/** Errors that mean "not now": a provider's limit, an internal error, a node that lags. */
 const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
 
-/** Other providers have codes of their own, and these words. */
+/** Other providers have their own codes and use these words. */
 const LIMIT =
   /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
 
-/** Nothing is wrong with the call: it took too long, or whom it was passed on to is away. */
+/** The call is valid, but it took too long, or the upstream of a proxy is down. */
 const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
 
 /**
- * A node that is behind, or takes a block back while it answers, doesn't know the block that it is asked about, or its
- * state; each make of node says so in words of its own.
+ * A node that lags, or that reverts a block while it responds, doesn't have the requested block or its state. Each node
+ * implementation has its own message for that.
  */
 const LACKS_BLOCK = new RegExp(
   [
@@ -45,19 +45,19 @@ interface FailureFacts {
   restMs?: number | null
 }
 
-/** A node failed; by `restMs` it said for how long it wants to be left alone, if it did. */
+/** A node failed. `restMs` is the pause that it requested, if it did. */
 export class NodeFailed extends GdnError {
   readonly restMs: number | null
   readonly limited: boolean
 
   constructor(message: string, { cause, limited = false, restMs = null }: FailureFacts = {}) {
-    super('unreachable', message, { hint: 'try again, or give another RPC URL', cause })
+    super('unreachable', message, { hint: 'Try again, or configure another RPC URL.', cause })
     this.limited = limited
     this.restMs = restMs
   }
 }
 
-/** A reply that says, of any of the calls in it, that we have asked too often. */
+/** Whether any response in a batch means "rate limited". */
 export function outcomeOf(reply: unknown): RpcOutcome {
   const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
   const errors = replies.flatMap(({ error }) => error ?? [])
@@ -65,7 +65,7 @@ export function outcomeOf(reply: unknown): RpcOutcome {
   return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
 }
 
-/** What a reply says to one call. */
+/** The response to one call. */
 export function answerOf(reply: unknown): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
@@ -73,14 +73,14 @@ export function answerOf(reply: unknown): RpcAnswer {
     const message = typeof error.message === 'string' ? error.message.slice(0, MAX_MESSAGE).toWellFormed() : ''
     return { error: new RpcError(code, message, error.data) }
   }
-  if (result === undefined) throw new NodeFailed('a node answered oddly')
+  if (result === undefined) throw new NodeFailed('a node returned an invalid response')
   return { result }
 }
 
 /**
- * An error that says nothing about the call itself is no answer.
+ * Throws for an error that isn't about the call itself.
  *
- * @param refusals what a node calls an internal error is its answer
+ * @param refusals treat what a node calls an internal error as its response
  */
 export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer {
   if (!('error' in answer)) return answer
@@ -92,7 +92,7 @@ export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
 
-/** Some name their limit of requests and that of blocks or events in one answer by the same code. */
+/** Some providers use the same code for a rate limit and for a limit of blocks or events. */
 export const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
   /\b(results?|responses?|ranges?|blocks?|logs?|size)\b/i.test(String(message)) &&
   /\b(too|more than|up to|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?)\b/i.test(String(message))

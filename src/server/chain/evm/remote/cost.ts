@@ -8,14 +8,14 @@ interface Priced {
   maxFeePerGas?: bigint | undefined
 }
 
-/** What transactions may cost that a network hasn't mined: the next of them, and all; in wei. */
+/** The maximum cost of pending transactions, in wei: of the next one, and of all. */
 export function debtOf(raws: readonly Hex[], nextNonce: number): { due: bigint; owed: bigint } {
   const waiting = raws.map((raw) => parseTransaction(raw)).filter(({ nonce = 0 }) => nonce >= nextNonce)
   const costs = waiting.map(highestCost)
   return { due: costs[0] ?? 0n, owed: costs.reduce((sum, cost) => sum + cost, 0n) }
 }
 
-/** What a node wants to see in its sender's account. */
+/** The balance that a node requires from the sender. */
 function highestCost({ gas = 0n, value = 0n, gasPrice, maxFeePerGas }: Priced): bigint {
   return gas * (maxFeePerGas ?? gasPrice ?? 0n) + value
 }

@@ -4,20 +4,20 @@ import { readQuantity } from '../quantity.ts'
 import { NodeFailed } from './answers.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 
-/** Offered to miners where a node doesn't say what is usual. */
+/** Priority fee if a node doesn't return a usual one. */
 const USUAL_PRIORITY_FEE = 1_000_000_000n
 
-/** Room for six full blocks, each of which raises the base fee by an eighth. */
+/** Margin for six full blocks, each of which raises the base fee by an eighth. */
 const BASE_FEES = 2n
 
 /**
- * What gets a transaction into one of the next blocks, by what the network says of itself: twice the base fee of its
- * newest block and its usual priority fee. On a network without a base fee both are its gas price.
+ * Returns fees that get a transaction into one of the next blocks: twice the base fee of the newest block plus the
+ * usual priority fee. On a network without a base fee, both are its gas price.
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
-  // Taken for a network without a base fee, it would be offered too little.
-  if (block === null) throw new NodeFailed('a node has no newest block')
+  // Treated as a network without a base fee, it would get an offer that is too low.
+  if (block === null) throw new NodeFailed('a node returned no newest block')
   if (block.baseFeePerGas === undefined) {
     const price = atMost(readQuantity(await rpc.call('eth_gasPrice', [])), cap)
     return { maxFeePerGas: price, maxPriorityFeePerGas: price, legacy: true }

@@ -6,38 +6,38 @@ import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer, RpcCall } from '../../rpc/rpc-answer.ts'
 import { answerOf, isTooMuch, NodeFailed, outcomeOf, passing } from './answers.ts'
 
-/** What tells one network from another. */
+/** What identifies a network. */
 export interface Identity {
-  /** The method by which a node says it; it takes no parameters. */
+  /** The method that returns the identity of a node's network; it has no parameters. */
   method: string
-  /** Null where the answer is that of the right network, else what is wrong with it: `is of chain 1, not of 137`. */
+  /** Returns null for the right network, else the problem: `belongs to chain 1, not 137`. */
   problem(result: unknown): string | null
 }
 
 export interface RemoteRpcOptions {
-  /** One or more nodes of the same network; when one fails, the next is asked. */
+  /** One or more nodes of the same network. If one fails, the next is used. */
   urls: readonly string[]
   identity: Identity
-  /** Milliseconds that one answer may take. */
+  /** Timeout of one response in milliseconds. */
   timeoutMs: number
-  /** How often a request is sent before it counts as failed. */
+  /** Number of attempts before a request fails. */
   tries: number
-  /** Milliseconds before the second try; twice as long before each later one. */
+  /** Milliseconds before the second attempt, doubled before each later one. */
   retryMs: number
-  /** How often each may be asked, and which wants to be left alone. */
+  /** Rate limits and pauses of the providers. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
 }
 
-/** JSON-RPC with a network behind URLs. What no node answered rejects with GdnError `unreachable`. */
+/** JSON-RPC with a network behind URLs. It rejects with GdnError `unreachable` if no node responds. */
 export interface RemoteRpc {
-  /** @throws RpcError when the node refuses */
+  /** @throws RpcError if the node returns an error */
   call<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**
-   * The answers in the order of the calls. Up to 100 calls are answered by one node and so belong together, in as many
-   * requests as it wants.
+   * Returns the responses in the order of the calls. Up to 100 calls are answered by one node, so they are consistent,
+   * in as many requests as the node needs.
    *
-   * @param options.refusals what a node calls an internal error is its answer: some call every refusal so
+   * @param options.refusals treat what a node calls an internal error as its response: some report every rejection so
    */
   batch(calls: readonly RpcCall[], options?: { refusals?: boolean }): Promise<RpcAnswer[]>
   close(): Promise<void>
@@ -46,16 +46,16 @@ export interface RemoteRpc {
 const LONGEST_RETRY_MS = 10_000
 const MAX_BATCH = 100
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-/** A request waits for so long where every provider wants to be left alone; what takes longer is tried again later. */
+/** Maximum wait if every provider is paused; longer pauses fail the request, which is retried later. */
 const PATIENCE_MS = 3_000
 const TOO_MANY_REQUESTS = 429
 const TOO_LARGE = 413
 
 /**
- * Everything that goes through here may be sent twice: reads, and signed transactions, of which a network takes one of
- * the same bytes. So a request without an answer is sent again, to the next node where there are several.
+ * Every request here may be sent twice: reads, and signed transactions, of which a network accepts the same bytes once.
+ * A request without a response is therefore retried, on the next node if there are several.
  *
- * Before anything else each node has to say that it is of the right network.
+ * Before any other request, each node has to return the right network.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest } = options
@@ -63,7 +63,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
   const inFlight = new Set<AbortController>()
-  /** Of nodes that take fewer calls in a request than we would send: how many. */
+  /** Batch limits of nodes that accept fewer calls per request. */
   const batchLimits = new Map<string, number>()
   let first = 0
 
@@ -86,9 +86,10 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   const send = async (url: string, body: unknown): Promise<unknown> => {
-    // A URL can hold a provider's key, so no message quotes more of it than the host.
+    // A URL can contain a provider's key, so messages quote only the host.
     const { host } = new URL(url)
-    // By hand: on Node 20 a garbage collection ends AbortSignal.any of an AbortSignal.timeout, which then never fires.
+    // Implemented by hand: on Node 20 a garbage collection ends AbortSignal.any of an AbortSignal.timeout, which then
+    // never fires.
     const cut = new AbortController()
     let late = false
     const timer = setTimeout(() => {
@@ -113,11 +114,11 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       if (statusCode === TOO_MANY_REQUESTS || statusCode >= 500) {
         const restMs = parseRetryAfter([headers['retry-after']].flat()[0], Date.now())
         const limited = statusCode === TOO_MANY_REQUESTS || restMs !== null
-        throw new NodeFailed(`the node at ${host} answered ${statusCode}`, { limited, restMs })
+        throw new NodeFailed(`the node at ${host} returned HTTP ${statusCode}`, { limited, restMs })
       }
     } catch (cause) {
       if (cause instanceof GdnError) throw cause
-      const why = late ? `gave no answer in ${timeoutMs} ms` : `doesn't answer (${messageOf(cause)})`
+      const why = late ? `did not respond within ${timeoutMs} ms` : `does not respond (${messageOf(cause)})`
       throw new NodeFailed(`the node at ${host} ${why}`, { cause })
     } finally {
       clearTimeout(timer)
@@ -126,12 +127,12 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     try {
       return JSON.parse(text)
     } catch (cause) {
-      const what = refused ?? 'something else than JSON'
-      throw new NodeFailed(`the node at ${host} answered ${what}`, { cause })
+      const what = refused ?? 'a response that is not JSON'
+      throw new NodeFailed(`the node at ${host} returned ${what}`, { cause })
     }
   }
 
-  /** Once for each node, whoever asks. */
+  /** Checked once for each node, whatever requests there are. */
   const check = (url: string): Promise<void> => {
     let checking = checked.get(url)
     if (checking === undefined) {
@@ -146,15 +147,18 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
     const answer = answerOf(reply)
     const { host } = new URL(url)
-    if ('error' in answer) throw new NodeFailed(`the node at ${host} doesn't tell its chain`, { cause: answer.error })
+    if ('error' in answer)
+      throw new NodeFailed(`the node at ${host} does not return its chain`, { cause: answer.error })
     const problem = identity.problem(answer.result)
     if (problem === null) return
     throw new GdnError('invalid_config', `the node at ${host} ${problem}`, {
-      hint: 'give an RPC URL of the right network',
+      hint: 'Configure an RPC URL of the right network.',
     })
   }
 
-  /** The first that doesn't want to be left alone and hasn't failed this request, from the one on that answered last. */
+  /**
+   * Returns the first node that isn't paused and hasn't failed this request, starting with the last one that responded.
+   */
   const choose = (failed: ReadonlySet<string>): string => {
     const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
     const rest = (url: string) => providers.of(url).restMs()
@@ -169,7 +173,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const restMs = providers.of(url).restMs()
       if (restMs > PATIENCE_MS) {
         const { host } = new URL(url)
-        throw new NodeFailed(`the provider at ${host} asks to be left alone for ${Math.ceil(restMs / 1000)} s`)
+        throw new NodeFailed(`the provider at ${host} rejects requests for another ${Math.ceil(restMs / 1000)} s`)
       }
       if (restMs > 0) await sleep(restMs, closing.signal)
       try {
@@ -178,11 +182,11 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       } catch (error) {
         if (!(error instanceof GdnError) || error.code !== 'unreachable' || closing.signal.aborted) throw error
         failed.add(url)
-        // Requests that fail at the same time pass over one node together, not one each: they would come round to it.
+        // Requests that fail at the same time advance by one node together; if each advanced, they would return to the
+        // failed node.
         if (urls[first % urls.length] === url) first += 1
         if (attempt === tries) throw error
-        // Another node is asked at once. One that has failed, because the others have too or aren't to be asked now,
-        // wants a pause.
+        // Another node is used at once. If all have failed or are paused, the retry waits.
         if (failed.has(choose(failed)))
           await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: LONGEST_RETRY_MS, jitter: 0 }), closing.signal)
       }
@@ -191,7 +195,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
 
   const batchLimit = (url: string) => Math.min(batchLimits.get(url) ?? MAX_BATCH, providers.of(url).callsAtOnce)
 
-  /** All by one node, in as many requests as it wants. */
+  /** All calls go to one node, in as many requests as it needs. */
   const some = async (url: string, calls: readonly RpcCall[]): Promise<unknown[]> => {
     const limit = batchLimit(url)
     if (calls.length > limit) {
@@ -206,11 +210,12 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     if (only !== undefined && limit === 1) return [await post(url, only)]
     const reply = await post(url, bodies)
     if (Array.isArray(reply)) {
-      if (reply.length !== calls.length) throw new NodeFailed('a batch was answered oddly')
+      if (reply.length !== calls.length) throw new NodeFailed('a node returned an invalid response to a batch')
       const byId = new Map(reply.map((one: { id?: unknown } | null) => [one?.id, one]))
       return bodies.map(({ id }) => byId.get(id))
     }
-    // One answer for all of them: what one asks for is too much, a provider's limit is reached, or the batch is too long.
+    // A single error for the whole batch: one call exceeds a limit, the rate limit is reached, or the batch is too
+    // long.
     if (reply !== null) {
       const answer = passing(answerOf(reply))
       if ('error' in answer && isTooMuch(answer.error) && !/batch/i.test(answer.error.message)) {

@@ -5,54 +5,54 @@ import type { Signer } from '../signers.ts'
 import { debtOf } from './cost.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
-/** How long what was seen of operators counts; less where their funds may end meanwhile. */
+/** How long a check of operators is valid; shorter if their funds may run out. */
 const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
-/** Large requests that a signer can pay for who isn't poor. */
+/** Number of large requests that a well-funded signer can pay for. */
 const PLENTY = 30n
-/** Gas that a signer must be able to pay for before anything is signed with its key: that of a large request. */
+/** Gas that a signer must be able to pay for before it signs: that of a large request. */
 const RESERVE_GAS = 3_000_000n
 
-/** An account that signs for a network, as it was seen last. */
+/** The state of a signing account as of the last check. */
 export interface OperatorState {
   address: Hex
   nextNonce: number
-  /** Wei. */
+  /** Balance in wei. */
   balance: bigint
-  /** The factory takes what it signs. */
+  /** Whether the factory accepts its transactions. */
   appointed: boolean
-  /** What its next transaction may cost that waits for the network, in wei, and all that wait. */
+  /** Maximum cost of pending transactions in wei: of the next one, and of all. */
   due: bigint
   owed: bigint
 }
 
-/** A signer that may sign now, and how much gas it can pay for beyond what it has signed already. */
+/** A signer that may sign now, and the gas that it can pay for in addition to its pending transactions. */
 export interface AbleOperator {
   signer: Signer
   gas: bigint
 }
 
 export interface Operators {
-  /** As they are now, or were a few seconds ago; rejects while the network can't be asked. */
+  /** Returns the current state, at most a few seconds old; rejects if the network is unreachable. */
   look(fees: Fees): Promise<readonly OperatorState[]>
   /**
-   * Those that may sign and can pay for it; none where their funds are bound by what waits for the network.
+   * Returns those that may sign and can pay; none while pending transactions reserve their funds.
    *
-   * @throws GdnError `unreachable` where nothing can be paid for, with why
+   * @throws GdnError `unreachable` with the reason if nothing can be paid for
    */
   able(fees: Fees): Promise<readonly AbleOperator[]>
-  /** Why none can sign, as it was seen last; null where one can. */
+  /** Returns why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
-  /** What was seen last, for metrics. */
+  /** Returns the last check, for metrics. */
   readonly seen: readonly OperatorState[]
 }
 
-/** Watches who may sign for a network: nothing is signed that the factory refuses, or that nobody can pay for. */
+/** Watches the signers of a network: nothing is signed that the factory would reject or that can't be paid for. */
 export function watchOperators(options: {
   network: Pick<RemoteNetwork, 'request' | 'blockchain' | 'publicNetwork'>
   factory: () => Promise<Hex>
   signers: readonly Signer[]
-  /** What a signer has signed and the network hasn't taken yet, in the order of the nonces. */
+  /** Returns a signer's transactions that aren't mined yet, in nonce order. */
   waiting: (signer: Hex) => Promise<readonly Hex[]>
   now: () => number
 }): Operators {
@@ -100,7 +100,7 @@ export function watchOperators(options: {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees)) continue
         const isPoor = state.balance < PLENTY * reserve(fees)
-        // Signed since: what one who is rich owes doesn't matter.
+        // Transactions signed since don't matter for a signer with ample funds.
         const { owed } = isPoor ? debtOf(await options.waiting(signer.address), state.nextNonce) : state
         const free = state.balance - owed
         if (free >= reserve(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
@@ -119,13 +119,13 @@ export function watchOperators(options: {
 const canSign = ({ balance, appointed, due }: OperatorState, fees: Fees) =>
   appointed && balance >= reserve(fees) && balance >= due
 
-/** Wei that a signer must have. */
+/** Minimum balance of a signer in wei. */
 export const reserve = ({ maxFeePerGas }: Fees): bigint => maxFeePerGas * RESERVE_GAS
 
 function problemOf(blockchain: string, states: readonly OperatorState[], fees: Fees): string | null {
   if (states.some((state) => canSign(state, fees))) return null
   if (!states.some(({ appointed }) => appointed)) {
-    return `no signer of ${blockchain} is appointed by its factory; gdn chain setup ${blockchain} does that`
+    return `the factory of ${blockchain} has appointed none of the signers: run \\`gdn chain setup $blockchain\\``
   }
   return `no signer of ${blockchain} has enough funds to pay for gas`
 }

@@ -20,19 +20,19 @@ export interface RemoteChains {
   network(blockchain: EvmBlockchain): RemoteNetwork
   readonly signing: AskSigning
   readonly findSigner: FindSigner
-  /** Where a blockchain's factory is; rejects where none was set up. */
+  /** Returns the factory's address; rejects if the blockchain isn't set up. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
-  /** Why nothing can be signed for a blockchain now, as far as is known; null where nothing is in the way. */
+  /** Returns why nothing can be signed for a blockchain, as far as known; null if nothing prevents it. */
   problem(blockchain: EvmBlockchain): string | null
   /**
-   * Networks that can't be worked on, and why: no node answers, one is of another chain, nobody can sign. As it was seen
-   * a few seconds ago; the first time it is found out.
+   * Returns networks that can't be used, with the reason: no node responds, one is of another chain, no signer can
+   * sign. The result is a few seconds old; the first call waits for it.
    */
   unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
-  /** What was seen last of the signers' funds. */
+  /** Returns the signers' balances as of the last check. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
-  /** URL of the block explorer of a blockchain; null where the settings name none. */
+  /** Returns the block explorer's URL of a blockchain; null if the configuration has none. */
   blockExplorerUrl(blockchain: EvmBlockchain): string | null
   close(): Promise<void>
 }
@@ -42,13 +42,13 @@ export interface RemoteChainsOptions {
   settings: Networks
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
-  /** What is known of those who answer at the URLs: others may ask them as well. */
+  /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
   providers: Providers
-  /** Told of each request to a provider. */
+  /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }
 
-/** Fees are asked for at most so often. */
+/** Minimum interval between requests for fees. */
 const FEES_FRESH_MS = 2_000
 const WEI_IN_COIN = 1e18
 
@@ -69,7 +69,7 @@ export async function openRemoteChains({
   providers,
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
-  /** Read once each: every request that is accepted asks for it, and it never becomes another. */
+  /** Each is read once: every accepted request needs it, and it never changes. */
   const factories = new Map<EvmBlockchain, Hex>()
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
     const known = factories.get(blockchain)
@@ -95,7 +95,7 @@ export async function openRemoteChains({
   }
   const get = (blockchain: EvmBlockchain): Opened => {
     const found = opened.get(blockchain)
-    if (found === undefined) throw new Error(`${blockchain} is not reached by RPC URL`)
+    if (found === undefined) throw new Error(`${blockchain} has no RPC URL`)
     return found
   }
 
@@ -125,14 +125,14 @@ export async function openRemoteChains({
 
     async signing(blockchain) {
       const { settings: chain, network, operators, fees } = get(blockchain)
-      // Each try on a network that hangs would keep its collections and transfers waiting in turn.
-      if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} answers`)
+      // If a network hangs, each attempt would delay its collections and transfers in turn.
+      if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
       const able = await operators.able(offered)
       for (const { address, nextNonce } of operators.seen) {
         const known = await nextNonceOf(db, blockchain, address)
         if (known !== null && known >= nextNonce) continue
-        // Transactions of ours that the database doesn't know: it was restored, or a fail-over lost commits.
+        // Our transactions that the database doesn't have: it was restored, or a failover lost commits.
         if (known !== null) await markBehind(db, blockchain, await network.publicNetwork.head())
         await raiseNonce(db, blockchain, address, nextNonce)
       }
@@ -154,6 +154,6 @@ export async function openRemoteChains({
 }
 
 export const notSetUp = (blockchain: EvmBlockchain): GdnError =>
-  new GdnError('invalid_config', `${blockchain} is not set up: its factory isn't deployed`, {
-    hint: `gdn chain setup ${blockchain} --dry-run shows what that costs`,
+  new GdnError('invalid_config', `${blockchain} is not set up: its factory is not deployed`, {
+    hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what that costs.`,
   })

@@ -10,30 +10,30 @@ import { connectRemote, type Identity, type RemoteRpc } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
-  /** Where it isn't that of the reference. */
+  /** Required if it differs from the chain ID in the API reference. */
   chainId?: number
-  /** Nodes of this network, the one to prefer first. */
+  /** Nodes of this network, the preferred one first. */
   urls: readonly string[]
-  /** Blocks, a transaction's own included, until a success counts. */
+  /** Number of blocks, the transaction's own included, until a success counts. */
   confirmations: number
-  /** Blocks until nothing is undone any more; `confirmations` or more. */
+  /** Number of blocks until finality; `confirmations` or more. */
   finality: number
   pollMs?: number
   stuckMs?: number
-  /** Wei for a unit of gas at most. */
+  /** Upper limit of the fee in wei for a unit of gas. */
   feeCap?: bigint
   timeoutMs?: number
   tries?: number
   retryMs?: number
-  /** What is known of those who answer at the URLs, where others ask them as well. */
+  /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
   providers?: Providers
-  /** Told of each request by the host that it went to. */
+  /** Called for each request, with the host. */
   onRequest?: (host: string, outcome: RpcOutcome) => void
 }
 
 export interface RemoteNetwork extends EvmNetwork {
   readonly publicNetwork: PublicNetwork
-  /** Cuts what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void>
 }
 
@@ -43,19 +43,19 @@ const FEE_CAP = 1_000_000_000_000n
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
-/** With the head, as many calls as are surely answered by one node. */
+/** Together with the head, as many calls as one node surely answers. */
 const BLOCKS_OF_ONE_NODE = 99
 
 /**
- * The network of a blockchain behind RPC URLs. Nothing is asked of a node before it has told that it is of the right
- * chain: signed for another, our transactions would be worth nothing there or, worse, something.
+ * The network of a blockchain behind RPC URLs. No request is sent to a node before it has returned the right chain ID:
+ * on another chain our transactions could have an effect that nobody intended.
  *
  * @example
  * const network = createRemoteNetwork({ blockchain: 'polygon', urls: ['https://node.example'], confirmations: 5, finality: 64 })
  */
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
-  if (confirmations < 1 || finality < confirmations) throw new RangeError('finality is confirmations or more')
+  if (confirmations < 1 || finality < confirmations) throw new RangeError('finality must be at least confirmations')
   const { chainId = BLOCKCHAINS[blockchain].chainId } = options
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
   const { providers = createProviders(), onRequest = () => {} } = options
@@ -106,9 +106,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
-      // What was the state then not every node has kept: it is asked for only where it decides.
+      // Not every node keeps old state, so it is requested only where it decides.
       if (deep < 0 || (await publicNetwork.nextNonce(signer)) <= nonce) return false
-      // In one batch, so that one node answers all of it: one that knows the nonce as used knows by what.
+      // One batch, so that one node answers all of it: a node that knows the nonce as used also knows the transaction
+      // that used it.
       const [count, ...receipts] = await rpc.batch([
         { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
         ...receiptCalls(hashes),
@@ -134,10 +135,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 }
 
 /**
- * A call to an address without code succeeds and does nothing, which is what a mint or a transfer finds when a reorg has
- * put it before its collection. Whatever we sign emits an event, but for what only uses up a nonce: a success without one
- * counts as the revert that it should be. A node that leaves events out has them in its bloom all the same: believed,
- * it would have a batch minted a second time.
+ * A call to an address without code succeeds without effect. A mint or transfer does so if a reorg has placed it before
+ * its collection. Every transaction that we sign emits an event, except those that only use a nonce, so a success
+ * without one counts as a revert. A node that leaves out events still has them in the block's bloom. Without that
+ * check, a batch would be minted a second time.
  */
 function effectOf(raw: unknown): EvmReceipt | null {
   const receipt = receiptOf(raw)
@@ -149,7 +150,7 @@ function effectOf(raw: unknown): EvmReceipt | null {
 
 const chainIdentity = (chainId: number): Identity => ({
   method: 'eth_chainId',
-  problem: (answer) => (Number(answer) === chainId ? null : `is of chain ${Number(answer)}, not of ${chainId}`),
+  problem: (answer) => (Number(answer) === chainId ? null : `belongs to chain ${Number(answer)}, not ${chainId}`),
 })
 
 const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })
@@ -164,9 +165,9 @@ function resultOf(answer: RpcAnswer | undefined): unknown {
 }
 
 /**
- * Hands signed transactions to a network. Nodes refuse in many words what they have already ("already known", "nonce
- * too low", "replacement transaction underpriced", and on Frontier all of it as an internal error); none is believed: the
- * hash is looked up.
+ * Submits signed transactions to a network. Nodes reject known transactions with many messages ("already known", "nonce
+ * too low", "replacement transaction underpriced", and on Frontier all as an internal error). None of them is trusted:
+ * the hash is looked up.
  */
 async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const calls = raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))

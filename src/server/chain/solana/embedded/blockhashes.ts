@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { base58btc } from 'multiformats/bases/base58'
 
-/** How many blocks long a blockhash may be used. */
+/** Number of blocks for which a blockhash is valid. */
 export const VALID_BLOCKS = 150
 
 export interface Blockhashes {
@@ -11,8 +11,8 @@ export interface Blockhashes {
 }
 
 /**
- * The blockhash of every slot of an embedded chain. They follow from its name and genesis alone: nothing has to be
- * kept for them, and after a restart they are the same.
+ * The blockhash of every slot of an embedded chain. Blockhashes are derived from its name and genesis, so nothing is
+ * stored and they are the same after a restart.
  */
 export function createBlockhashes(chain: string): Blockhashes {
   let window = new Set<string>()

@@ -9,13 +9,13 @@ import { digestOf, readSnapshot, type Snapshot, writeSnapshot } from './snapshot
 import { createVirtualMachine } from './virtual-machine.ts'
 import { readTransaction, signatureOf, type WireTransaction } from './wire.ts'
 
-/** As on the real network. */
+/** Same as on the public network. */
 const SLOT_MS = 400
-/** Executed without a pause: about 10 ms, so that requests are answered meanwhile. */
+/** Number of transactions executed without a pause: about 10 ms, so that requests are served in between. */
 const AT_ONCE = 20
-/** Signatures whose outcome is remembered. What is older is found by its account. */
+/** Number of signatures whose outcome is kept in memory. Older ones are found by their account. */
 const REMEMBERED = 20_000
-/** Replaying takes 0.3 s for a thousand NFTs, a snapshot 1 ms to make and twice that to use. */
+/** A replay takes 0.3 s for a thousand NFTs; a snapshot takes 1 ms to write and twice that to load. */
 const SNAPSHOT_AFTER = 20_000
 const SNAPSHOT_AT_CLOSE_AFTER = 500
 
@@ -24,24 +24,24 @@ export type EmbeddedSolanaEvent =
   | { type: 'replaying'; slot: number; transactions: number }
   | { type: 'no_snapshot'; reason: string }
 
-/** Its hashes are of no use: a block is identified by its number and content. */
+/** Block hashes are not used: a block is identified by its number and content. */
 type Journal = Omit<BlockJournal, 'recordHash'>
 
 export interface EmbeddedSolanaOptions {
   blockchain: SolanaBlockchain
   journal: Journal
-  /** Who pays for everything; rich from the first slot on. */
+  /** Pays for everything; has funds from the first slot on. */
   payer: string
-  /** The file of the snapshot, which spares most of a replay; none is kept where it isn't given. */
+  /** Path of the snapshot file, which shortens a replay; without it, no snapshot is stored. */
   snapshotPath?: string
   now?: () => number
   onEvent?: (event: EmbeddedSolanaEvent) => void
-  /** Ends a replay that is under way. */
+  /** Aborts a replay in progress. */
   signal?: AbortSignal
 }
 
 export interface EmbeddedSolana extends SolanaNetwork {
-  /** The slot of the last block that held transactions. */
+  /** The slot of the last block with transactions. */
   readonly slot: number
   close(): Promise<void>
 }
@@ -49,11 +49,11 @@ export interface EmbeddedSolana extends SolanaNetwork {
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /**
- * A Solana chain of one data dir: litesvm in this process, every block written to the journal before it is executed.
- * Its accounts are rebuilt by executing the journal again, from the last snapshot on where there is one.
+ * A Solana chain of one data directory: litesvm in this process, with every block written to the journal before it is
+ * executed. The accounts are rebuilt by replaying the journal, from the last snapshot on if there is one.
  *
- * Slots pass by the clock, 400 ms each, and are never taken back: a clock that is set back stands still until time has
- * caught up. A blockhash is valid for 150 slots, so what was signed and not sent expires after a minute.
+ * Slots follow the clock, 400 ms each, and never go back: if the clock is set back, slots pause until it has caught up.
+ * A blockhash is valid for 150 slots, so a signed transaction that isn't sent expires after a minute.
  *
  * @throws GdnError `native_missing` without litesvm
  */
@@ -95,8 +95,8 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 
   /**
-   * One that can't be kept costs time at the next start and nothing else. litesvm 1.5 can't encode more than about
-   * 43,000 accounts, two for each NFT: beyond those the last one that it could take spares the first 20,000.
+   * A failed snapshot costs only time at the next start. litesvm 1.5 can't encode more than about 43,000 accounts, two
+   * for each NFT. Beyond that, the last valid snapshot still saves the first 20,000.
    */
   const keepSnapshot = async () => {
     if (snapshotPath === undefined || inDoubt) return
@@ -109,7 +109,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     }
   }
 
-  /** Executes what the journal has and this machine hasn't. */
+  /** Executes blocks of the journal that this machine hasn't executed. */
   const catchUp = async () => {
     let transactions = 0
     let told = performance.now()
@@ -130,7 +130,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     return transactions
   }
 
-  /** One after another, each on a machine that has everything that the journal has. */
+  /** Processes one broadcast at a time, each on a machine that has executed the whole journal. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = queue.then(async () => {
       if (closed) throw new Error(`the chain ${blockchain} is closed`)
@@ -162,7 +162,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       try {
         await journal.append(block)
       } catch (error) {
-        // It may have become durable all the same: the journal is read again before anything else happens.
+        // The write may have succeeded all the same, so the journal is read again before anything else.
         inDoubt = true
         throw error
       }
@@ -170,7 +170,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
         block,
         accepted.map(({ bytes }) => bytes),
       )
-      // Fewer the more there are: each holds everything.
+      // The interval grows with the number of accounts, because each snapshot has all of them.
       if (executed - inSnapshot >= Math.max(SNAPSHOT_AFTER, inSnapshot / 2)) await keepSnapshot()
     }
     return outcomes.map(({ candidate, ...outcome }) => outcome)
@@ -189,7 +189,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       const slot = currentSlot()
       return { blockhash: blockhashes.at(slot), lastValidBlockHeight: slot + VALID_BLOCKS }
     },
-    // In turn: a block that is just being executed would otherwise count as passed.
+    // Waits for its turn: otherwise a block in execution would count as passed.
     blockHeight: () => inTurn(async () => currentSlot()),
     minimumBalance: async (bytes) => machine.minimumBalance(bytes),
     send: (raws) => inTurn(() => send(raws)),
@@ -205,7 +205,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 }
 
-/** The snapshot of the file, if it is one of this journal: the journal may be that of a backup. */
+/** Returns the snapshot in the file if it belongs to this journal, which may come from a backup. */
 async function usableSnapshot(path: string, chain: string, journal: Journal): Promise<Snapshot | null> {
   const snapshot = await readSnapshot(path, chain)
   if (snapshot === null) return null

@@ -14,9 +14,9 @@ const PACKAGES: Record<string, readonly [string, ...string[]]> = {
   'darwin-arm64': ['litesvm-darwin-arm64'],
 }
 
-const NEEDS = 'litesvm runs on Linux and macOS, on x64 and arm64'
+const NEEDS = 'LiteSVM runs on Linux and macOS, on x64 and arm64.'
 
-/** A machine as `node:os` names it, and how a module is loaded from where gdn's own files are. */
+/** The machine as `node:os` names it, and how a module is loaded from gdn's own files. */
 export interface LiteSvmLookup {
   platform?: string
   arch?: string
@@ -24,17 +24,17 @@ export interface LiteSvmLookup {
 }
 
 /**
- * The virtual machine for this system: a package of native code per platform, as an optional dependency. Its wrapper
- * in JavaScript isn't used: it would bring fifty packages along that are in the bundle already, and takes a third of
- * the time of executing a transaction.
+ * Loads the virtual machine for this system: one native package per platform, as an optional dependency. Its JavaScript
+ * wrapper isn't used: it would add fifty packages that are already in the bundle, and takes a third of a transaction's
+ * execution time.
  *
- * @throws GdnError `native_missing` that names the command which installs it
+ * @throws GdnError `native_missing` with the command that installs it
  */
 export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
   const machine = `${lookup.platform ?? platform()}-${lookup.arch ?? arch()}`
   const names = PACKAGES[machine]
   if (names === undefined) {
-    throw new GdnError('native_missing', `the embedded Solana chains need litesvm, which isn't made for ${machine}`, {
+    throw new GdnError('native_missing', `the embedded Solana chains need litesvm, which has no build for ${machine}`, {
       hint: NEEDS,
     })
   }
@@ -52,9 +52,9 @@ export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
   }
   throw new GdnError(
     'native_missing',
-    `the embedded Solana chains need litesvm: the package ${names[0]} isn't installed`,
+    `the embedded Solana chains need litesvm: the package ${names[0]} is not installed`,
     {
-      hint: `install it beside gdn: npm install ${names[0]}@${LITESVM_VERSION} (with -g where gdn is installed globally), or reinstall gdn without --omit=optional; ${NEEDS}`,
+      hint: `Run \\`npm install ${names[0]}@${LITESVM_VERSION}\\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional. ${NEEDS}`,
     },
   )
 }

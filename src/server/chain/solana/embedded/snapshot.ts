@@ -18,13 +18,13 @@ const header = z.strictObject({
   statuses: z.array(z.tuple([z.string(), z.number(), z.string().nullable()])),
 })
 
-/** The accounts of an embedded chain after one of its blocks: what is before it needn't be executed again. */
+/** The accounts of an embedded chain after one of its blocks, so that earlier blocks needn't be replayed. */
 export interface Snapshot {
-  /** The last block that was executed. */
+  /** The last executed block. */
   slot: number
-  /** {@link digestOf} that block: a journal that has another one, or none, is not this snapshot's. */
+  /** {@link digestOf} that block. If the journal has another block there, or none, the snapshot isn't valid for it. */
   block: string
-  /** How many were executed so far. */
+  /** Number of executed transactions. */
   transactions: number
   statuses: ReadonlyMap<string, SignatureStatus>
   machine: Uint8Array
@@ -36,7 +36,7 @@ export function digestOf({ number, timestamp, transactions }: JournalledBlock): 
     .digest('hex')
 }
 
-/** Keeps a snapshot in place of the one before. */
+/** Replaces the stored snapshot. */
 export async function writeSnapshot(path: string, chain: string, snapshot: Snapshot): Promise<void> {
   const { machine, statuses, ...facts } = snapshot
   const line = JSON.stringify({
@@ -53,7 +53,7 @@ export async function writeSnapshot(path: string, chain: string, snapshot: Snaps
   })
 }
 
-/** The snapshot of a chain; null where there is none that is whole and readable. It only saves time. */
+/** Returns the snapshot of a chain; null if there is no complete and readable one. It only saves time. */
 export async function readSnapshot(path: string, chain: string): Promise<Snapshot | null> {
   const bytes = await readFile(path).catch(() => Buffer.alloc(0))
   const end = bytes.indexOf(NEWLINE)

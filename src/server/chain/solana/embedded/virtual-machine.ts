@@ -2,31 +2,30 @@ import { base58btc } from 'multiformats/bases/base58'
 import type { SolanaAccount } from '../network.ts'
 import type { LiteSvmModule } from './load-litesvm.ts'
 
-/** More than an embedded chain can ever use up, and far from what a balance may be at most. */
+/** More than an embedded chain can ever spend, and far below the maximum balance. */
 const FUNDS = 2n ** 60n
 const SYSTEM_PROGRAM = new Uint8Array(32)
 const SLOTS_PER_EPOCH = 432_000
 
-/** Accounts and the programs that change them: no blocks, no blockhashes, no time of its own. */
+/** Accounts and the programs that change them. It has no blocks, blockhashes or clock. */
 export interface VirtualMachine {
   setTime(slot: number, timestamp: number): void
   /**
-   * Executes a signed transaction; the error of one that failed, null for one that succeeded. Bytes that are no
-   * transaction end the process: let `readTransaction` judge them first.
+   * Executes a signed transaction. Returns its error, or null on success. Bytes that aren't a transaction abort the
+   * process, so validate them with `readTransaction` first.
    */
   execute(transaction: Uint8Array): string | null
   account(address: string): SolanaAccount | null
   minimumBalance(bytes: number): bigint
-  /** Everything that {@link createVirtualMachine} needs to go on from here. About 1 KB an NFT, 1 ms for a thousand. */
+  /** Returns the state that {@link createVirtualMachine} restores. About 1 KB an NFT, 1 ms for a thousand. */
   snapshot(): Uint8Array
 }
 
-/** A machine with the accounts of a snapshot, or one on which nothing has happened yet but that `payer` is rich. */
+/** Creates a machine from a snapshot, or a new one in which only `payer` has funds. */
 export function createVirtualMachine(module: LiteSvmModule, payer: string, snapshot?: Uint8Array): VirtualMachine {
   const { Account, Clock, FailedTransactionMetadata, LiteSvm } = module
   const machine = snapshot === undefined ? new LiteSvm() : LiteSvm.fromBytes(snapshot)
-  // Expiry and signatures that were executed before are the chain's affair (embedded-solana.ts): the machine knows no
-  // blockhash but its latest.
+  // The chain checks expiry and duplicate signatures (embedded-solana.ts): the machine knows only its latest blockhash.
   machine.setTransactionHistory(0n)
   machine.setBlockhashCheck(false)
   machine.setLogBytesLimit(0n)
@@ -42,7 +41,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
     },
 
     execute(transaction) {
-      // Takes those without a version as well.
+      // Also accepts legacy transactions, which have no version.
       const result = machine.sendVersionedTransaction(transaction)
       return result instanceof FailedTransactionMetadata ? describe(result.err()) : null
     },
@@ -60,7 +59,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
   }
 }
 
-/** Only the errors of instructions are objects that print; the others are numbers of a list. */
+/** Only instruction errors are objects that print; the others are enum numbers. */
 function describe(error: unknown): string {
   return typeof error === 'number' ? `transaction error ${error}` : String(error)
 }

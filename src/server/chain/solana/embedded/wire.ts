@@ -8,9 +8,9 @@ import { base58btc } from 'multiformats/bases/base58'
 
 const MAX_TRANSACTION_BYTES = 1232
 const SIGNATURE_BYTES = 64
-const NO_TRANSACTION = 'these bytes are no signed transaction'
+const NO_TRANSACTION = 'the bytes are not a signed transaction'
 
-/** A transaction as it was handed in. */
+/** A transaction as submitted. */
 export interface WireTransaction {
   /** base64 */
   raw: string
@@ -19,14 +19,14 @@ export interface WireTransaction {
   blockhash: string
 }
 
-/** The first signature of a transaction, which names it: it stands behind the count of signatures. */
+/** Returns the first signature of a transaction, which identifies it. It follows the signature count. */
 export function signatureOf(bytes: Uint8Array): string {
   return base58btc.baseEncode(bytes.subarray(1, 1 + SIGNATURE_BYTES))
 }
 
 /**
- * What is handed in, or why it can't be a transaction. Strict, because litesvm aborts the process over bytes that it
- * can't read: only the one encoding that a transaction has passes.
+ * Decodes a submitted transaction, or returns why it isn't one. Parsing is strict, because litesvm aborts the process
+ * on bytes that it can't read: only the single valid encoding of a transaction is accepted.
  */
 export function readTransaction(raw: string): WireTransaction | string {
   const bytes = Buffer.from(raw, 'base64')
@@ -34,7 +34,7 @@ export function readTransaction(raw: string): WireTransaction | string {
   try {
     const transaction = getTransactionDecoder().decode(bytes)
     const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes)
-    if (message.version !== 'legacy' && message.version !== 0) return 'the transaction is of an unknown version'
+    if (message.version !== 'legacy' && message.version !== 0) return 'the transaction has an unknown version'
     const encoded = [
       getCompiledTransactionMessageEncoder().encode(message),
       getTransactionEncoder().encode(transaction),

@@ -1,18 +1,18 @@
 import { remembered } from '../../rpc/remembered.ts'
 
-/** What is asked for is remembered for so long. */
+/** How long the result is cached. */
 const FRESH_MS = 10_000
-/** Of the blocks of the last minute, the share that took transactions for less. */
+/** Share of the last minute's blocks that accepted transactions at a lower price. */
 const SHARE = 0.75
-/** Offered, in micro-lamports, where nobody offers anything and something has to change all the same. */
+/** Price in micro-lamports for an urgent transaction if nobody else pays a priority fee. */
 const LEAST_URGENT = 1_000n
 
 export interface FeeMarket {
-  /** Micro-lamports to offer for a compute unit now; more where an earlier transaction came to nothing. */
+  /** Returns the current price in micro-lamports for a compute unit; higher if an earlier transaction expired. */
   price(options?: { urgent?: boolean }): Promise<bigint>
 }
 
-/** @param recent what the last blocks took at least, in micro-lamports for a compute unit */
+/** @param recent the minimum price that recent blocks accepted, in micro-lamports for a compute unit */
 export function createFeeMarket(options: {
   cap: bigint
   recent: () => Promise<readonly bigint[]>

@@ -15,19 +15,19 @@ export interface RemoteClusters {
   has(blockchain: SolanaBlockchain): boolean
   readonly blockchains: readonly SolanaBlockchain[]
   network(blockchain: SolanaBlockchain): RemoteSolana
-  /** Of who signs, from which the addresses of tokens follow; rejects where the cluster wasn't set up. */
+  /** Returns the signer's address, from which token addresses are derived. Rejects if the cluster isn't set up. */
   address(blockchain: SolanaBlockchain): Promise<string>
-  /** Rejects in a process that never signs, and where the cluster wasn't set up. */
+  /** Returns the signer. Rejects in a process that never signs, and if the cluster isn't set up. */
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
   /** Number of tokens that the signer can pay for, not counting pending transactions. */
   affordable(blockchain: SolanaBlockchain): Promise<number>
-  /** Why nothing can be paid for now, as it was seen last; null where nothing is in the way. */
+  /** Returns why nothing can be paid for, as of the last check; null if nothing prevents it. */
   problem(blockchain: SolanaBlockchain): string | null
-  /** Those that can't be worked on, and why. */
+  /** Returns the clusters that can't be used, with the reason. */
   unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
-  /** What was seen last of the signers' funds. */
+  /** Returns the signers' balances as of the last check. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
-  /** URL of the block explorer of a blockchain; null where the settings name none. */
+  /** Returns the block explorer's URL of a blockchain; null if the configuration has none. */
   blockExplorerUrl(blockchain: SolanaBlockchain): string | null
   close(): Promise<void>
 }
@@ -37,13 +37,13 @@ export interface RemoteClustersOptions {
   settings: Clusters
   /** Null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
-  /** What is known of those who answer at the URLs: others may ask them as well. */
+  /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
   providers: Providers
-  /** Told of each request to a provider. */
+  /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }
 
-/** Tokens that the signer must be able to pay for before anything is accepted: those of a large request. */
+/** Number of tokens that the signer must be able to pay for before a request is accepted: those of a large request. */
 const RESERVE_TOKENS = 10n
 const LAMPORTS = 1_000_000_000
 
@@ -53,7 +53,7 @@ interface Opened {
   /** Null in a process that never signs. */
   signer: SolanaSigner | null
   problem: string | null
-  /** Lamports, as seen last. */
+  /** In lamports, as of the last check. */
   balance: bigint | null
 }
 
@@ -61,7 +61,7 @@ interface Opened {
 export async function openRemoteClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
   const { db, settings, openSigner, providers, onRequest } = options
 
-  /** Each read once: it never changes. */
+  /** Each is read once, because it never changes. */
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
     const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
@@ -70,7 +70,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     return known
   }
 
-  /** What the signer has now, and what tokens cost; whether it can pay for any is noted on the way. */
+  /** Reads the signer's balance and the cost of tokens, and records whether the signer can pay for any. */
   const purseOf = async (blockchain: SolanaBlockchain, one: Opened) => {
     const address = await addressOn(blockchain)
     const costs = await tokenCosts(one.network, await one.network.computeUnitPrice())
@@ -94,7 +94,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   await refuseOtherSigners(options, opened)
   const get = (blockchain: SolanaBlockchain): Opened => {
     const found = opened.get(blockchain)
-    if (found === undefined) throw new Error(`${blockchain} is not reached by RPC URL`)
+    if (found === undefined) throw new Error(`${blockchain} has no RPC URL`)
     return found
   }
   const watch = watchNetworks(
@@ -117,10 +117,10 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
 
     async signer(blockchain) {
       const { signer } = get(blockchain)
-      if (signer === null) throw new Error(`this process doesn't sign: it has no key for ${blockchain}`)
+      if (signer === null) throw new Error(`this process can't sign: it has no key for ${blockchain}`)
       const accepted = await addressOn(blockchain)
       if (accepted === signer.address) return signer
-      // Set up by other settings while this process runs.
+      // Another process set it up with another configuration in the meantime.
       throw otherSigner(blockchain, accepted, signer)
     },
 
@@ -149,7 +149,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   }
 }
 
-/** Addresses of tokens follow from who signs: what one key has begun no other can go on with. */
+/** Token addresses depend on the signer, so a collection that one key created can't be continued with another. */
 async function refuseOtherSigners(
   { db }: Pick<RemoteClustersOptions, 'db'>,
   opened: ReadonlyMap<SolanaBlockchain, Opened>,
@@ -163,13 +163,13 @@ async function refuseOtherSigners(
 
 const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }: SolanaSigner): GdnError =>
   new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
-    hint: 'give the keypair that it was set up with: collections can be continued by no other',
+    hint: 'Configure the keypair that it was set up with: no other can continue its collections.',
   })
 
 export const noFunds = (blockchain: SolanaBlockchain, address: string) =>
-  `the signer ${address} of ${blockchain} has not enough funds to pay for tokens`
+  `the signer ${address} of ${blockchain} does not have enough funds to pay for tokens`
 
 export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer was accepted for it`, {
-    hint: `gdn chain setup ${blockchain} --dry-run shows what tokens cost there`,
+    hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what tokens cost there.`,
   })

@@ -12,14 +12,14 @@ import { createFeeMarket } from './fee-market.ts'
 
 export interface RemoteSolanaOptions {
   blockchain: SolanaBlockchain
-  /** That every node has to tell before anything else is asked of it. */
+  /** Identifies the cluster. Every node must return it before any other request. */
   genesisHash: string
-  /** Nodes of this cluster, the one to prefer first. */
+  /** Nodes of this cluster, the preferred one first. */
   urls: readonly string[]
-  /** What counts as done. */
+  /** The commitment at which a transaction counts as complete. */
   commitment: 'finalized' | 'confirmed'
   pollMs: number
-  /** Micro-lamports for a compute unit at most. */
+  /** Upper limit of the fee, in micro-lamports for a compute unit. */
   priceCap: bigint
   timeoutMs?: number
   tries?: number
@@ -32,30 +32,32 @@ export interface RemoteSolanaOptions {
 export interface RemoteSolana extends SolanaNetwork {
   readonly pollMs: number
   computeUnitPrice(options?: { urgent?: boolean }): Promise<bigint>
-  /** Lamports of an account, as of the newest block that a majority has voted for. */
+  /** Returns the balance of an account in lamports, as of the newest confirmed block. */
   balance(address: string): Promise<bigint>
-  /** Cuts what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void>
 }
 
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
-/** What one getSignatureStatuses takes. */
+/** Maximum number of signatures in one getSignatureStatuses. */
 const STATUSES_AT_ONCE = 256
-/** What one getMultipleAccounts takes. */
+/** Maximum number of accounts in one getMultipleAccounts. */
 const ACCOUNTS_AT_ONCE = 100
 const SENT_AT_ONCE = 16
-/** The same bytes are handed in again after so many looks: networks drop transactions, and nodes bound how often we ask. */
+/**
+ * Number of polls after which the same bytes are submitted again: networks drop transactions, and nodes limit requests.
+ */
 const POLLS_BETWEEN_SENDS = 3
-/** A blockhash is good for a minute, of which this takes little. */
+/** A blockhash is valid for a minute, of which this is a small part. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
-/** Between two of these sizes rent grows evenly. */
+/** Between these two sizes, rent grows linearly. */
 const RENT_SIZES = [0, 1000] as const
 
 const slots = z.int().nonnegative()
-// More than 2^53 of them is rounded, which is far beyond what any signer has.
+// Amounts above 2^53 are rounded, which is far more than any signer has.
 const lamports = z.number().nonnegative().refine(Number.isInteger)
 const context = z.object({ slot: slots })
 const epochInfo = z.object({ absoluteSlot: slots, blockHeight: slots })
@@ -74,13 +76,13 @@ const signatures = z.array(z.object({ signature: z.string(), err: z.unknown() })
 const balanceOf = z.object({ value: lamports })
 const fees = z.array(z.object({ prioritizationFee: lamports }))
 
-/** One that a node has executed already is refused by some of these words. */
+/** Words with which nodes reject a transaction that they have already executed. */
 const ALREADY = /already (been )?processed|AlreadyProcessed/i
 
 /**
- * A Solana cluster that is reached by RPC URL. What decides whether a transaction can still come (the height of the
- * newest final block) and what became of it must not be told by a node that is behind: no answer counts that is older
- * than the newest final block any of the nodes has told of.
+ * A Solana cluster behind RPC URLs. The height of the newest final block and the outcome of a transaction decide
+ * whether it can still succeed. A lagging node must not report them: no response counts that is older than the newest
+ * final block that any node has returned.
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
@@ -90,11 +92,11 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     problem: (told: unknown) =>
       told === genesisHash
         ? null
-        : `is of the cluster ${clusterName(String(told)).slice(0, 60)}, not of ${clusterName(genesisHash)}`,
+        : `belongs to the cluster ${clusterName(String(told)).slice(0, 60)}, not of ${clusterName(genesisHash)}`,
   }
   const providers = options.providers ?? createProviders()
   const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest })
-  /** The newest final slot that was told. */
+  /** The newest final slot that any node has returned. */
   let finalSlot = 0
   const sentAt = new Map<string, number>()
 
@@ -105,8 +107,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   ): Promise<z.output<Schema>> => {
     const parsed = schema.safeParse(await rpc.call(method, params))
     if (parsed.success) return parsed.data
-    throw new GdnError('unreachable', `a node of ${blockchain} answered ${method} oddly`, {
-      hint: 'try again, or give another RPC URL',
+    throw new GdnError('unreachable', `a node of ${blockchain} returned an invalid response to ${method}`, {
+      hint: 'Try again, or configure another RPC URL.',
     })
   }
 
@@ -114,7 +116,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     cap: priceCap,
     async recent() {
       const told = await ask(fees, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
-        // Not every provider knows it.
+        // Not every provider supports it.
         if (error instanceof RpcError) return []
         throw error
       })
@@ -122,7 +124,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
   })
 
-  // Hundreds may be signed at a time.
+  // Hundreds may be signed at once.
   const latestBlockhash = remembered(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
     return (await ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
   })
@@ -131,7 +133,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     const [least, more] = await Promise.all(
       RENT_SIZES.map((bytes) => ask(lamports, 'getMinimumBalanceForRentExemption', [bytes])),
     )
-    if (least === undefined || more === undefined) throw new Error('rent was not told')
+    if (least === undefined || more === undefined) throw new Error('the node did not return the rent')
     return { least, perByte: (more - least) / (RENT_SIZES[1] - RENT_SIZES[0]) }
   })
 
@@ -140,7 +142,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     const last = sentAt.get(raw)
     if (last !== undefined && now - last < POLLS_BETWEEN_SENDS * pollMs) return { outcome: 'accepted' }
     try {
-      // It is judged by what becomes of it: one that fails in a simulation would be sent again for ever.
+      // The transaction's outcome decides: one that fails in a simulation would otherwise be submitted without end.
       await rpc.call('sendTransaction', [raw, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }])
       sentAt.set(raw, now)
       return { outcome: 'accepted' }
@@ -154,13 +156,13 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     }
   }
 
-  /** Of those sent long ago nothing is to be known any more. */
+  /** Nodes no longer know the status of old signatures. */
   const forget = () => {
     const longAgo = performance.now() - 10 * POLLS_BETWEEN_SENDS * pollMs
     for (const [raw, at] of sentAt) if (at < longAgo) sentAt.delete(raw)
   }
 
-  // A failure ends a request for good: it counts only where no fork can drop it.
+  // A failure is the final result of a request, so it counts only once no fork can drop it.
   const isDone = ({ confirmationStatus, err }: z.output<typeof status>) =>
     confirmationStatus === 'finalized' ||
     (commitment === 'confirmed' && confirmationStatus === 'confirmed' && (err ?? null) === null)
@@ -225,7 +227,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
 
     async creationOf(address) {
-      // Newest first. A mint that gdn makes has few transactions.
+      // Newest first. A mint that gdn creates has few transactions.
       const told = await ask(signatures, 'getSignaturesForAddress', [address, { commitment: 'finalized' }])
       return told.findLast(({ err }) => err === null)?.signature ?? null
     },
@@ -241,9 +243,9 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 }
 
 const behind = (blockchain: SolanaBlockchain) =>
-  new GdnError('unreachable', `a node of ${blockchain} is behind`, { hint: 'try again, or give another RPC URL' })
+  new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })
 
-/** The system program's "that account hasn't so many lamports", whichever instruction asked it. */
+/** The system program's error for a balance that is too low, whichever instruction returned it. */
 const POOR = /"Custom":1\b|InsufficientFundsForRent/
 
 function statusOf({ slot, err }: z.output<typeof status>): SignatureStatus {

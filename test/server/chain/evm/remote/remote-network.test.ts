@@ -84,7 +84,7 @@ describe('the chain id', () => {
     const raw = await sign(0)
     await expect(network.broadcast([raw])).rejects.toMatchObject({
       code: 'invalid_config',
-      message: expect.stringMatching(/is of chain 1, not of 137/),
+      message: expect.stringMatching(/belongs to chain 1, not 137/),
     })
     expect(other.bodies.map((body) => JSON.parse(body).method)).toEqual(['eth_chainId'])
   })
@@ -215,7 +215,7 @@ describe('nodes that fail', () => {
     const full = await pretend(() => ({ status: 429, text: 'slow down', headers: { 'retry-after': '30' } }))
     const network = connect({ urls: [full.url] })
     for (let asked = 0; asked < 5; asked++)
-      await expect(network.publicNetwork.head()).rejects.toThrow(/left alone for 30 s/)
+      await expect(network.publicNetwork.head()).rejects.toThrow(/rejects requests for another 30 s/)
     expect(full.bodies).toHaveLength(1)
     const both = connect({ urls: [full.url, real.url] })
     for (let asked = 0; asked < 5; asked++) expect(await both.publicNetwork.head()).toBe(0)
