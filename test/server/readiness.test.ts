@@ -95,7 +95,11 @@ describe('a process is ready', () => {
 
   it.each([
     ['has no funds', { eth_getBalance: '0x0' }, 'no signer of polygon has enough funds'],
-    ['is not appointed', { eth_call: `0x${'0'.repeat(64)}` }, 'no signer of polygon is appointed'],
+    [
+      'is not appointed',
+      { eth_call: `0x${'0'.repeat(64)}` },
+      'the factory of polygon has appointed none of the signers',
+    ],
   ])(
     'when the only signer of its network %s, as a warning: what was minted can still be read',
     async (_, changed, reason) => {

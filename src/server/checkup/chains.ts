@@ -82,7 +82,7 @@ async function examineFactory(network: RemoteNetwork, factory: Hex | null): Prom
   const { blockchain } = network
   if (factory === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up: it has no factory`, {
-      hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what that costs.`,
+      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what that costs.`,
     })
   }
   if ((await readAdmin(network, factory)) !== null) return { message: `deployed at ${factory}` }
@@ -118,11 +118,14 @@ async function examineSigners(
         }
         if (factory !== null && !(await isOperator(network, factory, address))) {
           throw new GdnError('invalid_config', `${address} is not appointed by the factory`, {
-            hint: `Run \\`gdn chain setup ${blockchain}\\` to appoint it.`,
+            hint: `Run \`gdn chain setup ${blockchain}\` to appoint it.`,
           })
         }
         if (balance >= least * FEW_REQUESTS) return { message: funds }
-        return { message: `${funds}, which is enough for few requests at current fees`, fix: `Send coins to ${address}.` }
+        return {
+          message: `${funds}, which is enough for few requests at current fees`,
+          fix: `Send coins to ${address}.`,
+        }
       }),
     ),
   )

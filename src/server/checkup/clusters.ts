@@ -76,7 +76,7 @@ async function examineSigner(
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
   if (accepted === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up: its signer was not accepted`, {
-      hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what tokens cost there.`,
+      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what tokens cost there.`,
     })
   }
   // A process that only accepts requests has no key, and needs none.

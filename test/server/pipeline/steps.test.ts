@@ -84,7 +84,7 @@ describe('the step that signs for mints', () => {
 
 /** Fantom can't be asked; polygon is as always. */
 const withoutFantom: AskSigning = async (blockchain) => {
-  if (blockchain === 'fantom') throw new Error('no node of fantom answers')
+  if (blockchain === 'fantom') throw new Error('no node of fantom responds')
   return { chainId: 137, signers, fees: EMBEDDED_FEES }
 }
 const signedKinds = async () =>
@@ -120,7 +120,7 @@ describe('a network that can not be asked', () => {
     }
     const step = createMintStep({ store, driver: driverOf(signing, 'fantom'), now, onSigned: () => {} })
     for (const turns of [1, 2]) {
-      await expect(step.turn()).rejects.toThrow('no node of fantom answers')
+      await expect(step.turn()).rejects.toThrow('no node of fantom responds')
       expect(asked).toBe(turns)
     }
     expect(await signedKinds()).toEqual([])

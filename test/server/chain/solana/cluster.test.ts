@@ -214,7 +214,7 @@ it('when the funds end requests are refused with the reason, what is accepted wa
   await until(statuses, (all) => all.includes('deployed'))
   const ask = () => backend.post('/api/v1/createcollection', { name: 'Poor', ...SOLANA_COLLECTION })
   const refused = await until(ask, ({ status }) => status === 503, 40_000)
-  expect(refused.json.error.message).toMatch(/has not enough funds to pay for tokens/)
+  expect(refused.json.error.message).toMatch(/does not have enough funds to pay for tokens/)
   expect([refused.headers.get('request-accepted'), refused.headers.get('retry-after')]).toEqual(['no', '30'])
   const waiting = await statuses()
   expect(new Set(waiting)).toEqual(new Set(['deployed', 'initiated']))

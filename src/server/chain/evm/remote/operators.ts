@@ -125,7 +125,7 @@ export const reserve = ({ maxFeePerGas }: Fees): bigint => maxFeePerGas * RESERV
 function problemOf(blockchain: string, states: readonly OperatorState[], fees: Fees): string | null {
   if (states.some((state) => canSign(state, fees))) return null
   if (!states.some(({ appointed }) => appointed)) {
-    return `the factory of ${blockchain} has appointed none of the signers: run \\`gdn chain setup $blockchain\\``
+    return `the factory of ${blockchain} has appointed none of the signers: run \`gdn chain setup ${blockchain}\``
   }
   return `no signer of ${blockchain} has enough funds to pay for gas`
 }

@@ -155,5 +155,5 @@ export async function openRemoteChains({
 
 export const notSetUp = (blockchain: EvmBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: its factory is not deployed`, {
-    hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what that costs.`,
+    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what that costs.`,
   })

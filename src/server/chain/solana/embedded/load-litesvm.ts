@@ -54,7 +54,7 @@ export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
     'native_missing',
     `the embedded Solana chains need litesvm: the package ${names[0]} is not installed`,
     {
-      hint: `Run \\`npm install ${names[0]}@${LITESVM_VERSION}\\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional. ${NEEDS}`,
+      hint: `Run \`npm install ${names[0]}@${LITESVM_VERSION}\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional. ${NEEDS}`,
     },
   )
 }

@@ -171,5 +171,5 @@ export const noFunds = (blockchain: SolanaBlockchain, address: string) =>
 
 export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer was accepted for it`, {
-    hint: `Run \\`gdn chain setup ${blockchain} --dry-run\\` to show what tokens cost there.`,
+    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what tokens cost there.`,
   })

@@ -229,7 +229,7 @@ describe('a journal that cannot be replayed', () => {
     [
       'a cut transaction',
       ({ entries }) => Object.assign(entries[0] ?? {}, { transactions: ['0x02f8'] }),
-      /block 1 is refused/,
+      /block 1 is now rejected/,
     ],
   ]
   test.each(damage)(

@@ -36,6 +36,6 @@ it('a network that lets whoever asks wait is not asked for each signing: others 
   vi.advanceTimersByTime(10_001)
   await expect(remote.signing('polygon')).rejects.toMatchObject({
     code: 'unreachable',
-    message: 'no node of polygon answers',
+    message: 'no node of polygon responds',
   })
 })
