@@ -36,57 +36,60 @@ import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 import { openNotifier, openPipeline, startPublishing, type WorkOptions } from './work.ts'
 
-/** api: takes requests · worker: does the work · all: both, as one process that has its data dir to itself does */
+/** api: accepts requests · worker: processes them · all: both, in one process that has its data directory to itself */
 export type Role = 'api' | 'worker' | 'all'
 
 export interface CoreOptions extends WorkOptions {
   dataDir: string
-  /** PostgreSQL, by flag or environment; by default what the settings file says, else SQLite in the data dir. */
+  /**
+   * PostgreSQL, by flag or environment; by default the database of the settings file, else SQLite in the data
+   * directory.
+   */
   database?: Partial<DatabaseSettings> | undefined
   role?: Role
-  /** Blockchains to work on; by default all. */
+  /** Blockchains that this process works on; all by default. */
   only?: readonly Blockchain[] | undefined
-  /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
+  /** Networks by RPC URL; by default backend.yaml in the data directory, if it exists. */
   settingsFile?: string | undefined
-  /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
+  /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory?: string | undefined
-  /** The environment, for what is looked for there by custom: AWS_* variables. */
+  /** The environment, for standard variables such as AWS_*. */
   env?: NodeJS.ProcessEnv
-  /** A signed URL makes one wallet and no more. */
+  /** A signed URL creates one wallet only. */
   singleUseUrls?: boolean
   /** Fault injection: the text of a file of rules, and its name. */
   faults?: { text: string; file: string } | undefined
   logLevel: LogLevel
-  /** Where log lines (JSON) go. */
+  /** Destination of log lines (JSON). */
   logStream: { write(line: string): void }
   now?: () => number
-  /** Milliseconds on a clock that nobody sets. */
+  /** Returns milliseconds of a monotonic clock. */
   steadyNow?: () => number
-  /** Stands between the backend and its chains: for tests of what happens when they fail. */
+  /** Wraps the chains, for tests of their failures. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
-/** A backend without a face: what takes requests and what does the work have it in common. */
+/** The parts of a backend that the API and the worker share. */
 export interface Core {
   dataDir: string
-  /** The key of the data dir's own account. */
+  /** The key of the data directory's local account. */
   apiKey: Secret
   deps: ServiceDeps
   identity: Identity
   log: Log
   metrics: Metrics
   readiness: Readiness
-  /** From now on it counts as not ready: it is about to end. */
+  /** Marks the process as not ready, because it is about to stop. */
   stopping: () => void
   faults: Faults | undefined
-  /** What is in the way at the start and may pass, a sentence each. */
+  /** Temporary problems at the start, one sentence each. */
   warnings: readonly string[]
-  /** Starts the pipeline, which takes up pending work first. */
+  /** Starts the pipeline, which resumes pending work first. */
   begin: () => void
 }
 
 /**
- * Opens all that a backend works with; what ends it again is put into `undo`, to be done from the end.
+ * Opens everything that a backend works with. The cleanup functions go into `undo`, to be called in reverse order.
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `native_missing`, `invalid_config`, `unreachable`.
  */
@@ -96,7 +99,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const log = await createLog(options.logLevel, options.logStream)
   const works = role !== 'api'
   const anvil = works ? checkAnvil() : Promise.resolve()
-  // Awaited below; it must not count as unhandled should an earlier step fail.
+  // Awaited below. It must not count as unhandled if an earlier step fails.
   anvil.catch(() => {})
   const settings = await loadSettings(dataDir, options.settingsFile)
   const faults = await loadFaults(options)
@@ -107,7 +110,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
   let publishing: Pick<Loop, 'stop'> | undefined
   undo.push(async () => {
-    // A turn that waits for an answer ends when the connections of the storage are closed.
+    // A turn that waits for a response ends when the storage's connections are closed.
     const stopped = publishing?.stop()
     await place.close()
     await stopped
@@ -119,7 +122,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
-  // Those that it tells of are opened below, and tell it of their requests.
+  // The metrics read from these parts, which are opened below and report their requests to it.
   const metrics = createMetrics({
     ...{ db: store.db, now, version, dataDir },
     signers: () => [...remote.signers(), ...clusters.signers()],
@@ -182,7 +185,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       await chains.own(held)
     })
     undo.push(async () => {
-      // Nobody else may have them before.
+      // No other process may run them before.
       await chains.close()
       await owner.close()
     })
@@ -204,13 +207,13 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings, begin }
 }
 
-/** The folder and its database: SQLite, which the process has to itself, or PostgreSQL, which it shares. */
+/** The data directory and its database: SQLite for one process, or PostgreSQL for a cluster. */
 async function openData(options: CoreOptions, dataDir: string, undo: (() => unknown)[]): Promise<Store> {
   const { settingsFile, database, role = 'all' } = options
   const place = await databaseOf({ dataDir, settingsFile, database })
   if (place === null && role !== 'all') {
     throw new GdnError('usage', `a process that is only ${role === 'api' ? 'an API' : 'a worker'} needs PostgreSQL`, {
-      hint: 'name its database by GDN_DATABASE_URL, --database-url or database_url_file in backend.yaml',
+      hint: 'Set GDN_DATABASE_URL, --database-url, or database_url_file in backend.yaml.',
     })
   }
   if (place === null) {
@@ -224,7 +227,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   return opened
 }
 
-/** What is due is due by the clock that all who share a database have in common. */
+/** Due times follow the clock that all processes of a database share. */
 async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
   if (store.postgres === null) return Date.now
   const { startDatabaseClock } = await import('./store/postgres/clock.ts')
@@ -233,18 +236,18 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-/** Loaded only where faults are asked for: they bring a reader of YAML. */
+/** Loaded only for fault injection: it includes a YAML parser. */
 async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
   if (faults === undefined) return undefined
   const { createFaults } = await import('./faults/faults.ts')
   return createFaults(faults)
 }
 
-/** A disk that is full is told by the folder that is on it, and a database that went away as what it is. */
+/** Reports a full disk with the data directory, and a lost database as such. */
 export function explainStartFailure(error: unknown, dataDir: string): unknown {
   if (!isDiskFull(error)) return toldOfDatabase(error)
-  return new GdnError('data_dir', `the disk of the data dir ${dataDir} is full`, {
-    hint: 'make room, or choose another folder with --data-dir',
+  return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {
+    hint: 'Free disk space, or choose another directory with --data-dir.',
     cause: error,
   })
 }

@@ -3,7 +3,9 @@ import { REDACTED } from '../core/secret.ts'
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
-/** What the backend's parts tell its log: an event's name and its facts, never a secret. pino's logger fits. */
+/**
+ * The logger that the backend's parts use: an event's name and its fields, never a secret. pino's logger is compatible.
+ */
 export interface Log {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void
@@ -16,7 +18,7 @@ const NAMES = ['api_key', 'apiKey', 'x-api-key', 'authorization', 'private_key',
 const nothing = () => {}
 const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** The backend's log: a line of JSON for each event, without any secret. pino is loaded only where something is logged. */
+/** Creates the backend's log: one line of JSON for each event, without secrets. pino is loaded on the first line. */
 export async function createLog(level: LogLevel, stream: { write(line: string): void }): Promise<Log> {
   if (level === 'silent') return SILENT
   const { pino } = await import('pino')

@@ -17,49 +17,51 @@ export interface BackendOptions extends CoreOptions {
   role?: Exclude<Role, 'worker'>
   /** Address to listen on. */
   host: string
-  /** 0 picks a free one. */
+  /** 0 for any free port. */
   port: number
   rateLimits: boolean
-  /** Host headers answered on loopback beside the loopback names; elsewhere, where there are any, beside addresses. */
+  /** Additional Host headers: on loopback besides the loopback names, elsewhere besides addresses if any are given. */
   allowedHosts: readonly string[]
-  /** Speaks TLS with these; without, plain HTTP. */
+  /** Serves TLS with these files; plain HTTP without them. */
   tls?: TlsFiles | undefined
-  /** Addresses and networks of proxies whose X-Forwarded-* headers are believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]
-  /** Takes the local account's key from other machines too. */
+  /** Accepts the local account's key from other machines too. */
   allowLocalKey?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
-  /** Milliseconds for a request to arrive in full; by default a minute. */
+  /** Timeout in milliseconds for a request to arrive in full; a minute by default. */
   requestTimeoutMs?: number
-  /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */
+  /** Interval of keep-alive lines in event streams, in milliseconds; 15 s by default. */
   heartbeatMs?: number
-  /** Milliseconds between being told to stop and taking no more requests, in which others notice; by default none. */
+  /**
+   * Milliseconds between the stop signal and the end of new requests, for load balancers to notice; none by default.
+   */
   drainMs?: number
 }
 
 export interface Backend {
   /** Without a trailing slash. */
   url: string
-  /** The key of the data dir's own account. */
+  /** The key of the data directory's local account. */
   apiKey: Secret
   dataDir: string
   /** Whether other machines can reach it. */
   exposed: boolean
-  /** Reads certificate and key anew; null without TLS. Should they be no good, the old ones stay. */
+  /** Reloads certificate and key; null without TLS. If they are invalid, the old ones stay in use. */
   reloadTls: (() => Promise<void>) | null
-  /** The rules of fault injection, a sentence each. */
+  /** The rules of fault injection, one sentence each. */
   faults: readonly string[]
-  /** What is in the way at the start and may pass, a sentence each. */
+  /** Temporary problems at the start, one sentence each. */
   warnings: readonly string[]
   /**
-   * Says that it is about to stop, and goes on answering for as long as it was told to, so that nobody is sent here any
-   * more when it stops.
+   * Reports that it is about to stop, and serves requests for the drain time, so that load balancers stop sending
+   * requests before it stops.
    *
    * @param enough cuts it short
    */
   drain(enough?: AbortSignal): Promise<void>
-  /** Stops taking requests, lets what is under way end, and leaves no process behind. */
+  /** Stops accepting requests, waits for those in flight, and leaves no process behind. */
   close(): Promise<void>
 }
 
@@ -67,7 +69,7 @@ export interface Backend {
 export const MIN_FINISH_MS = 3000
 
 /**
- * Starts the backend; resolves when a mint would work.
+ * Starts the backend; resolves when it can mint.
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `port_in_use`, `native_missing`, `invalid_config`, `unreachable`.
  */
@@ -92,11 +94,11 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const drain = async (enough?: AbortSignal) => {
       if (drainMs === 0) return
       stopping()
-      log.info({ ms: drainMs }, 'about to stop')
+      log.info({ ms: drainMs }, 'draining before the stop')
       await delay(drainMs, undefined, enough === undefined ? {} : { signal: enough }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
-    // A folder that several processes have in common can't say where the one serves.
+    // In a shared directory, the file can't have the URL of a single process.
     if (deps.store.postgres === null) {
       await writeBackendId(dataDir, identity.id)
       await writeRunning(dataDir, url)
@@ -106,7 +108,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     if (descriptions.length > 0) log.warn({ faults: descriptions }, 'fault injection is on')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
-    // The caller hears first that the backend is ready.
+    // The caller learns first that the backend is ready.
     setImmediate(() => {
       core.begin()
       void loadRest()
@@ -129,7 +131,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
   }
 }
 
-/** The code that a start without work doesn't need. */
+/** Code that a start doesn't need. */
 const REST = [
   loadServices,
   () => import('./chain/evm/create-signer.ts'),
@@ -141,25 +143,25 @@ const REST = [
   () => import('./storage/unixfs.ts'),
 ]
 
-/** Loads the rest of the code while its files are there: an upgrade of the package removes them. */
+/** Loads the rest of the code while its files exist: an upgrade of the package removes them. */
 export async function loadRest(): Promise<void> {
   for (const load of REST) {
-    // A request that needs it tells what is wrong.
+    // A request that needs it reports the error.
     await load().catch(() => {})
     await nextTurn()
   }
 }
 
-/** Renewed files are taken for new connections; those that are open stay. */
+/** Uses renewed files for new connections; open ones stay. */
 function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Backend['reloadTls'] {
   if (files === undefined || !('setSecureContext' in server)) return null
   const tlsServer = server as Server
   return async () => {
     try {
       tlsServer.setSecureContext({ ...TLS_OPTIONS, ...(await readTlsPair(files)) })
-      log.info({ file: files.certFile }, 'the certificate was read anew')
+      log.info({ file: files.certFile }, 'the certificate was reloaded')
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'the certificate could not be read anew: the old one stays')
+      log.error({ error: messageOf(error) }, 'the certificate could not be reloaded, the old one stays in use')
     }
   }
 }

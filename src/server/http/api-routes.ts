@@ -13,7 +13,7 @@ import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
-/** Does what an endpoint promises: a creating one returns what it accepted, any other its response. */
+/** Serves an endpoint. A creating endpoint returns the accepted request, any other its response. */
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
   request: ServiceRequest<z.output<Contracts[Name]['request']>>,
@@ -22,8 +22,7 @@ type Service<Name extends EndpointName> = (
 type Served<Response, Creates> = Creates extends null ? Response : Accepted<Response>
 
 /**
- * The service of every endpoint, loaded on the first request. An uploaded file isn't JSON: `files` has a route of its
- * own.
+ * The services of all endpoints, loaded on the first request. A file upload isn't JSON, so `files` has its own route.
  */
 const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promise<Service<Name>> } = {
   createnft: async () => (await import('../services/create-nft.ts')).createNft,
@@ -58,7 +57,7 @@ function idempotencyKey(request: FastifyRequest): string | null {
   return key
 }
 
-/** What names a run; a header that is anything else counts for nothing. */
+/** The run ID in a header; an invalid value is ignored. */
 const RUN = /^[A-Za-z0-9_-]{1,64}$/
 
 function runOf(request: FastifyRequest): string | null {
@@ -70,7 +69,7 @@ function asObject(body: unknown): Record<string, unknown> {
   return body !== null && typeof body === 'object' && !Array.isArray(body) ? { ...body } : {}
 }
 
-/** Counts the NFTs of a request before each of them is checked. Clients send fewer after a 413. */
+/** Counts the NFTs of a request before each is validated. Clients send fewer after a 413. */
 function refuseTooMany(body: unknown): void {
   const { metadata } = asObject(body)
   if (!Array.isArray(metadata) || metadata.length <= MAX_NFTS_PER_REQUEST) return
@@ -78,7 +77,9 @@ function refuseTooMany(body: unknown): void {
   throw new Refusal(413, TITLES.tooLarge, message)
 }
 
-/** An endpoint's route: with and without a trailing slash, permission, limit, schema, then the service. */
+/**
+ * Registers an endpoint's route, with and without a trailing slash: permission, rate limit, schema, then the service.
+ */
 function addEndpoint(
   app: FastifyInstance,
   deps: ServiceDeps,
@@ -96,7 +97,7 @@ function addEndpoint(
     const serve = await load()
     const served = await serve(deps, {
       accountId,
-      // The table ties each service to the schema of its endpoint.
+      // The table pairs each service with the schema of its endpoint.
       parsed: validated.value as never,
       body: asObject(request.body),
       idempotencyKey: endpoint.creates === null ? null : idempotencyKey(request),
@@ -115,7 +116,7 @@ function addEndpoint(
   for (const url of [endpoint.path, `${endpoint.path}/`]) app.post(url, { config }, handler)
 }
 
-/** The endpoints of the API. */
+/** Registers the endpoints of the API. */
 export async function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): Promise<void> {
   const { files: _, ...endpoints } = await loadEndpoints()
   for (const endpoint of Object.values(endpoints)) {

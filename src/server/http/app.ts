@@ -40,7 +40,7 @@ import { addWalletRoutes } from './wallet.ts'
 const BODY_LIMIT = 4 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 60_000
 
-/** What pages of other origins may use. */
+/** Routes that pages of other origins may use. */
 const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
 const CORS = {
   methods: ['GET', 'POST'],
@@ -61,7 +61,7 @@ const CORS = {
 export interface AppOptions {
   deps: ServiceDeps
   identity: Identity
-  /** The address that the server will listen on. */
+  /** The address that the server listens on. */
   host: string
   allowedHosts: readonly string[]
   rateLimits: boolean
@@ -70,28 +70,30 @@ export interface AppOptions {
   readiness: Readiness
   metrics: Metrics
   faults?: Faults | undefined
-  /** Milliseconds for a request to arrive in full; by default a minute. */
+  /** Timeout in milliseconds for a request to arrive in full; a minute by default. */
   requestTimeoutMs?: number
-  /** Speaks TLS with these. */
+  /** Serves TLS with these files. */
   tls?: TlsPair | undefined
-  /** Addresses and networks of proxies whose X-Forwarded-* headers are believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]
-  /** Takes the local account's key from other machines too. */
+  /** Accepts the local account's key from other machines too. */
   allowLocalKey?: boolean
-  /** Takes and serves HTML pages as files of NFTs. */
+  /** Accepts and serves HTML pages as files of NFTs. */
   allowHtmlFiles?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
-  /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */
+  /** Interval of keep-alive lines in event streams, in milliseconds; 15 s by default. */
   heartbeatMs?: number
 }
 
-/** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
+/**
+ * The contract validates requests. Fastify's own validation isn't used, and loading it would take 15 ms at every start.
+ */
 const noSchemas = () => {
-  throw new Error("routes take no schemas: the contract's are checked before the service is called")
+  throw new Error("routes must not have schemas: the contract's schema is checked before the service is called")
 }
 
-/** The HTTP face of the backend, not yet listening. */
+/** Creates the HTTP server of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, identity, log, readiness, metrics, faults } = options
   const {
@@ -108,7 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }
-  // Node looks at its connections now and then only, each 30 s unless told: a client could be late by that.
+  // Node checks connections only every 30 s by default, which would delay a timeout by as much.
   const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
   const app: FastifyInstance = Fastify({
     logger: false,
@@ -137,12 +139,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     },
   })
   limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })
-  // Nothing but JSON is read; the form route brings its own parser.
+  // Only JSON is parsed; the form route registers its own parser.
   app.removeContentTypeParser('text/plain')
   addJsonBodies(app)
   app.setErrorHandler(handleError)
   app.setNotFoundHandler(() => {
-    throw new Refusal(404, TITLES.notFound, 'there is no such path here')
+    throw new Refusal(404, TITLES.notFound, 'this path does not exist')
   })
 
   app.decorate('draining', addDraining(app))
@@ -153,7 +155,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onSend', async (_request, reply) => void reply.headers(ours))
   addSecurityHeaders(app)
   await app.register(cors, {
-    // Before keys are checked: a page must be able to read refusals too.
+    // Before authentication, so that a page can read error responses too.
     hook: 'onRequest',
     delegator: (request, decide) =>
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),

@@ -8,29 +8,29 @@ import { localAccountId } from '../store/accounts.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
 export interface AuthenticationOptions {
-  /** Whether the local account's key is taken from other machines too. */
+  /** Whether the local account's key is accepted from other machines too. */
   allowLocalKey: boolean
-  /** Whether an address is that of a proxy, behind which others are. */
+  /** Whether an address belongs to a proxy. */
   isTrusted: (address: string) => boolean
 }
 
-/** Whether a request comes from this machine itself, and not through a proxy from who knows where. */
+/** Whether a request comes directly from this machine, and not through a proxy. */
 export function isHere(
   { ip, raw, headers }: Pick<FastifyRequest, 'ip' | 'raw' | 'headers'>,
   isTrusted: AuthenticationOptions['isTrusted'],
 ): boolean {
   const peer = raw.socket.remoteAddress ?? ''
-  // A proxy that doesn't say who asks may speak for anybody.
+  // A proxy that doesn't forward the client's address may act for anybody.
   if (isTrusted(peer) && headers['x-forwarded-for'] === undefined) return false
   return isLoopbackAddress(ip)
 }
 
-/** Refuses the key of the local account where it comes from another machine. */
+/** Rejects the local account's key from another machine. */
 export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promise<void>
 
 /**
- * Every route says who may use it before it can be registered; keys are checked before a body is read. The key of the
- * local account is that of whoever sits at this machine: it may do everything, and lies in a file that tools read.
+ * Every route must declare its access before it can be registered. Keys are checked before a body is read. The local
+ * account's key belongs to the user of this machine: it has all permissions, and is in a file that tools read.
  */
 export function addAuthentication(
   app: FastifyInstance,
@@ -54,7 +54,7 @@ export function addAuthentication(
     if (route.config?.access === undefined) throw new Error(`the route ${route.url} declares no access`)
   })
   app.addHook('onRequest', async (request) => {
-    // Undefined only where no route was found: that is answered with 404.
+    // Undefined only if no route matches, which returns 404.
     const { access } = request.routeOptions.config
     if (access === undefined || access === 'public' || access === 'explorer' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]
@@ -66,9 +66,9 @@ export function addAuthentication(
 }
 
 const LOCAL_KEY_ELSEWHERE =
-  'the key of the local account is taken from its own machine only: make another with gdn key create, or see --allow-local-key'
+  "the local account's key is accepted only from the server's own machine: create another with `gdn key create`, or see --allow-local-key"
 
-/** The caller of a route that isn't public. */
+/** Returns the caller of a route that isn't public. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error(`the route ${request.routeOptions.url} is public`)
   return request.caller

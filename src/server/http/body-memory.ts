@@ -5,22 +5,22 @@ import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusal.ts'
 import { networkOf } from './connections.ts'
 
-/** Bytes of request bodies held at once. */
+/** Bytes of request bodies in memory. */
 export interface BodyMemory {
   total: number
-  /** Of one client address; of IPv6 of one /64. Behind a trusted proxy, the address that the proxy names. */
+  /** Per client address; for IPv6 per /64. Behind a trusted proxy, this is the address that the proxy forwards. */
   perAddress: number
 }
 
 const MIB = 1024 * 1024
 export const DEFAULT_BODY_MEMORY: BodyMemory = { total: 128 * MIB, perAddress: 32 * MIB }
 
-/** Bodies of this length and shorter aren't counted: the limits on connections bound them. */
+/** Bodies up to this length aren't counted: the connection limits bound them. */
 const UNCOUNTED_BYTES = 64 * 1024
 
 /**
- * Limits the memory that bodies take while they arrive and are worked on. It counts bytes that have arrived, so a client
- * that announces much and sends nothing takes nothing from others. Forms are stored as they arrive and not counted.
+ * Limits the memory of request bodies while they arrive and are processed. It counts received bytes, so a client that
+ * announces a large body and sends nothing doesn't block others. Forms are streamed to storage and not counted.
  */
 export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
   const held = new Map<string, number>()
@@ -35,7 +35,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       const left = (held.get(client) ?? 0) - own
       if (left > 0) held.set(client, left)
       else held.delete(client)
-      // A body that was refused half-way still arrives for a moment. It is read and dropped: nobody would release it.
+      // A rejected body still arrives for a moment. It is read and dropped, since nothing would release it.
       payload.unpipe(counted)
       payload.resume()
       counted.destroy()
@@ -52,7 +52,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       },
     })
     payload.on('error', (error) => counted.destroy(error))
-    // Routes that read no body listen for no errors of it, and one without a listener ends the process.
+    // Routes that read no body have no error listener for it, and an unhandled error would end the process.
     counted.on('error', () => {})
     return payload.pipe(counted)
   })

@@ -3,21 +3,21 @@ import { isIPv6 } from 'node:net'
 import type { Log } from '../log.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
-/** How many connections are held open at once. */
+/** Limits of open connections. */
 export interface ConnectionLimits {
   total: number
-  /** By one client address; of IPv6 by one /64, which is what one customer gets. */
+  /** Per client address; for IPv6 per /64, which is what one customer gets. */
   perAddress: number
 }
 
 export const DEFAULT_CONNECTIONS: ConnectionLimits = { total: 2000, perAddress: 200 }
 
-/** So often it is logged that connections were closed, at most. */
+/** Minimum interval of log lines about closed connections. */
 const LOG_EVERY_MS = 60_000
 
 /**
- * Closes connections beyond the limits before a byte of them is read. This machine and trusted proxies count for the
- * total only: behind them are many.
+ * Closes connections beyond the limits before a byte of them is read. This machine and trusted proxies count only for
+ * the total, because they carry many clients.
  */
 export function limitConnections(
   server: Server,
@@ -54,7 +54,7 @@ export function limitConnections(
   })
 }
 
-/** The first 64 bits of an IPv6 address; other addresses as they are. Some proxies name the client's port as well. */
+/** Returns the first 64 bits of an IPv6 address; other addresses unchanged. Some proxies append the client's port. */
 export function networkOf(client: string): string {
   const address = /^\[(.*)\](?::\d+)?$/.exec(client)?.[1] ?? client.replace(/^([\d.]+):\d+$/, '$1')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

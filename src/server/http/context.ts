@@ -4,12 +4,12 @@ import type { Viewer } from '../explorer/explorer.ts'
 import type { Caller } from '../services/authenticate.ts'
 import type { Draining } from './draining.ts'
 
-/** What every route declares; one without an `access` can't be registered. */
+/** What every route declares. A route without `access` can't be registered. */
 export interface RouteConfig {
-  /** `public` needs no key; `explorer` a session, or on loopback nothing: explorer-access.ts sees to that. */
+  /** `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts. */
   access: 'public' | 'explorer' | readonly Permission[]
   errorForm: ErrorForm
-  /** HTTP status of a body that can't be read as JSON; 400 where it isn't given. */
+  /** HTTP status for a body that isn't valid JSON; 400 by default. */
   validationStatus?: 400 | 422
 }
 
@@ -20,11 +20,11 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | null
-    /** Who looks at the explorer; null on other routes. */
+    /** The viewer of the web explorer; null on other routes. */
     viewer: Viewer | null
-    /** New and this request's alone: its rows refer to it. */
+    /** A new ID for this request; its rows refer to it. */
     ownId: string
-    /** The accepted request that the answer is about, as its rows know it. */
+    /** The accepted request that the response is about, as its rows refer to it. */
     accepted: string | null
   }
 }

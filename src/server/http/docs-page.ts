@@ -1,4 +1,6 @@
-/** The page of `/docs`: its markup, and what it adds to the look of Swagger UI. Its script is src/explorer/docs.ts. */
+/**
+ * The page of `/docs`: its markup, and its additions to the style of Swagger UI. Its script is src/explorer/docs.ts.
+ */
 export const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -13,7 +15,7 @@ export const PAGE = `<!doctype html>
 </head>
 <body>
 <nav class="top" aria-label="gdn"><a href="/">Explorer</a><span aria-current="page">API</span></nav>
-<main id="reference"><p class="wait">Reading the reference. It needs JavaScript; the same is in <a href="/openapi.json">/openapi.json</a>.</p></main>
+<main id="reference"><p class="wait">Loading the API reference. It needs JavaScript. The same content is in <a href="/openapi.json">/openapi.json</a>.</p></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/page.js"></script>
 </body>

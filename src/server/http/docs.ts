@@ -13,11 +13,11 @@ const decompress = promisify(gunzip)
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js']
 
-/** Files that are built with the web explorer, by their names here. */
+/** Files that are built with the web explorer, by name. */
 const BUILT: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
 const SECURITY = {
-  // Nothing but this server, and no code that is made of text.
+  // Only resources of this server, and no eval.
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -33,7 +33,7 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** `GET /docs`: the reference of the API to browse. Its files are read when somebody looks. */
+/** `GET /docs`: the API reference in the browser. Its files are read on the first request. */
 export function addDocs(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of ['/docs', '/docs/']) {
@@ -47,7 +47,7 @@ export function addDocs(app: FastifyInstance): void {
   app.get('/docs/:file', { config }, async (request, reply) => {
     const { file } = request.params as { file: string }
     const content = await readAsset(file)
-    if (content === null) throw new Refusal(404, TITLES.notFound, `/docs/${file} is not here`)
+    if (content === null) throw new Refusal(404, TITLES.notFound, `/docs/${file} does not exist`)
     reply
       .headers({ ...SECURITY, 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
       .type(file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8')
@@ -57,7 +57,7 @@ export function addDocs(app: FastifyInstance): void {
   })
 }
 
-/** A file that the page of `/docs` loads, gzipped, or null for any other name. */
+/** Returns a file that the page of `/docs` loads, gzipped; null for any other name. */
 async function readAsset(name: string): Promise<Buffer | null> {
   if (name === 'page.css') return compress(STYLE)
   const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
@@ -68,7 +68,7 @@ async function readAsset(name: string): Promise<Buffer | null> {
   return SWAGGER_UI.includes(name) ? readSwaggerUi(name) : null
 }
 
-/** A file of Swagger UI, gzipped: from the published package, or in a checkout from the one it is made of. */
+/** Returns a file of Swagger UI, gzipped: from the published package, or in a checkout from its dependency. */
 async function readSwaggerUi(name: string): Promise<Buffer> {
   try {
     return await readFile(new URL(`../docs/${name}.gz`, import.meta.url))

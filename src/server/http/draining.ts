@@ -2,20 +2,22 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** How often connections that became idle are looked for while the last requests end. */
+/** Interval of checks for idle connections while the last requests end. */
 const LOOK_EVERY_MS = 50
 
-/** What keeps a server from losing a request when it stops. */
+/** Prevents lost requests when a server stops. */
 export interface Draining {
-  /** From now on each answer closes its connection, so that those who hold some open go elsewhere. */
+  /**
+   * From now on every response closes its connection, so that clients with open connections move to another process.
+   */
   begin(): void
-  /** Takes no more connections; resolves when every request is answered, or the time is up. */
+  /** Accepts no more connections. Resolves when every request has its response, or after the timeout. */
   finish(withinMs: number): Promise<void>
 }
 
 /**
- * Stops a server in two steps. While a load balancer hasn't noticed yet, requests are answered as ever; then nobody is
- * let in any more, what is under way ends, and streams of events, which never end by themselves, are ended.
+ * Stops a server in two steps. While a load balancer may not have noticed yet, requests are served as usual. Then no
+ * connection is accepted, requests in flight end, and event streams, which never end by themselves, are closed.
  */
 export function addDraining(app: FastifyInstance): Draining {
   const { server } = app
@@ -34,9 +36,9 @@ export function addDraining(app: FastifyInstance): Draining {
   }
   app.addHook('onRequest', async (_request, reply) => say(reply))
   app.addHook('onSend', async (_request, reply) => {
-    // A request that has come before is told with its answer.
+    // A request that arrived before learns it from its response.
     say(reply)
-    // By what is answered: clients that ask for either take one that isn't a stream too.
+    // By the response's type: clients that accept either also accept one that isn't a stream.
     if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
   })
 

@@ -20,12 +20,12 @@ function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
   return { error: { ...error, ...refusal.details } }
 }
 
-/** Errors of the framework that are the client's, in our words. */
+/** Client errors of the framework, with our messages. */
 function toRefusal(error: FastifyError, validationStatus: number): Refusal | null {
   const status = error.statusCode ?? 500
-  if (status === 413) return new Refusal(413, TITLES.tooLarge, 'the body is larger than this server takes')
+  if (status === 413) return new Refusal(413, TITLES.tooLarge, 'the body is larger than this server accepts')
   if (status === 415) {
-    return new Refusal(415, TITLES.unsupportedMediaType, 'send the body with content-type: application/json')
+    return new Refusal(415, TITLES.unsupportedMediaType, 'the body must have the content-type application/json')
   }
   if (status === 400) {
     return error.code === 'FST_ERR_BAD_URL'
@@ -36,34 +36,34 @@ function toRefusal(error: FastifyError, validationStatus: number): Refusal | nul
   return null
 }
 
-/** Nothing was accepted, and it passes: the client may ask again. */
+/** A temporary error without effect: the client may retry. */
 function diskFull(error: FastifyError, log: Log): Refusal | null {
   if (!isDiskFull(error)) return null
-  log.error({ error: messageOf(error) }, 'the disk of the data dir is full: make room')
+  log.error({ error: messageOf(error) }, 'the disk of the data directory is full')
   return nothingAccepted("the server's disk is full; nothing was accepted, try again later")
 }
 
 const RETRY_SECONDS = '1'
 
-/** What only PostgreSQL has to say. Whether a commit that was cut off went through, a repetition with its key tells. */
+/** Errors specific to PostgreSQL. If a commit was cut off, a retry with the same key shows whether it succeeded. */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
   if (isUnstorableText(error)) {
-    return new Refusal(validationStatus, TITLES.validation, 'a text of the body holds a NUL character')
+    return new Refusal(validationStatus, TITLES.validation, 'a string in the body has a NUL character')
   }
   if (!isDatabaseGone(error)) return null
-  log.warn({ error: messageOf(error) }, "the database can't be reached at this moment")
+  log.warn({ error: messageOf(error) }, 'the database is unreachable')
   const headers = { [HEADERS.retryAfter]: RETRY_SECONDS }
-  return new Refusal(503, TITLES.unavailable, "the database can't be reached at this moment; try again", headers)
+  return new Refusal(503, TITLES.unavailable, 'the database is unreachable, try again', headers)
 }
 
-/** Nothing was stored or told, and it passes. */
+/** A temporary error: nothing was stored. */
 function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
   if (!(error instanceof StorageUnavailableError)) return null
-  log.error({ error: error.message }, 'the storage of files is away')
-  return nothingAccepted("the server's storage of files can't be used now; try again later")
+  log.error({ error: error.message }, 'the file storage is unreachable')
+  return nothingAccepted("the server's file storage is unavailable, try again later")
 }
 
-/** The one place where an error becomes an answer. What isn't the client's fault gets an id that the log has too. */
+/** The only place where an error becomes a response. Server errors get an ID that is also in the log. */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
     const { errorForm: form = 'A', validationStatus = 400 } = request.routeOptions.config
@@ -85,18 +85,18 @@ export function createErrorHandler(log: Log) {
       { request: id, route: request.routeOptions.url, error: messageOf(error), stack },
       'a request failed unexpectedly',
     )
-    const message = `something went wrong on the server; its log has the details under ${id}`
+    const message = `an unexpected error occurred on the server: its log has the details under ${id}`
     reply.code(500).send(bodyOf(form, new Refusal(500, TITLES.internal, message)))
   }
 }
 
 const UNREAD = {
-  400: 'this is not an HTTP request that this server can read',
+  400: 'the request is not valid HTTP',
   408: 'the request took too long to arrive',
-  431: 'the headers are larger than this server takes',
+  431: 'the headers are larger than this server accepts',
 } as const
 
-/** An answer for what never became a request: garbage, headers that are too large, a client that is too slow. */
+/** Returns a response for input that never became a request: garbage, headers that are too large, a slow client. */
 export function rawAnswer(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
   const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
   return [

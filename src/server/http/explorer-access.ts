@@ -22,19 +22,22 @@ export interface AccessOptions {
   identity: Identity
 }
 
-/** Keys can't be guessed; who tries nevertheless doesn't keep the database busy with it. */
+/** Limit of login attempts. Keys can't be guessed, but attempts must not load the database. */
 const LOGINS_PER_SECOND = 5
 /** A key and its name. */
 const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {
-  /** Who looks now: also later in an answer that goes on, since a session may end meanwhile. Null: nobody may. */
+  /**
+   * Returns the current viewer, also later in a streamed response, since a session may end meanwhile. Null if access
+   * ended.
+   */
   viewerOf(request: FastifyRequest): Promise<Viewer | null>
 }
 
 /**
- * Who may look: on loopback, who is on this machine; elsewhere who has opened a session with an API key. It is a cookie
- * that no script reads and no other site's page sends.
+ * Access to the web explorer: without login on loopback for clients on this machine, elsewhere with a session that is
+ * opened with an API key. The session is an HttpOnly, SameSite cookie.
  */
 export function addExplorerAccess(
   app: FastifyInstance,
@@ -45,14 +48,14 @@ export function addExplorerAccess(
   const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
   const countLogin = createLoginLimit()
   const signer = { secret: signedUrls.secret, incarnation: identity.incarnation }
-  // Browsers send a cookie to every port of a host: backends on one host need names of their own.
+  // Browsers send a cookie to every port of a host, so backends on one host need distinct names.
   const cookie = `gdn_session_${identity.id.slice(0, 8)}`
 
   const callerOf = async (request: FastifyRequest) => {
     const session = cookieOf(request, cookie)
     const caller = session === null ? null : await resume(db, signer, session, now())
     if (caller === null) return null
-    // What was refused at login is refused with a cookie that was carried elsewhere too.
+    // A client that is rejected at login is also rejected with a cookie from elsewhere.
     return await refuseElsewhere(request, caller).then(
       () => caller,
       () => null,
@@ -77,13 +80,14 @@ export function addExplorerAccess(
     refuseForeign(request)
     request.viewer = await viewerOf(request)
     if (request.viewer === null) {
-      throw new Refusal(401, TITLES.unauthorized, 'log in with an API key that may read: POST /explorer/login')
+      throw new Refusal(401, TITLES.unauthorized, 'log in with POST /explorer/login and an API key that can read NFTs')
     }
   })
 
   const refuseForeign = (request: FastifyRequest) => {
     const { origin, 'sec-fetch-site': site } = request.headers
-    // A page that takes it for a picture, say, can't read it, but it would keep the backend busy; it tells no origin.
+    // A page can't read a response that it embeds as an image, but would load the backend. Such requests have no
+    // Origin.
     if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the web explorer')
     }
@@ -95,14 +99,14 @@ export function addExplorerAccess(
     const caller = open ? null : await callerOf(request)
     return await sessionOf(caller?.accountId ?? null, open)
   })
-  // Before the body is read: who may not log in shall not fill the memory either.
+  // Before the body is read, so that a client without access can't fill the memory either.
   const onRequest = async (request: FastifyRequest) => {
     refuseForeign(request)
     await countLogin(networkOf(request.ip))
   }
   app.post('/explorer/login', { config, bodyLimit: LOGIN_BODY_LIMIT, onRequest }, async (request, reply) => {
     const { api_key: key } = (request.body ?? {}) as { api_key?: unknown }
-    if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be text')
+    if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be a string')
     const caller = await admit(db, key.trim(), now())
     await refuseElsewhere(request, caller)
     const session = signSession(signer, { keyId: caller.keyId, now: now() })
@@ -119,7 +123,7 @@ export function addExplorerAccess(
   return { viewerOf }
 }
 
-/** Who looks, on a route whose access is `explorer`. */
+/** Returns the viewer of a route with the access `explorer`. */
 export function viewerOf(request: FastifyRequest): Viewer {
   if (request.viewer === null) throw new Error(`the route ${request.routeOptions.url} is not the explorer's`)
   return request.viewer
@@ -144,7 +148,7 @@ function setCookie(
   reply.header('set-cookie', `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure}`)
 }
 
-/** In this process only: another one lets as many in, and that is as far from enough. */
+/** In this process only. Another process allows as many attempts, which is still far from enough to guess a key. */
 function createLoginLimit(): (client: string) => Promise<void> {
   const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(LOGINS_PER_SECOND)
   let limiter: ReturnType<typeof load> | undefined

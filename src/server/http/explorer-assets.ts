@@ -20,19 +20,19 @@ export interface Asset {
 export interface Explorer {
   page: string
   assets: ReadonlyMap<string, Asset>
-  /** A file by what it is, gzipped. */
+  /** Returns a file by its role, gzipped. */
   built: (name: string) => Buffer | null
 }
 
 interface Bundle {
-  /** Names of files by what they are. */
+  /** File names by role. */
   entries: Readonly<Record<string, string>>
   files: readonly { name: string; contents: Buffer }[]
 }
 
 let loading: Promise<Explorer> | undefined
 
-/** The page of the web explorer and its files, read when somebody looks for the first time. */
+/** The page of the web explorer and its files, read on the first request. */
 export function loadExplorer(): Promise<Explorer> {
   loading ??= load().catch((error) => {
     loading = undefined
@@ -52,7 +52,7 @@ function assetOf(name: string, gzipped: Buffer): Asset {
   return { contentType, gzipped, plain: () => decompress(gzipped) }
 }
 
-/** As the published package has them, or null in a checkout that runs from its sources. */
+/** Reads the files of the published package; null in a checkout that runs from its sources. */
 async function readBuilt(): Promise<Bundle | null> {
   const folder = new URL('../explorer/', import.meta.url)
   try {
@@ -66,7 +66,7 @@ async function readBuilt(): Promise<Bundle | null> {
   }
 }
 
-/** What runs from its sources shows the page as its sources are now. */
+/** Builds the files from the current sources. */
 async function buildNow(): Promise<Bundle> {
   const builder = new URL('../../build/explorer.mjs', import.meta.url).href
   const { bundleExplorer } = await import(builder)

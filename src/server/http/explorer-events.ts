@@ -50,7 +50,7 @@ export function addExplorerEvents(
       },
     }
     if (!watch.listen(listener)) {
-      throw new Refusal(503, TITLES.unavailable, 'too many listen already; try again later', {
+      throw new Refusal(503, TITLES.unavailable, 'too many clients are listening, try again later', {
         [HEADERS.retryAfter]: '30',
       })
     }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** All of them show the same page, which reads from its address what it is to show. */
+/** All paths serve the same page, which reads from its URL what to show. */
 const PAGES = [
   '/',
   '/collections/:id',
@@ -16,7 +16,7 @@ const PAGES = [
 ]
 
 const SECURITY = {
-  // Nothing but this server: no code in the page itself, none that is made of text, no text that becomes markup.
+  // Only resources of this server: no inline code, no eval, no HTML from text.
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -35,7 +35,7 @@ const SECURITY = {
 
 const takesGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 
-/** `GET /` and the other pages of the web explorer. Who may see what is up to the data that the page asks for. */
+/** `GET /` and the other pages of the web explorer. The data endpoints check access, not the page. */
 export function addExplorerPage(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of PAGES) {
@@ -52,7 +52,7 @@ export function addExplorerPage(app: FastifyInstance): void {
     const { file } = request.params as { file: string }
     const { loadExplorer } = await import('./explorer-assets.ts')
     const asset = (await loadExplorer()).assets.get(file)
-    if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} is not here`)
+    if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} does not exist`)
     reply
       .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
       .type(asset.contentType)

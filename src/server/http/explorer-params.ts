@@ -11,13 +11,13 @@ const LONGEST_TEXT = 500
 
 const invalid = (name: string, what: string) => new Refusal(400, TITLES.validation, `${name} ${what}`)
 
-/** A parameter of the query as it was given; null where it is missing or empty. */
+/** A query parameter; null if it is missing or empty. */
 export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
   if (typeof value !== 'string') throw invalid(name, 'is given more than once')
   if (value.length > longest) throw invalid(name, `must have at most ${longest} characters`)
-  if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'holds what is no character')
+  if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'has an invalid character')
   return value
 }
 
@@ -29,7 +29,7 @@ function numberParam(request: FastifyRequest, name: string, { least, most }: { l
   return value
 }
 
-/** Which part of a list is asked for. */
+/** The requested part of a list. */
 export function partParams(request: FastifyRequest): Part {
   return {
     offset: numberParam(request, 'offset', { least: 0, most: FURTHEST }) ?? 0,
@@ -45,7 +45,7 @@ export function statusParam(request: FastifyRequest): Status | null {
   throw invalid('status', 'must be initiated, deployed or failed')
 }
 
-/** The part of the path that names a thing; what can't be a name names nothing. */
+/** The path segment that names an item. A segment that can't be a name matches nothing. */
 export function nameParam(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? ''
   if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw nothingThere(value)
@@ -53,4 +53,4 @@ export function nameParam(request: FastifyRequest, name: string): string {
 }
 
 export const nothingThere = (name: string): Refusal =>
-  new Refusal(404, TITLES.notFound, `there is no ${JSON.stringify(name.slice(0, 100).toWellFormed())} here`)
+  new Refusal(404, TITLES.notFound, `${JSON.stringify(name.slice(0, 100).toWellFormed())} does not exist`)

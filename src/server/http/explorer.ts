@@ -11,16 +11,16 @@ type Answers = typeof import('../explorer/answers.ts')
 
 export interface ExplorerOptions extends AccessOptions {
   log: Log
-  /** How often listeners hear that they are still connected, in milliseconds; by default 15 s. */
+  /** Interval of keep-alive lines in event streams, in milliseconds; 15 s by default. */
   heartbeatMs?: number | undefined
 }
 
-/** What the web explorer's page asks for under `/explorer/`: all of it is read, nothing changed. */
+/** The data endpoints of the web explorer under `/explorer/`, all of them read-only. */
 export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: ExplorerOptions): void {
   const access = addExplorerAccess(app, deps, options)
   const explorer = createExplorer({
     ...deps,
-    onError: (error) => options.log.warn({ error: messageOf(error) }, "titles couldn't be indexed at this moment"),
+    onError: (error) => options.log.warn({ error: messageOf(error) }, 'titles could not be indexed'),
   })
   app.addHook('onClose', () => explorer.indexer.stop())
   const get = (path: string, answer: (request: FastifyRequest, by: Answers) => Promise<object | null>) => {

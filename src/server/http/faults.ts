@@ -9,7 +9,7 @@ import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** Says that an answer is not the server's own. */
+/** Header that marks a response as injected. */
 const FAULT_HEADER = 'x-gdn-fault'
 
 const MESSAGE = 'an injected fault: this server runs with --faults'
@@ -20,7 +20,7 @@ function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | un
   return method === 'POST' ? endpointAt(routeOptions.url ?? '') : undefined
 }
 
-/** Lets requests of the API fail as the rules have it. Register it after authentication: refused requests don't count. */
+/** Injects faults into API requests by the rules. Register it after authentication: rejected requests don't count. */
 export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
   const injectedFaults = new WeakMap<FastifyRequest, InjectedFault>()
 
@@ -55,7 +55,7 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
   app.addHook('onSend', async (request, reply) => {
     const verdict = injectedFaults.get(request)?.verdict
     const { socket } = request.raw
-    // A request that was refused was not accepted: its client hears so.
+    // A rejected request was not accepted, so its client gets the rejection.
     if (verdict == null || reply.statusCode >= 300 || socket.destroyed) return
     if (verdict.fault === 'cut' && verdict.when === 'after') socket.destroy()
     if (verdict.fault === 'timeout') await once(socket, 'close')

@@ -9,20 +9,20 @@ import { badRequest, Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { ContentTooLargeError } from '../storage/adapter.ts'
 
-/** `POST /api/v1/files`: stores an uploaded file under its CID, which goes into file_fields. */
+/** `POST /api/v1/files`: stores an uploaded file and returns its CID for file_fields. */
 export async function addFileRoutes(
   parent: FastifyInstance,
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   rules: { allowHtml: boolean },
 ): Promise<void> {
   const { name, path, permissions, errorForm } = files
-  // In a scope of its own: no other route takes forms, and this one takes nothing else.
+  // Its own scope: no other route accepts forms, and this one accepts nothing else.
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()
-    // Said, or clients keep to the limit of the other endpoints.
+    // Declared, since clients otherwise apply the limit of the other endpoints.
     app.addHook('onRequest', async (_request, reply) => void reply.header(HEADERS.rateLimitPolicy, `"${name}"`))
     await app.register(multipart, {
-      // One byte more than is taken, so that the storage sees what is too large and keeps nothing of it.
+      // One byte more than the limit, so that the storage detects a file that is too large and drops it.
       limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES + 1, headerPairs: 50 },
     })
     app.addContentTypeParser('*', (_request, _payload, done) => done(notAForm()))
@@ -35,7 +35,7 @@ export async function addFileRoutes(
           checkedFiles.set(cid, true)
           return { url: `ipfs://${cid}` }
         } catch (error) {
-          // What is left of the form is read and forgotten: it stands before the connection's next request.
+          // The rest of the form is read and dropped: it precedes the connection's next request.
           request.raw.unpipe()
           request.raw.resume()
           if (error instanceof ContentTooLargeError) throw new Refusal(413, TITLES.tooLarge, error.message)
@@ -47,11 +47,11 @@ export async function addFileRoutes(
 }
 
 const notAForm = () =>
-  new Refusal(415, TITLES.unsupportedMediaType, 'send the file as multipart/form-data, in the field "file"')
+  new Refusal(415, TITLES.unsupportedMediaType, 'the file must be sent as multipart/form-data, in the field "file"')
 
 const badForm = (error: unknown) => badRequest(`the form can't be read: ${messageOf(error)}`)
 
-/** The file of a form. What the parser throws is a fault of the form, its own limits (413) excepted. */
+/** Returns the file of a form. Parser errors are form errors, except its own limits (413). */
 async function readForm(request: FastifyRequest) {
   let part: MultipartFile | undefined
   try {
@@ -63,17 +63,17 @@ async function readForm(request: FastifyRequest) {
   return part
 }
 
-/** The content of an uploaded file, checked by its first bytes before any of it is stored. */
+/** Returns the content of an uploaded file, checked by its first bytes before any of it is stored. */
 async function* contentOf(file: AsyncIterable<Uint8Array>, rules: { allowHtml: boolean }): AsyncGenerator<Uint8Array> {
   const rest = bytesOf(file)
   const head = await readHead(rest)
   const problem = contentProblem(head, rules)
-  if (problem !== null) throw badRequest(`the file is ${problem}, which is not stored here`)
+  if (problem !== null) throw badRequest(`the file is ${problem}, which is not allowed`)
   yield head
   yield* rest
 }
 
-/** The bytes of a file as they arrive. One that ends too early is an error of the form. */
+/** Yields the bytes of a file as they arrive. A file that ends too early is a form error. */
 async function* bytesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* file

@@ -4,7 +4,7 @@ import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusal.
 
 type Detail = ErrorFormB['detail'][number]
 
-/** By the type that was wanted. Form B's only numbers are whole ones. */
+/** Error types by expected type. Form B has only whole numbers. */
 const TYPE_ERRORS: Readonly<Record<string, string>> = {
   int: 'type_error.integer',
   number: 'type_error.integer',
@@ -14,7 +14,7 @@ const TYPE_ERRORS: Readonly<Record<string, string>> = {
   object: 'type_error.dict',
 }
 
-/** The reference shows the place, `ctx` and a `type` of pydantic's kind: the others are named as pydantic has them. */
+/** The reference specifies the location, `ctx` and one pydantic `type`; the other types follow pydantic. */
 function typeOf({ code, missing, expected }: FieldIssue): string {
   if (missing) return 'value_error.missing'
   switch (code) {
@@ -41,12 +41,12 @@ function detailOf(issue: FieldIssue, part: string): Detail {
 
 function detailsOf(refusal: Refusal): Detail[] {
   if (refusal instanceof InvalidRequest) return refusal.issues.map((issue) => detailOf(issue, refusal.part))
-  // Breaking the schema has its own class: this is a body that is no JSON.
+  // Schema violations have their own class: this body isn't JSON.
   if (refusal.title !== TITLES.validation) return []
   return [{ loc: ['body'], msg: refusal.message, type: 'value_error.jsondecode' }]
 }
 
-/** A refusal in error form B: wallet operations (api-v1.1.md, Errors). */
+/** Error form B of a rejection: wallet operations (api-v1.1.md, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
   return {
     errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title),

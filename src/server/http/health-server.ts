@@ -13,13 +13,13 @@ export interface Health {
   metrics: Pick<Metrics, 'scrape'>
 }
 
-/** What monitors ask of a process that serves nothing else: /healthz, /readyz and /metrics. */
+/** Serves /healthz, /readyz and /metrics for a process that has no API. */
 export async function startHealthServer(
   place: { host: string; port: number },
   health: Health,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
-    // HEAD too, as some monitors have it; the body is left out by who sends it.
+    // Some monitors send HEAD; Node leaves out the body.
     const isAsking = request.method === 'GET' || request.method === 'HEAD'
     const [path = ''] = isAsking ? (request.url ?? '').split('?') : []
     answer(health, path, response).catch((error) => send(response, 503, { error: messageOf(error) }))
@@ -55,7 +55,7 @@ async function answer(
     const { status, body } = await answerReadiness(readiness)
     return send(response, status, body)
   }
-  if (path !== '/metrics') return send(response, 404, { error: 'there is no such path here' })
+  if (path !== '/metrics') return send(response, 404, { error: 'this path does not exist' })
   const { text, type } = await metrics.scrape()
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
 }

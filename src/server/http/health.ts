@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import type { Readiness } from '../readiness.ts'
 import type { Identity } from '../store/identity.ts'
 
-/** What /readyz answers. */
+/** The response of /readyz. */
 export async function answerReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
   const { problems, warnings } = await readiness()
   const ready = problems.length === 0
   return { status: ready ? 200 : 503, body: { ready, problems, warnings } }
 }
 
-/** The body of /healthz. */
+/** The response of /healthz. */
 export const healthBody = (version: string, { id, incarnation }: Identity) => ({
   status: 'ok',
   version,

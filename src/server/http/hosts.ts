@@ -4,25 +4,25 @@ import { TITLES } from '../../api/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** `localhost:4680` without its port; an IPv6 address keeps its brackets. */
+/** The host of `localhost:4680` without its port; an IPv6 address keeps its brackets. */
 export const hostName = (header: string) => header.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
-/** Whether a client's address, as a socket tells it, is one of this machine. */
+/** Whether a client's socket address belongs to this machine. */
 export function isLoopbackAddress(address: string): boolean {
   return isLoopbackHost(address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, ''))
 }
 
-/** Names can be made to lead here by whoever owns them; addresses can't. */
+/** The owner of a name can make it resolve here; an address can't be redirected. */
 const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 /**
- * On loopback only requests addressed to loopback are answered: a web page that reaches this server through a DNS
- * name of its own (rebinding) still sends that name. Beyond loopback the names under which a server is known aren't
- * known to it, so that is checked where they were told.
+ * Rejects requests on loopback that aren't addressed to loopback: a web page that reaches this server through DNS
+ * rebinding still sends its own name. Elsewhere a server doesn't know its names, so they are checked only if
+ * configured.
  */
 export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: Asked) => void {
   const local = isLoopbackHost(bound.toLowerCase())
@@ -33,21 +33,21 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
     return isLoopbackHost(host) || allowed.has(host) || (!local && isAddress(host))
   }
   return ({ headers, host }) => {
-    // A proxy may have been addressed by another name: that one counts too, and doesn't stand for the one that came.
+    // A proxy's X-Forwarded-Host counts in addition to the received Host header, not instead of it.
     if (answered(headers.host ?? '') && answered(host ?? '')) return
-    const what = local ? 'requests to localhost only' : 'requests to its own names only'
-    throw new Refusal(421, TITLES.misdirected, `this server answers ${what}; see --allowed-host`)
+    const what = local ? 'localhost' : 'its own names'
+    throw new Refusal(421, TITLES.misdirected, `this server accepts only requests to ${what}, see --allowed-host`)
   }
 }
 
 type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 
-/** Not pages: nobody but the person who installed one runs it. */
+/** Browser extensions count as tools, since the user installed them. */
 const EXTENSION = /^[a-z-]+-extension:$/
 
 /**
- * Whether a request comes from a page of a stranger. Tools send no Origin; pages of this server, of this machine
- * (an app in development) and of allowed hosts are no strangers.
+ * Whether a request comes from a page of another site. Tools send no Origin. Pages of this server, of this machine (an
+ * app in development) and of allowed hosts are trusted.
  */
 export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly string[]): boolean {
   const { origin } = headers
@@ -60,10 +60,10 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
   return !known && !allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
-/** The origin that a request was addressed to: what a client reached us by, it reaches again. */
+/** The origin that the request was addressed to, which the client can reach again. */
 export function originOf({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
   const url = parseUrl(`${protocol}://${host}`)
   const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)
   if (plain && url !== null) return url.origin
-  throw new Refusal(400, TITLES.badRequest, 'the Host header names no host')
+  throw new Refusal(400, TITLES.badRequest, 'the Host header has no host')
 }

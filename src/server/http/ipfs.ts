@@ -6,7 +6,7 @@ import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 
-// What strangers minted shares an origin with everything else here: it may show itself and do nothing.
+// Untrusted NFT content shares an origin with everything else here, so it is sandboxed.
 const SECURITY = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
   'x-content-type-options': 'nosniff',
@@ -18,11 +18,14 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 
 interface Range {
   start: number
-  /** Not included. */
+  /** Exclusive. */
   end: number
 }
 
-/** One range of bytes; null for none or several, which are answered in full. Undefined is one that can't be had. */
+/**
+ * Parses a byte range; null for none or several, which return the full content; undefined for one that can't be
+ * satisfied.
+ */
 function parseRange(header: string | undefined, size: number): Range | null | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return null
@@ -33,7 +36,7 @@ function parseRange(header: string | undefined, size: number): Range | null | un
   return start < end ? { start, end } : undefined
 }
 
-/** The type that a stored file is served with. HTML is shown as text where HTML files aren't allowed. */
+/** The content type of a stored file. HTML is served as plain text unless HTML files are allowed. */
 function servedType(head: Uint8Array, name: string, { allowHtml }: { allowHtml: boolean }): string {
   const type = sniffContentType(head, name)
   return !allowHtml && (type.startsWith('text/html') || looksLikeHtml(head)) ? 'text/plain; charset=utf-8' : type

@@ -6,15 +6,15 @@ const UTF8 = /^"?utf-?8"?$/i
 const MAX_NAME_SHOWN = 100
 
 /**
- * JSON bodies, read more strictly than JSON.parse does it: bytes that are no UTF-8 would be stored as U+FFFD, and of
- * a repeated field one value would be lost, both without a word.
+ * Parses JSON bodies more strictly than JSON.parse, which would silently turn invalid UTF-8 into U+FFFD and drop one
+ * value of a repeated field.
  */
 export function addJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const charset = /;\s*charset\s*=\s*([^;\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    if (charset !== undefined && !UTF8.test(charset)) return done(unsupported('send the body in UTF-8'))
+    if (charset !== undefined && !UTF8.test(charset)) return done(unsupported('the body must be in UTF-8'))
     let text: string
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -31,12 +31,12 @@ export function addJsonBodies(app: FastifyInstance): void {
   })
 }
 
-/** The deepest body of the API has 5 levels. Parsing takes long for a text of brackets alone. */
+/** The deepest valid body has 5 levels. Text of brackets alone takes long to parse. */
 const MAX_DEPTH = 64
-/** A request of 1,000 NFTs with 20 attributes each has 70,000. Checking 300,000 unknown fields takes 0.6 s. */
+/** A request with 1,000 NFTs of 20 attributes has 70,000 values. Checking 300,000 unknown fields takes 0.6 s. */
 const MAX_VALUES = 100_000
 
-/** What makes a text too expensive to parse and to check. It need not be valid JSON. */
+/** Returns an error for text that is too expensive to parse and validate. It need not be valid JSON. */
 function sizeProblem(text: string): Error | null {
   let depth = 0
   let values = 0
@@ -47,19 +47,19 @@ function sizeProblem(text: string): Error | null {
     } else if (char === OBJECT_END || char === LIST_END) depth--
     else if (char === QUOTE) at = stringEnd(text, at)
     else if (char === COMMA && ++values > MAX_VALUES) {
-      const message = `the body has more than ${MAX_VALUES} values: send less in a request`
+      const message = `the body has more than ${MAX_VALUES} values`
       return new Refusal(413, TITLES.tooLarge, message)
     }
   }
   return null
 }
 
-/** A body that is packed is refused before it is read: a few bytes of it can stand for gigabytes. */
+/** A compressed body is rejected before it is read: a few bytes may expand to gigabytes. */
 export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', async (request) => {
     const encoding = request.headers['content-encoding']
     if (encoding === undefined || encoding.toLowerCase() === 'identity') return
-    throw unsupported('send the body as it is, without content-encoding', { 'accept-encoding': 'identity' })
+    throw unsupported('the body must not have a content-encoding', { 'accept-encoding': 'identity' })
   })
 }
 
@@ -71,7 +71,7 @@ const broken = (message: string): FastifyError =>
 
 /** Returns the first name that is repeated in one object of valid JSON text, or null. */
 export function repeatedName(text: string): string | null {
-  // One entry for each open object or list; the names of an object are kept from its first on.
+  // One entry for each open object or list. The names of an object are recorded from its first on.
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)

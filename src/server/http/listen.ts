@@ -16,15 +16,15 @@ export async function listen(
   } catch (cause) {
     const code = systemCode(cause)
     if (code === 'EADDRINUSE') {
-      throw new GdnError('port_in_use', `port ${port} on ${host} is taken by another program`, {
-        hint: 'choose another with --port, or --port 0 for any free one',
+      throw new GdnError('port_in_use', `another program uses port ${port} on ${host}`, {
+        hint: 'Choose another with --port, or --port 0 for any free port.',
         place: { flag: '--port' },
         cause,
       })
     }
-    const reason = code === 'EACCES' ? 'needs rights that this user lacks' : `failed: ${messageOf(cause)}`
+    const reason = code === 'EACCES' ? 'requires permissions that this user lacks' : `failed: ${messageOf(cause)}`
     throw new GdnError('usage', `listening on ${host}:${port} ${reason}`, {
-      hint: 'check --host and --port',
+      hint: 'Check --host and --port.',
       cause,
     })
   }

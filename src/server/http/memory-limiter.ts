@@ -3,7 +3,7 @@ import type { Count } from '../store/rate-windows.ts'
 
 const WINDOW_MS = 1000
 
-/** Counts requests of a key in windows of a second, in this process. */
+/** Counts requests of a key per window of a second, in this process. */
 export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => Promise<Count> {
   const limiter = new RateLimiterMemory({ points: ratePerSecond, duration: 1 })
   return async (keyId) => {
@@ -12,7 +12,7 @@ export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => P
       return { allowed: true, remaining: remainingPoints, msBeforeNext: Math.min(msBeforeNext, WINDOW_MS) }
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection
-      // A clock that was set back makes the wait longer than the window; the library's timer ends it in time.
+      // If the clock is set back, the wait exceeds the window; the library's timer ends it in time.
       return { allowed: false, remaining: 0, msBeforeNext: Math.min(rejection.msBeforeNext, WINDOW_MS) }
     }
   }

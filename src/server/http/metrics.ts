@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Metrics } from '../metrics/types.ts'
 
-/** Counts every request, and answers `GET /metrics`. */
+/** Counts every request, and serves `GET /metrics`. */
 export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {
-    // The route and not the path: as many series as routes, whatever is asked for.
+    // Labels use the route and not the path, so that requests can't create new series.
     const route = (request.routeOptions.url ?? 'none').replace(/(.)\/$/, '$1')
     const { method } = request
     metrics.observe({ what: 'request', method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { RegisteredRoute } from '../../api/openapi/document.ts'
 
-/** `GET /openapi.json`: what this server has, of what the contract knows. Call it before any route is registered. */
+/**
+ * `GET /openapi.json`: the part of the contract that this server implements. Call it before any route is registered.
+ */
 export function addOpenApi(app: FastifyInstance, version: string): void {
   const routes: RegisteredRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
@@ -13,7 +15,7 @@ export function addOpenApi(app: FastifyInstance, version: string): void {
     return JSON.stringify(await buildOpenApi(routes, version))
   }
   app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (_request, reply) => {
-    // Made when somebody asks first: every route is there by then.
+    // Generated on the first request, when every route is registered.
     document ??= build()
     return reply.type('application/json; charset=utf-8').send(await document)
   })

@@ -5,12 +5,12 @@ import { Refusal } from '../services/refusal.ts'
 import type { Store } from '../store/open-store.ts'
 import { countRequest } from '../store/rate-windows.ts'
 
-/** Counts a request of a key against an endpoint's limit; resolves with the headers that tell where it stands. */
+/** Counts a request of a key against an endpoint's limit; resolves with the rate limit headers. */
 export type RateLimit = (keyId: string) => Promise<Record<string, string>>
 
 const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
 
-/** The limit of an endpoint, per key. Where limits are off, or there is none, `RateLimit-Policy` has no quota. */
+/** The limit of an endpoint, per key. Without a limit, `RateLimit-Policy` has no quota. */
 export function createRateLimit(
   { name, ratePerSecond }: Endpoint,
   enabled: boolean,
@@ -33,7 +33,7 @@ export function createRateLimit(
     const wait = seconds(msBeforeNext)
     const headers = { ...policy, ratelimit: `"${name}";r=${remaining};t=${wait}` }
     if (allowed) return headers
-    throw new Refusal(429, TITLES.tooManyRequests, `at most ${ratePerSecond} requests a second; wait ${wait} s`, {
+    throw new Refusal(429, TITLES.tooManyRequests, `the limit is ${ratePerSecond} requests a second: wait ${wait} s`, {
       ...headers,
       [HEADERS.retryAfter]: String(wait),
     })

@@ -3,13 +3,13 @@ import type { Log } from '../log.ts'
 
 const MAX_PATH = 200
 
-/** What was asked for: the route, or the path where there is none. Never the parameters: some are signatures. */
+/** The route, or the path if there is none. It never includes parameters, since some are signatures. */
 function placeOf({ routeOptions, url }: FastifyRequest): { route: string } | { path: string } {
   const { url: route } = routeOptions
   return route === undefined ? { path: (url.split('?', 1)[0] ?? '').slice(0, MAX_PATH) } : { route }
 }
 
-/** One line for every request when it is answered; no headers, no bodies. */
+/** Logs one line for every request when its response is sent, without headers and bodies. */
 export function addRequestLog(app: FastifyInstance, log: Log): void {
   app.addHook('onResponse', async (request, reply) => {
     const { id, method, caller, accepted } = request
@@ -20,7 +20,7 @@ export function addRequestLog(app: FastifyInstance, log: Log): void {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       ...(caller === null ? {} : { account: caller.accountId }),
-      // Rows of the database, and lines of the pipeline, refer to it.
+      // Rows of the database and log lines of the pipeline refer to it.
       ...(accepted === null || accepted === id ? {} : { accepted }),
     }
     log.info(facts, 'request')

@@ -6,12 +6,13 @@ import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
-/** Anybody may post here. A transaction holds at most 128 KiB, twice that in hex; a batch holds few large ones. */
+/** Anybody may post here. A transaction has at most 128 KiB, twice that in hex; a batch has few large ones. */
 const BODY_LIMIT = 512 * 1024
 
 /**
- * `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools; reading and raw transactions only. Any
- * page may read; transactions of pages of strangers are refused: everybody has money there, and could fill the disk.
+ * `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools, limited to reads and raw transactions.
+ * Any page may read. Transactions from other sites' pages are rejected, because every address has funds and could fill
+ * the disk.
  */
 export function addRpcRoutes(
   app: FastifyInstance,
@@ -24,16 +25,16 @@ export function addRpcRoutes(
     if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
-    // A network's own nodes are its providers' to ask, and ours cost: nobody is let through to them.
+    // Requests aren't forwarded to public networks: our provider quota would pay for them.
     if (chains.remote.has(blockchain)) {
-      throw new Refusal(404, TITLES.notFound, `${blockchain} is no embedded chain here: ask a node of its network`)
+      throw new Refusal(404, TITLES.notFound, `${blockchain} is not an embedded chain here: use a node of its network`)
     }
     if (sends(request.body) && isForeignPage(request, allowedHosts)) {
-      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may read this chain, and send nothing')
+      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may only read this chain')
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
     const answer = await handleRpc(await networkOf(chains, blockchain), request.body)
-    // Who has sent a transaction and asks the API next finds what it has changed.
+    // A client that sends a transaction and then calls the API sees its effect.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
     return answer
   })
@@ -48,7 +49,7 @@ async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchai
   }
 }
 
-/** Whether a transaction is among the calls. */
+/** Whether any call is a transaction. */
 function sends(body: unknown): boolean {
   const calls: readonly unknown[] = Array.isArray(body) ? body : [body]
   return calls.some(

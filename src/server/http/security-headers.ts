@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { hostName, isLoopbackHost } from './hosts.ts'
 
-/** What every answer says unless its route says otherwise: it is data, it is nobody else's, and it is not to be kept. */
+/** Default headers of every response: it is data, private, and not cacheable. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -15,12 +15,12 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 /** A year. */
 const STAY_ENCRYPTED = 'max-age=31536000'
 
-/** Sets what the route hasn't set. For answers that no hook sees, call it by hand. */
+/** Sets the headers that the route hasn't set. Call it directly for responses that no hook sees. */
 export function secure(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!reply.hasHeader(name)) reply.header(name, value)
   }
-  // A browser would keep to https for every port of localhost, other people's servers included.
+  // On localhost, a browser would enforce https for every port, including other servers.
   const host = hostName(reply.request.headers.host ?? '')
   if ('encrypted' in reply.request.raw.socket && !isLoopbackHost(host) && !isIPv4(host) && !host.startsWith('[')) {
     reply.header('strict-transport-security', STAY_ENCRYPTED)

@@ -4,9 +4,9 @@ import { createSecureContext } from 'node:tls'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 
 export interface TlsFiles {
-  /** PEM: the certificate, and those between it and its authority. */
+  /** PEM file: the certificate and its intermediates. */
   certFile: string
-  /** PEM, not encrypted; nobody but its owner may read it. */
+  /** PEM file, not encrypted, readable only by its owner. */
   keyFile: string
 }
 
@@ -15,13 +15,13 @@ export interface TlsPair {
   key: Buffer
 }
 
-/** Older versions are broken. */
+/** Older versions are insecure. */
 export const TLS_OPTIONS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
 
 const LOOSE = 0o077
 
 /**
- * Reads certificate and key, and checks that they belong together.
+ * Reads certificate and key, and checks that they match.
  *
  * @throws GdnError `usage`
  */
@@ -30,7 +30,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   const key = await read(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
   if (platform !== 'win32' && (mode & LOOSE) !== 0) {
-    throw problem('--tls-key', `${keyFile} holds a private key and others may read it`, `chmod 600 ${keyFile}`)
+    throw problem('--tls-key', `others may read the private key ${keyFile}`, `Run \`chmod 600 ${keyFile}\`.`)
   }
   try {
     createSecureContext({ cert, key, minVersion: TLS_OPTIONS.minVersion })
@@ -44,22 +44,32 @@ async function read(path: string, flag: string): Promise<Buffer> {
   try {
     return await readFile(path)
   } catch (cause) {
-    const why = systemCode(cause) === 'ENOENT' ? 'is not there' : `can't be read: ${messageOf(cause)}`
-    throw problem(flag, `${path} ${why}`, 'give the path of a PEM file', cause)
+    const why = systemCode(cause) === 'ENOENT' ? 'does not exist' : `can't be read: ${messageOf(cause)}`
+    throw problem(flag, `${path} ${why}`, 'Pass the path of a PEM file.', cause)
   }
 }
 
-/** OpenSSL's words say little; its codes tell which of the two it was. */
+/** OpenSSL's messages are terse, but its codes distinguish the two files. */
 function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''
   if (code.includes('KEY_VALUES_MISMATCH') || code.includes('KEY_TYPE_MISMATCH')) {
-    return problem('--tls-key', `${keyFile} is not the key of ${certFile}`, 'give the two that belong together', cause)
+    return problem(
+      '--tls-key',
+      `${keyFile} is not the key of ${certFile}`,
+      'Pass a certificate and its private key.',
+      cause,
+    )
   }
   if (code.includes('INTERRUPTED_OR_CANCELLED') || code.includes('BAD_PASSWORD') || code.includes('BAD_DECRYPT')) {
-    return problem('--tls-key', `${keyFile} is encrypted`, 'give a key without a passphrase, in a 0600 file', cause)
+    return problem(
+      '--tls-key',
+      `${keyFile} is encrypted`,
+      'Use a key without a passphrase, in a file with mode 0600.',
+      cause,
+    )
   }
   const text = `${certFile} and ${keyFile} can't be used: ${messageOf(cause)}`
-  return problem('--tls-cert', text, 'both must be PEM: a certificate with its chain, and its private key', cause)
+  return problem('--tls-cert', text, 'Use PEM files: a certificate with its chain, and its private key.', cause)
 }
 
 const problem = (flag: string, message: string, hint: string, cause?: unknown) =>

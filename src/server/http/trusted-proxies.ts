@@ -4,7 +4,8 @@ import { GdnError } from '../../core/errors.ts'
 const WHOLE = { 4: 32, 6: 128 } as const
 
 /**
- * Whose X-Forwarded-* headers are believed: addresses (`10.0.0.7`) and networks (`10.0.0.0/8`, `fd00::/8`).
+ * Parses proxies whose X-Forwarded-* headers are trusted: addresses (`10.0.0.7`) and networks (`10.0.0.0/8`,
+ * `fd00::/8`).
  *
  * @throws GdnError `usage`
  */
@@ -16,7 +17,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
     const width = version === 4 || version === 6 ? WHOLE[version] : 0
     const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
     if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetwork(text)
-    // Everybody is not a proxy: whoever connects could say who they are.
+    // A network of all addresses would let every client set its own address.
     if (prefix === 0) throw notANetwork(text)
     list.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
   }
@@ -27,7 +28,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
 }
 
 const notANetwork = (text: string) =>
-  new GdnError('usage', `${JSON.stringify(text)} is not the address or the network of a proxy`, {
-    hint: 'give an address (10.0.0.7) or a network (10.0.0.0/8)',
+  new GdnError('usage', `${JSON.stringify(text)} is not an IP address or a network`, {
+    hint: 'Pass an address (10.0.0.7) or a network (10.0.0.0/8).',
     place: { flag: '--trust-proxy' },
   })

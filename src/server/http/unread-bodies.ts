@@ -1,21 +1,21 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** How long the rest of a refused body may take. */
+/** Time limit for the rest of a rejected body. */
 const LINGER_MS = 2000
 
 const lingering = new WeakSet<Socket>()
 
-/** Whether this connection has its answer, and is only read on until it is cut: nothing may follow on it. */
+/** Whether this connection has its response and is only drained: no further request may follow on it. */
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)
 
 /**
- * A body that is refused half-way is read on for a moment, and forgotten: a connection that is closed while bytes
- * arrive is reset, and the answer, which may not have been read yet, is lost with it.
+ * Drains a body that was rejected early for a moment. If a connection is closed while bytes arrive, it is reset, and
+ * the client may lose the response.
  */
 export function addUnreadBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, reply) => {
-    // The framework means to close the connection at once.
+    // The framework would close the connection at once.
     if (raw.complete || reply.getHeader('connection') !== 'close') return
     reply.removeHeader('connection')
     const { socket } = raw

@@ -6,12 +6,12 @@ import type { ServiceDeps } from '../services/services.ts'
 import type { SignedUrlClaims } from '../services/signed-url.ts'
 import type { WalletKey } from '../services/wallet-key.ts'
 
-/** What callers that can't post without a body send is small. */
+/** Clients that can't send a POST without a body send a small one. */
 const BODY_LIMIT = 64 * 1024
 
 /**
- * POST to a signed URL: a new wallet. The URL is all the authority it takes. A body is read and ignored, whatever it
- * is: the reference says to send none, but many HTTP clients can't post without `{}`, and the signature says it all.
+ * POST to a signed URL creates a wallet. The URL is the only authorization. A body is read and ignored: the reference
+ * says to send none, but many HTTP clients can't post without `{}`.
  */
 export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps): Promise<void> {
   await parent.register(async (app) => {
@@ -33,11 +33,11 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
 }
 
 /**
- * The answer as bytes, to be overwritten when they have left: a key that was once a string can't be. In memory of their
- * own, not in the pool that small buffers share.
+ * Returns the response as bytes, to be overwritten after sending: a key that was once a string can't be. The buffer is
+ * not part of Node's shared pool.
  */
 function spell(request: SignedUrlClaims, { address, spelled }: WalletKey): Buffer {
-  // The reference has the key `signature` in this echo, and withholds its value.
+  // The reference includes the key `signature` in this echo, but omits its value.
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)
   const after = Buffer.from('"}}')

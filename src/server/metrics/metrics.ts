@@ -1,12 +1,12 @@
 import type { Registry } from './registry.ts'
 import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
-/** Observations kept until somebody scrapes, or until they are this many. */
+/** Maximum number of observations that are buffered until the first scrape. */
 const MAX_KEPT = 5000
 
 /**
- * Counts what happens since the start of the process. The library that turns it into text takes 50 ms to load, which
- * neither a start nor a backend that nobody watches should pay: until then observations are only kept.
+ * Counts events since the start of the process. The library that formats them takes 50 ms to load, so it is loaded with
+ * the first scrape; until then observations are buffered.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const kept: Observation[] = []
@@ -22,7 +22,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const registry = () => {
     if (loading === undefined) {
       loading = load()
-      // Tried again by the next scrape.
+      // The next scrape retries.
       loading.catch(() => {
         loading = undefined
       })

@@ -11,11 +11,11 @@ import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 export type Registry = Metrics
 
-/** A database that takes longer is as good as away: who asks for metrics waits 10 s by default. */
+/** Timeout of the database: a scrape waits 10 s by default. */
 const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** The metrics of this process in prom-client, and those that are read from the database when they are asked for. */
+/** The metrics of this process in prom-client, and those that each scrape reads from the database. */
 export function createRegistry({ db, signers, hindered, now, version, ready, dataDir }: MetricsOptions): Registry {
   const registry = new PromRegistry()
   const registers = [registry]
@@ -27,10 +27,10 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
 
-  const requests = counter('gdn_http_requests_total', 'HTTP requests answered', 'method', 'route', 'status')
+  const requests = counter('gdn_http_requests_total', 'HTTP requests with a response', 'method', 'route', 'status')
   const durations = histogram(
     'gdn_http_request_duration_seconds',
-    'Time from the arrival of a request to the end of its answer',
+    'Time from the arrival of a request to the end of its response',
     'method',
     'route',
   )
@@ -47,61 +47,56 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   )
   const files = histogram(
     'gdn_storage_operation_duration_seconds',
-    'Storing, looking up, reading and keeping files, with the time that their source or reader took',
+    'Storage operations on files, including the time of their source or reader',
     'operation',
     'outcome',
   )
   const bytes = counter('gdn_storage_bytes_total', 'Bytes of files stored (add) and read by this process', 'operation')
   const restarts = counter(
     'gdn_chain_restarts_total',
-    'Nodes of embedded chains that died and were replaced',
+    'Nodes of embedded chains that ended unexpectedly and were replaced',
     'blockchain',
   )
   const webhooks = counter(
     'gdn_webhook_attempts_total',
-    'Events sent to webhooks by this process: delivered, to be tried again, given up',
+    'Webhook delivery attempts of this process: delivered, retried, failed',
     'outcome',
   )
   const rpc = counter(
     'gdn_rpc_requests_total',
-    'Requests of this process to RPC providers: answered, refused, limited (asked too often), failed',
+    'Requests of this process to RPC providers: answered, refused, limited (rate limited), failed',
     'blockchain',
     'provider',
     'outcome',
   )
   const waiting = gauge(
     'gdn_pipeline_waiting',
-    'What waits in the pipeline: NFTs by step, collections, transactions',
+    'Pending work in the pipeline: NFTs by step, collections, transactions',
     'step',
   )
   const oldest = gauge(
     'gdn_pipeline_oldest_seconds',
-    'Age of the oldest that waits at a step; 0 where nothing does',
+    'Age of the oldest pending item at a step; 0 if there is none',
     'step',
   )
   const unsettled = gauge('gdn_transactions_unsettled', 'Transactions signed and not yet final', 'blockchain')
   const height = gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain')
   const followed = gauge(
     'gdn_owners_followed_block',
-    'Last block whose transfers and changes of flags are known, by any process',
+    'Last block whose transfers and flag changes were read by any process',
     'blockchain',
   )
-  const funds = gauge(
-    'gdn_signer_balance_coins',
-    'What a signer has to pay gas with, in whole coins',
-    'blockchain',
-    'signer',
-  )
+  const funds = gauge('gdn_signer_balance_coins', 'Balance of a signer for gas, in whole coins', 'blockchain', 'signer')
   const hindrance = gauge(
     'gdn_network_hindered',
-    '1 while a network by RPC URL does not answer, or none of its signers can sign or pay',
+    '1 while a network by RPC URL does not respond, or none of its signers can sign or pay',
     'blockchain',
   )
   const pendingDeliveries = gauge('gdn_webhook_deliveries_waiting', 'Pending webhook deliveries')
   const hooks = gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status')
-  const isReady = gauge('gdn_ready', 'Whether this process can do its work: 1 as long as /readyz says so')
-  const database = gauge('gdn_database_up', 'Whether the database answered this scrape')
-  const disk = gauge('gdn_data_dir_free_bytes', 'Room on the disk of the data dir')
+  const isReady = gauge('gdn_ready', 'Whether this process is ready, as /readyz reports')
+  const database = gauge('gdn_database_up', 'Whether the database responded to this scrape')
+  const disk = gauge('gdn_data_dir_free_bytes', 'Free space on the disk of the data directory')
   gauge('gdn_build_info', 'Version of gdn', 'version').set({ version }, 1)
 
   let scraped = false
@@ -137,7 +132,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     for (const { blockchain, isHindered } of await hindered()) hindrance.set({ blockchain }, isHindered ? 1 : 0)
   }
 
-  /** What was seen last of a database that is away says nothing of now. */
+  /** The last values of an unreachable database aren't current. */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
     const there = await Promise.race([late, readDatabase().then(always, never)])
@@ -147,7 +142,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   }
 
   const scrape = async () => {
-    // They watch the event loop, which only a backend that is scraped needs.
+    // These watch the event loop, which only a scraped backend needs.
     if (!scraped) collectDefaultMetrics({ register: registry })
     scraped = true
     const [there, condition, room] = await Promise.all([
@@ -194,7 +189,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
       }
     },
 
-    // Who asks while another does gets the same answer: anybody may ask, and each costs queries.
+    // Concurrent scrapes share one result: anybody may scrape, and each costs queries.
     scrape: shareInFlight(scrape),
   }
 }

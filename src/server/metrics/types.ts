@@ -3,10 +3,10 @@ import type { Condition } from '../readiness.ts'
 import type { StorageObservation } from '../storage/measured.ts'
 import type { Db } from '../store/schema.ts'
 
-/** Something that happened and is counted. */
+/** An event that is counted. */
 export type Observation =
   | { what: 'request'; method: string; route: string; status: number; seconds: number }
-  /** A transaction that is final, and how many NFTs it has created. */
+  /** A final transaction, and the number of NFTs it created. */
   | { what: 'transaction'; blockchain: string; kind: string; gas: number; nfts: number }
   | ({ what: 'storage' } & StorageObservation)
   | { what: 'chain_died'; blockchain: string }
@@ -15,18 +15,18 @@ export type Observation =
 
 export interface Metrics {
   observe(observation: Observation): void
-  /** Everything in the text format of Prometheus, and its content type. */
+  /** Returns all metrics in the text format of Prometheus, and its content type. */
   scrape(): Promise<{ text: string; type: string }>
 }
 
 export interface MetricsOptions {
   db: Db
-  /** What was seen last of the signers of networks by RPC URL. */
+  /** Balances of the signers of networks by RPC URL, as of the last check. */
   signers: () => readonly { blockchain: string; address: string; coins: number }[]
-  /** Networks by RPC URL, and whether anything keeps them from being worked on. */
+  /** Networks by RPC URL, and whether anything prevents work on them. */
   hindered: () => Promise<readonly { blockchain: string; isHindered: boolean }[]>
   now: () => number
-  /** Whether work can be done, for /readyz as well. */
+  /** Whether the process is ready, same as /readyz. */
   ready: () => Promise<Condition>
   dataDir: string
   version: string

@@ -191,7 +191,7 @@ describe('a data dir that can not be used', () => {
     const error = await refusal(path)
     expect(error.code).toBe('data_dir')
     expect(error.message).toContain(path)
-    expect(error.hint).toMatch(/it is a file: choose a folder with --data-dir/)
+    expect(error.hint).toMatch(/Choose a directory with --data-dir: this is a file/)
     expect(await readFile(path, 'utf8')).toBe('x')
   })
 
@@ -253,7 +253,7 @@ describe('a data dir that can not be used', () => {
     const error = await failedChild(dir.path, process.getuid?.() === 0 ? { uid: 65534 } : {})
     expect(error.code).toBe('data_dir')
     expect(error.message).toContain(dir.path)
-    expect(error.hint).toMatch(/choose a folder that you may write to with --data-dir/)
+    expect(error.hint).toMatch(/Choose a writable directory with --data-dir/)
   })
 })
 

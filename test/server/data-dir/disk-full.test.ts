@@ -30,8 +30,8 @@ it('a start without room says that the disk is full and what to do, and succeeds
     await disk.leave(kilobytes)
     await expect(startTestBackend(dataDir)).rejects.toMatchObject({
       code: 'data_dir',
-      message: `the disk of the data dir ${dataDir} is full`,
-      hint: expect.stringMatching(/make room, or .* --data-dir/),
+      message: `the disk of the data directory ${dataDir} is full`,
+      hint: expect.stringMatching(/Free disk space, or .* --data-dir/),
     })
   }
   await disk.makeRoom()

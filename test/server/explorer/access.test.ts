@@ -210,7 +210,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
 
   it('the key of the local account is refused', async () => {
     const { status, json } = await send('login', { api_key: backend.apiKey.reveal() })
-    expect([status, json.error.message]).toEqual([403, expect.stringMatching(/its own machine only/)])
+    expect([status, json.error.message]).toEqual([403, expect.stringMatching(/only from the server's own machine/)])
     const here = await fetch(`http://127.0.0.1:${new URL(backend.url).port}/explorer/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

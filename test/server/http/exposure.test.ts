@@ -42,7 +42,10 @@ async function ask(url: string, headers: Record<string, string>): Promise<[numbe
   return [response.status, json.error?.message ?? '']
 }
 
-const LOCAL_KEY_REFUSED = [403, expect.stringMatching(/its own machine only.*gdn key create.*--allow-local-key/)]
+const LOCAL_KEY_REFUSED = [
+  403,
+  expect.stringMatching(/only from the server's own machine.*gdn key create.*--allow-local-key/),
+]
 
 describe.skipIf(OUTER_ADDRESS === undefined)('beyond loopback', () => {
   it('nothing listens unless told', async () => {

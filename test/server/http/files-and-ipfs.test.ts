@@ -126,7 +126,7 @@ describe('POST /api/v1/files', () => {
     const { status, json } = await upload(Buffer.from(content))
     expect([status, json.error]).toEqual([
       400,
-      { title: 'Bad Request', message: `the file is ${what}, which is not stored here` },
+      { title: 'Bad Request', message: `the file is ${what}, which is not allowed` },
     ])
     expect(await storedFiles()).toBe(before)
   })

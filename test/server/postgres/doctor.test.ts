@@ -60,7 +60,7 @@ it('one that takes no writes fails', async () => {
   // A session that was there before goes on as it began.
   await sql`alter database ${name} reset default_transaction_read_only`.execute(store.db)
   await store.close()
-  const message = expect.stringContaining('takes no writes')
+  const message = expect.stringContaining('rejects writes')
   expect(found).toMatchObject({ status: 'fail', error: expect.objectContaining({ message }) })
 })
 

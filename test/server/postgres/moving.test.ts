@@ -129,12 +129,12 @@ it('every table of the schema is moved, but those that are made anew from the ot
 })
 
 it.each([
-  ['is cut off', (text: string) => text.slice(0, text.length / 2), /no line of an export|ends here|not what an export/],
-  ['lacks its last line', (text: string) => text.replace(/\{"end":"all".*\n/, ''), /the file ends here/],
-  ['lacks a row', (text: string) => text.replace(/^\[.*\n/m, ''), /not those that were exported/],
-  ['was changed', (text: string) => text.replace('deployed', 'deplored'), /not those that were exported/],
+  ['is cut off', (text: string) => text.slice(0, text.length / 2), /not part of an export|ends here|not valid here/],
+  ['lacks its last line', (text: string) => text.replace(/\{"end":"all".*\n/, ''), /it ends here/],
+  ['lacks a row', (text: string) => text.replace(/^\[.*\n/m, ''), /do not match the export/],
+  ['was changed', (text: string) => text.replace('deployed', 'deplored'), /do not match the export/],
   ['is of another version', (text: string) => text.replace('0001-initial', '0001-other'), /another version of gdn/],
-  ['is something else', () => '{"a":1}\n', /not the begin of an export/],
+  ['is something else', () => '{"a":1}\n', /does not start like an export/],
 ])('a file that %s is refused with its line, and nothing of it stays', async (_, spoil, told) => {
   await exportDatabase(here(), file)
   await writeFile(file, spoil(await readFile(file, 'utf8')))
@@ -183,7 +183,7 @@ it('a database that holds data is not imported into, and a data dir in use is no
   await importDatabase(there(), file)
   await expect(importDatabase(there(), file)).rejects.toMatchObject({
     code: 'data_dir',
-    message: expect.stringMatching(/holds data already/),
+    message: expect.stringMatching(/is not empty/),
   })
   const backend = await onSqlite()
   const used = exportDatabase(here(), join(other.path, 'x.jsonl'))
@@ -191,6 +191,6 @@ it('a database that holds data is not imported into, and a data dir in use is no
   await backend.close()
   await expect(exportDatabase(here(), file)).rejects.toMatchObject({
     code: 'usage',
-    message: expect.stringMatching(/is there already/),
+    message: expect.stringMatching(/already exists/),
   })
 })
