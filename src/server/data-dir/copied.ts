@@ -9,15 +9,15 @@ const DATABASE = 'gdn.db'
 const FILE = 'database-file'
 
 /**
- * Starts a new incarnation where the SQLite database of a data dir is not the file that it was: the data dir was copied,
- * or files of a backup were put in its place. Clients then check what they believe accepted.
+ * Starts a new incarnation if the SQLite database isn't the same file as before: the data directory was copied, or
+ * files of a backup were restored. Clients then verify what they recorded as accepted.
  */
 export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, FILE)
   const known = (await readFile(path, 'utf8').catch(() => '')).trim()
   const found = await fileIdentity(join(dataDir, DATABASE))
   if (known === found) return
-  // In this order: a process that is killed in between does it again.
+  // In this order, so that a process that is killed in between repeats it.
   if (known !== '') await startIncarnation(db)
   await writePrivateFile(path, `${found}\n`)
 }

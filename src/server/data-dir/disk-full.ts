@@ -2,10 +2,10 @@ import { messageOf, systemCode } from '../../core/errors.ts'
 
 const SYSTEM = new Set(['ENOSPC', 'EDQUOT'])
 const FULL = 13
-/** No room for the index of the write-ahead log, which SQLite tells as an I/O error. */
+/** SQLite reports a missing index of the write-ahead log, for lack of space, as an I/O error. */
 const SHMSIZE = 4874
 
-/** Whether something failed for want of room on the disk, by the word of the system or of either SQLite binding. */
+/** Whether an error is caused by a full disk, by the system's code or that of either SQLite binding. */
 export function isDiskFull(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     const code = systemCode(at) ?? ''

@@ -5,17 +5,17 @@ import { keepSecret } from '../store/secrets.ts'
 
 export interface SecretPlace {
   dataDir: string
-  /** Its name in the data dir. */
+  /** Its file name in the data directory. */
   file: string
-  /** Null: there is only the data dir. */
+  /** Null for the data directory. */
   store: Pick<Store, 'db' | 'postgres'> | null
 }
 
 /**
- * A secret that is made on first use: kept in a 0600 file of the data dir, or where several processes share a database,
- * in that. What stands in the file of the one who is first there goes into the database.
+ * Returns a secret that is generated on first use. It is stored in a 0600 file of the data directory, or in the
+ * database of a cluster. The first process of a cluster copies the secret of its file to the database.
  *
- * @returns the secret, and what the place may be called in messages
+ * @returns the secret, and the name of its place for messages
  */
 export async function keptSecret(
   { dataDir, file, store }: SecretPlace,

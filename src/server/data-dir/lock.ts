@@ -19,8 +19,8 @@ function nameHolder(dataDir: string): string {
 }
 
 /**
- * One backend per data dir. The lock is one that SQLite takes from the operating system: it goes with its owner,
- * however that ends, and holds across containers that share the folder.
+ * Allows one backend per data directory. SQLite acquires the lock from the operating system, so it is released when its
+ * owner ends in any way, and it applies across containers that share the directory.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   const path = join(dataDir, 'lock.db')
@@ -34,7 +34,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
     database.close()
     if (!/locked|busy/i.test(messageOf(cause))) throw cause
     throw new GdnError('data_dir_busy', `a backend is already running on ${dataDir}: ${nameHolder(dataDir)}`, {
-      hint: 'use that one, stop it first, or choose another folder with --data-dir',
+      hint: 'Use that backend, stop it first, or choose another directory with --data-dir.',
       cause,
     })
   }

@@ -4,17 +4,20 @@ import { makePrivateFolder, refuseForeignFolder } from '../../core/private-file.
 import { type DataDirLock, lockDataDir } from './lock.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
-  EROFS: 'the disk is read-only: choose another folder with --data-dir',
-  EACCES: 'choose a folder that you may write to with --data-dir',
-  EPERM: 'choose a folder that you may write to with --data-dir',
-  ENOTDIR: 'a part of the path is a file: choose another folder with --data-dir',
-  EEXIST: 'it is a file: choose a folder with --data-dir',
+  EROFS: 'Choose another directory with --data-dir: the disk is read-only.',
+  EACCES: 'Choose a writable directory with --data-dir.',
+  EPERM: 'Choose a writable directory with --data-dir.',
+  ENOTDIR: 'Choose another directory with --data-dir: a part of the path is a file.',
+  EEXIST: 'Choose a directory with --data-dir: this is a file.',
 }
 
-/** Makes the folder where needed, private to its owner, checks that it can be written, and locks it. */
+/** Creates the directory if needed, private to its owner, checks that it is writable, and locks it. */
 export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
 
-/** The same for a folder that several processes may have in common, because what they must not share is in a database. */
+/**
+ * Same, without the lock: in a cluster several processes may share the directory, because exclusive data is in the
+ * database.
+ */
 export const openDataDirOfPostgres = (dataDir: string): Promise<void> => open(dataDir, () => {})
 
 async function open<Result>(dataDir: string, take: (dataDir: string) => Result): Promise<Result> {
@@ -26,8 +29,8 @@ async function open<Result>(dataDir: string, take: (dataDir: string) => Result):
     return take(dataDir)
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
-    throw new GdnError('data_dir', `can't use the data dir ${dataDir}: ${messageOf(cause)}`, {
-      hint: HINTS[systemCode(cause) ?? ''] ?? 'check the folder, or choose another with --data-dir',
+    throw new GdnError('data_dir', `can't use the data directory ${dataDir}: ${messageOf(cause)}`, {
+      hint: HINTS[systemCode(cause) ?? ''] ?? 'Check the directory, or choose another with --data-dir.',
       cause,
     })
   }

@@ -4,14 +4,14 @@ import { fileIdentity } from '../../core/file-identity.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { ownIdentity } from '../../core/process-identity.ts'
 
-/** Who runs on a data dir, for people and for `gdn local`; the lock alone decides. */
+/** The process that runs on a data directory, for display and for `gdn local`; only the lock decides. */
 export const RUNNING_FILE = 'backend.json'
 
 const BACKEND_ID_FILE = 'backend-id'
 
 /**
- * Writes down where this process serves. Start time and boot tell it from a later process with its pid, so that what a
- * killed backend left behind is not believed; the folder's own number tells it from a copy.
+ * Records the URL of this process. Start time and boot ID distinguish it from a later process with the same ID, so that
+ * the file of a killed backend isn't trusted. The directory's inode distinguishes it from a copy.
  */
 export async function writeRunning(dataDir: string, url: string): Promise<void> {
   const path = join(dataDir, RUNNING_FILE)
@@ -21,7 +21,7 @@ export async function writeRunning(dataDir: string, url: string): Promise<void> 
   await writePrivateFile(path, `${JSON.stringify(record)}\n`)
 }
 
-/** Writes down which backend a data dir is of: tools choose by it what belongs to a backend that doesn't run. */
+/** Records the backend ID of a data directory: tools select the records of a stopped backend by it. */
 export async function writeBackendId(dataDir: string, id: string): Promise<void> {
   await writePrivateFile(join(dataDir, BACKEND_ID_FILE), `${id}\n`)
 }

@@ -5,13 +5,13 @@ import { keptSecret, type SecretPlace } from './kept-secret.ts'
 
 const FILE = 'url-secret'
 
-/** The secret that signed URLs are signed with, made at random on first use. */
+/** Returns the secret that signs URLs, generated on first use. */
 export async function openUrlSecret(dataDir: string, store: SecretPlace['store'] = null): Promise<Secret> {
   const kept = await keptSecret({ dataDir, file: FILE, store }, () => `${randomBytes(32).toString('hex')}\n`)
   const text = kept.text.trim()
   if (!/^[0-9a-f]{64}$/.test(text)) {
     throw new GdnError('data_dir', `${kept.place} is damaged`, {
-      hint: 'delete it: a new one is made, and signed URLs that were given out before stop working',
+      hint: 'Delete it. A new secret is generated, and earlier signed URLs stop working.',
     })
   }
   return new Secret(text)

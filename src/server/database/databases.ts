@@ -10,22 +10,22 @@ import type { Db } from '../store/schema.ts'
 
 /** A backend's database as it may be shown. */
 export interface DatabaseStatus {
-  /** Its file, or its URL without what is secret. */
+  /** Its file, or its URL without secrets. */
   database: string
   kind: 'sqlite' | 'postgres'
-  /** Migrations that made it, and those of this version that it lacks. */
+  /** Applied migrations, and pending ones of this version. */
   applied: string[]
   pending: string[]
-  /** Null before it has its tables. */
+  /** Null before the tables exist. */
   accounts: number | null
   collections: number | null
   nfts: number | null
-  /** Connections of processes to it at this moment; null of SQLite. */
+  /** Current connections of processes; null for SQLite. */
   processes: number | null
   [field: string]: unknown
 }
 
-/** Looks at a database and changes nothing. @throws GdnError `data_dir`, `unreachable`, `invalid_config` */
+/** Inspects a database without changes. @throws GdnError `data_dir`, `unreachable`, `invalid_config` */
 export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStatus> {
   const { store, name } = await open(place, 'as it is')
   try {
@@ -35,7 +35,7 @@ export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStat
   }
 }
 
-/** Brings a database to the schema of this version. That of a data dir must not be in use. */
+/** Migrates a database to the schema of this version. The database of a data directory must not be in use. */
 export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseStatus> {
   const lock = (await databaseOf(place)) === null ? await openDataDir(resolve(place.dataDir)) : null
   try {
@@ -61,8 +61,8 @@ async function open(place: DatabasePlace, schema: 'as it is' | 'up to date'): Pr
   const path = join(resolve(place.dataDir), 'gdn.db')
   if (schema === 'as it is') {
     await access(path).catch((cause) => {
-      throw new GdnError('data_dir', `${place.dataDir} holds no backend's database`, {
-        hint: 'start the backend once (gdn serve, gdn local start), or name its folder with --data-dir',
+      throw new GdnError('data_dir', `${place.dataDir} has no backend database`, {
+        hint: 'Run `gdn local start` or `gdn serve` once, or pass its directory with --data-dir.',
         cause,
       })
     })
@@ -93,7 +93,7 @@ async function count(db: Db, table: 'accounts' | 'collections' | 'nfts'): Promis
   return Number(rows)
 }
 
-/** Connections of others: this one doesn't count. */
+/** Number of other connections, without this one. */
 async function connections(db: Db): Promise<number> {
   const { rows } = await sql<{ others: number }>`select count(*) as others from pg_stat_activity
     where datname = current_database() and application_name = 'gdn' and pid <> pg_backend_pid()`.execute(db)

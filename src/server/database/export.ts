@@ -15,10 +15,10 @@ import type { Db } from '../store/schema.ts'
 import { type Row, readRows, TableSum } from './rows.ts'
 import { type TableShape, tablesOf } from './tables.ts'
 
-/** What the head of an export says of it. */
+/** Identifies the file format in an export's header. */
 export const FORMAT = { gdn: 'database', version: 1 } as const
 
-/** Secrets that one process keeps in its data dir, and processes that share a database keep in that. */
+/** Secrets that a single process stores in its data directory, and a cluster in its database. */
 export const SECRET_FILES = ['url-secret', 'signers.json', 'solana-signer.json'] as const
 
 /** What was exported or imported. */
@@ -33,8 +33,8 @@ export interface Moved {
 }
 
 /**
- * Writes all that a backend's database holds into a file, a line of JSON for each row, as it is at one moment. The file
- * is private: it holds the secret of signed URLs and the keys of embedded chains. A data dir's backend must be stopped.
+ * Writes a consistent snapshot of a backend's database to a file, as one line of JSON per row. The file is private: it
+ * contains the secret of signed URLs and the keys of embedded chains. The backend of a data directory must be stopped.
  *
  * @param signal ends it, and the file with it
  * @throws GdnError `data_dir_busy`; `usage` where the file is there already or can't be written
@@ -71,7 +71,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute((db) => pipeline(linesOf(db, secrets, counted), output, { signal }))
-    // A database that gives no answer doesn't end the transaction either.
+    // If the database doesn't respond, the transaction can't be ended either.
     await orAborted(written, signal)
     return counted
   } catch (error) {
@@ -93,11 +93,17 @@ const isOfTheDisk = (error: unknown) => isDiskFull(error) || systemCode(error) =
 
 function cannotWrite(file: string, cause: unknown): GdnError {
   const isThere = systemCode(cause) === 'EEXIST'
-  return new GdnError('usage', isThere ? `${file} is there already` : `can't be written: ${messageOf(cause)}`, {
-    place: { file },
-    hint: isDiskFull(cause) ? 'make room, or name a file on another disk' : 'name a file that is not there yet',
-    cause,
-  })
+  return new GdnError(
+    'usage',
+    isThere ? `the file ${file} already exists` : `the file can't be written: ${messageOf(cause)}`,
+    {
+      place: { file },
+      hint: isDiskFull(cause)
+        ? 'Free disk space, or choose a file on another disk.'
+        : 'Choose a file that does not exist yet.',
+      cause,
+    },
+  )
 }
 
 function secretsOf(dataDir: string): Row[] {
@@ -107,7 +113,7 @@ function secretsOf(dataDir: string): Row[] {
   })
 }
 
-/** The lines of an export; `counted` counts with them. */
+/** Returns the lines of an export; `counted` receives the counts. */
 async function* linesOf(
   db: Db,
   secrets: readonly Row[],

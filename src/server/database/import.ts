@@ -20,9 +20,9 @@ import { type TableShape, tablesOf } from './tables.ts'
 const ROWS_AT_ONCE = 1000
 
 /**
- * Writes what an export holds into an empty database, all of it or nothing, and compares each table with the export by
- * count and hash, as it is read back. The backend keeps its ID and gets a new incarnation: what was accepted after the
- * export is unknown to it, and clients must notice.
+ * Imports an export into an empty database in one transaction. Each table is read back and compared with the export by
+ * count and hash. The backend keeps its ID and gets a new incarnation: it doesn't know requests that were accepted
+ * after the export, and clients must detect that.
  *
  * @throws GdnError `invalid_input` for a file that is no export, is cut off, or is of another version; `data_dir` where
  *   the database isn't empty
@@ -33,10 +33,10 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
   const isFolder = await stat(file).then(
     (found) => found.isDirectory(),
     (cause: unknown) => {
-      throw new GdnError('invalid_input', `can't be read: ${messageOf(cause)}`, { place: { file }, cause })
+      throw new GdnError('invalid_input', `the file can't be read: ${messageOf(cause)}`, { place: { file }, cause })
     },
   )
-  if (isFolder) throw new GdnError('invalid_input', 'is a directory, not an export', { place: { file } })
+  if (isFolder) throw new GdnError('invalid_input', 'the path is a directory, not an export', { place: { file } })
   const postgres = await databaseOf(place)
   const lock = postgres === null ? await openDataDir(resolve(place.dataDir)) : null
   try {
@@ -45,11 +45,11 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
       const counted = await store.db.transaction().execute(async (db) => {
         const { secrets, ...counted } = await readAll(db, file)
         await startIncarnation(db)
-        // Before the rows are there for good: rows without the keys that they were made with are worth nothing.
+        // Before the rows are committed, because they have no value without the keys that created them.
         if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
         return counted
       })
-      // Until the server has looked at what is new, it takes tables of millions for empty ones, and plans accordingly.
+      // Until its statistics are updated, PostgreSQL plans as if tables of millions of rows were empty.
       await sql`analyze`.execute(store.db)
       const database = store.postgres?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
@@ -68,7 +68,7 @@ async function openTarget(place: DatabasePlace): Promise<Store> {
   return await openPostgres({ ...postgres, connections: 2 })
 }
 
-/** Where a process has its data dir to itself, its secrets are files of that. */
+/** A process with its own data directory stores its secrets in files there. */
 async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Promise<void> {
   for (const [name, value] of secrets) {
     if (SECRET_FILES.some((one) => one === name)) await writePrivateFile(join(dataDir, String(name)), String(value))
@@ -95,7 +95,7 @@ async function readAll(db: Db, file: string) {
       await writeRows(db, to.table, to.rows.splice(0))
     } catch (cause) {
       if (!isUnstorableText(cause)) throw cause
-      throw refuse(`a row of ${to.table.name} before this line holds a NUL character, which PostgreSQL can't store`)
+      throw refuse(`a row of ${to.table.name} before this line has a NUL character, which PostgreSQL can't store`)
     }
   }
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -103,7 +103,7 @@ async function readAll(db: Db, file: string) {
     const line = parse(text, refuse)
     if (number === 1) refuseOthers(line, await appliedMigrations(db), refuse)
     else if (Array.isArray(line)) {
-      if (open === null || line.length !== open.table.columns.length) throw refuse('is a row of no table')
+      if (open === null || line.length !== open.table.columns.length) throw refuse('the row belongs to no table')
       open.sum.add(line as Row)
       open.rows.push(line as Row)
       if (open.table.name === 'secrets') counted.secrets.push(line as Row)
@@ -111,7 +111,7 @@ async function readAll(db: Db, file: string) {
     } else if ('table' in line) {
       const table = tables.find(({ name }) => name === line.table)
       if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {
-        throw refuse(`is of a table ${String(line.table)} that this version doesn't have so`)
+        throw refuse(`this version has no such table ${String(line.table)}`)
       }
       open = { table, sum: new TableSum(), rows: [] }
     } else if ('end' in line && open !== null && line.end === open.table.name) {
@@ -122,9 +122,9 @@ async function readAll(db: Db, file: string) {
       if (open.table.name === 'nfts') counted.nfts = open.sum.rows
       open = null
     } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
-    else throw refuse('is not what an export has there')
+    else throw refuse('the line is not valid here')
   }
-  if (!isComplete) throw refuse('the file ends here, and the export goes on')
+  if (!isComplete) throw refuse('the file is incomplete: it ends here')
   return counted
 }
 
@@ -133,9 +133,9 @@ function parse(text: string, refuse: (what: string) => GdnError): Record<string,
     const line: unknown = JSON.parse(text)
     if (line !== null && typeof line === 'object') return line as Record<string, unknown>
   } catch {
-    // As any other line that isn't one of ours.
+    // Rejected like any other invalid line.
   }
-  throw refuse('is no line of an export')
+  throw refuse('the line is not part of an export')
 }
 
 function refuseOthers(
@@ -144,13 +144,13 @@ function refuseOthers(
   refuse: (what: string) => GdnError,
 ): void {
   if (Array.isArray(head) || head.gdn !== FORMAT.gdn || head.version !== FORMAT.version) {
-    throw refuse('is not the begin of an export of gdn db export')
+    throw refuse('the file does not start like an export of `gdn db export`')
   }
   if (JSON.stringify(head.migrations) === JSON.stringify(migrations)) return
-  throw refuse('the export is of another version of gdn: export and import with one and the same')
+  throw refuse('the export was written by another version of gdn: use the same version for both')
 }
 
-/** What was read from the file, what its end says, and what the database now holds must be one. */
+/** The file's rows, its trailer, and the database must match. */
 async function compare(
   db: Db,
   { table, sum }: Open,
@@ -158,14 +158,14 @@ async function compare(
   refuse: (what: string) => GdnError,
 ): Promise<void> {
   if (end.rows !== sum.rows || end.sha256 !== sum.sha256) {
-    throw refuse(`the rows of ${table.name} are not those that were exported: the file was changed or damaged`)
+    throw refuse(`the rows of ${table.name} do not match the export: the file was changed or damaged`)
   }
   const stored = new TableSum()
   for await (const rows of readRows(db, table)) for (const row of rows) stored.add(row)
   if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
-    throw refuse(`the database doesn't give back the rows of ${table.name} as they were exported`)
+    throw refuse(`the database does not return the rows of ${table.name} as they were exported`)
   }
-  // What is written from now on counts on from there.
+  // New rows continue the sequence.
   if (!isPostgres(db) || table.sequence === null || sum.rows === 0) return
   await sql`select setval(pg_get_serial_sequence(${table.name}, ${table.sequence}),
     (select max(${sql.ref(table.sequence)}) from ${sql.table(table.name)}))`.execute(db)
@@ -175,8 +175,8 @@ async function refuseUnlessEmpty(db: Db, tables: readonly TableShape[]): Promise
   for (const { name } of tables) {
     const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db)
     if (rows.length === 0) continue
-    throw new GdnError('data_dir', `the database holds data already: ${name} has rows`, {
-      hint: 'import into a new database, before any process was started on it',
+    throw new GdnError('data_dir', `the database is not empty: ${name} has rows`, {
+      hint: 'Import into a new database, before you start a process on it.',
     })
   }
 }

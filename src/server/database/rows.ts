@@ -3,12 +3,12 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from '../store/schema.ts'
 import type { TableShape } from './tables.ts'
 
-/** A row as JSON has it: values in the order of the columns, bytes in base64. */
+/** A row as JSON: values in column order, bytes in base64. */
 export type Row = readonly (string | number | null | { base64: string })[]
 
 const PAGE = 1000
 
-/** All rows of a table, page by page in the order of its key. */
+/** Returns all rows of a table, page by page in key order. */
 export async function* readRows(db: Db, { name, columns, key }: TableShape): AsyncGenerator<Row[]> {
   const keyRefs = sql.join(key.map((column) => sql.ref(column)))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
@@ -31,13 +31,13 @@ function toJson(value: unknown): Row[number] {
     return { base64: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') }
   }
   if (typeof value === 'bigint') return Number(value)
-  throw new Error(`a ${typeof value} in the database`)
+  throw new Error(`unexpected ${typeof value} in the database`)
 }
 
 const fromJson = (value: Row[number]): unknown =>
   value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value
 
-/** Both databases take more; this is what the smaller of them takes with room to spare. */
+/** Number of parameters in a statement: below the smaller limit of the two databases. */
 const MOST_PARAMETERS = 20_000
 
 /** Writes rows into a table. */
@@ -52,7 +52,7 @@ export async function writeRows(db: Db, { name, columns }: TableShape, rows: rea
 
 const MODULUS = 2n ** 256n
 
-/** What a table holds in a number, whatever the order of its rows: two databases order text each in its own way. */
+/** A checksum of a table's rows that doesn't depend on their order, because the two databases sort text differently. */
 export class TableSum {
   rows = 0
   #sum = 0n
@@ -63,7 +63,7 @@ export class TableSum {
     this.#sum = (this.#sum + BigInt(`0x${hash}`)) % MODULUS
   }
 
-  /** 64 hex digits. */
+  /** Returns 64 hex digits. */
   get sha256(): string {
     return this.#sum.toString(16).padStart(64, '0')
   }

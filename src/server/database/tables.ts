@@ -2,23 +2,23 @@ import { sql } from 'kysely'
 import { isPostgres } from '../store/dialect.ts'
 import type { Db } from '../store/schema.ts'
 
-/** A table as it is in a database: all that is needed to read it whole and to write it into another. */
+/** A table of a database, with everything needed to export and import it. */
 export interface TableShape {
   name: string
-  /** In the order of their names. */
+  /** Sorted by name. */
   columns: readonly string[]
   /** The columns of its primary key. */
   key: readonly string[]
-  /** The column that counts up by itself, if one does. */
+  /** The auto-increment column, if there is one. */
   sequence: string | null
-  /** Tables whose rows its own refer to. */
+  /** Tables that its foreign keys refer to. */
   refersTo: readonly string[]
 }
 
-/** Of no worth a second later, or made anew from the others. */
+/** Tables with data that is short-lived or rebuilt from others. */
 const LEFT_OUT = new Set(['rate_windows', 'nft_counts', 'nft_terms', 'nft_term_cursor'])
 
-/** Every table of a backend's database, those first that others refer to. */
+/** Returns all tables of a backend's database, in dependency order. */
 export async function tablesOf(db: Db): Promise<TableShape[]> {
   const tables = (await db.introspection.getTables()).filter(({ isView, name }) => !isView && !LEFT_OUT.has(name))
   const shapes: TableShape[] = []
@@ -58,7 +58,7 @@ function inOrder(shapes: readonly TableShape[]): TableShape[] {
   while (left.length > 0) {
     const names = new Set(left.map(({ name }) => name))
     const at = left.findIndex(({ name, refersTo }) => refersTo.every((other) => other === name || !names.has(other)))
-    if (at < 0) throw new Error(`tables refer to each other in a circle: ${[...names].join(', ')}`)
+    if (at < 0) throw new Error(`tables refer to each other in a cycle: ${[...names].join(', ')}`)
     done.push(...left.splice(at, 1))
   }
   return done

@@ -1,4 +1,4 @@
-// The functions behind the routes of the web explorer, loaded with the first request.
+// The handlers of the web explorer's routes, loaded with the first request.
 export { addressOf, findCollection, listCollections, showCollection } from './collections.ts'
 export { listNfts, listOwned } from './nft-lists.ts'
 export { showNft } from './nfts.ts'

@@ -23,9 +23,9 @@ import { showTransaction } from './transactions.ts'
 import type { Collection, CollectionSummary, Media, Nft, Page } from './types.ts'
 
 const MOST_COVERS = 4
-/** Of the first NFTs some may have no picture. */
+/** Number of NFTs from which covers are taken; some may have no image. */
 const LOOKED_AT = 6
-/** Names that are compared with what is looked for. */
+/** Number of names that are compared with a search text. */
 const MOST_NAMES = 20_000
 
 export const refOf = (row: SeenCollection): Nft['collection'] => ({
@@ -35,11 +35,11 @@ export const refOf = (row: SeenCollection): Nft['collection'] => ({
   name: row.name,
 })
 
-/** An address as it is kept, whatever case it is written in; other text as it is. */
+/** An address in its stored spelling, whatever its case; other text unchanged. */
 export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 
-/** The collection that an id or an address names, as far as the viewer may see it. */
+/** Returns the collection with an ID or address, if the viewer may see it. */
 export async function findCollection(
   { db }: Explorer,
   { accountId }: Viewer,
@@ -50,7 +50,7 @@ export async function findCollection(
   return (blockchain === null ? found[0] : found.find((row) => row.blockchain === blockchain)) ?? null
 }
 
-/** Collections as lists show them, in the order given. */
+/** Returns summaries of collections, in the given order. */
 export async function collectionSummaries(
   explorer: Explorer,
   rows: readonly SeenCollection[],
@@ -85,7 +85,7 @@ async function coversOf(explorer: Explorer, { image }: SeenCollection, first: re
   return [...covers.values()].slice(0, MOST_COVERS)
 }
 
-/** A collection's picture isn't fetched: it can be shown only where it is stored here anyway. */
+/** A collection's image isn't fetched: it is shown only if it is stored here anyway. */
 async function ownPicture({ media }: Explorer, image: string | null): Promise<Media | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
@@ -109,7 +109,7 @@ export async function listCollections(
   return { total: await countCollections(db, accountId), offset, items: await collectionSummaries(explorer, rows) }
 }
 
-/** Ids of collections whose name or address holds a text, the newest first. */
+/** Returns IDs of collections whose name or address contains a text, newest first. */
 export async function collectionsLike({ db }: Explorer, { accountId }: Viewer, text: string): Promise<string[]> {
   const wanted = fold(text.trim())
   if (wanted === '') return []
@@ -119,7 +119,7 @@ export async function collectionsLike({ db }: Explorer, { accountId }: Viewer, t
     .map(({ id }) => id)
 }
 
-/** All that is shown of a collection. */
+/** Returns the details of a collection. */
 export async function showCollection(explorer: Explorer, row: SeenCollection): Promise<Collection> {
   const { db, slow } = explorer
   const [summary] = await collectionSummaries(explorer, [row])
@@ -148,10 +148,10 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
   }
 }
 
-/** Tokens change hands without a change of counts: what follows from that is looked at again now and then. */
+/** Transfers change owners without a change of counts, so this also changes from time to time. */
 const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
 
-/** Entries of an index: few milliseconds. */
+/** Number of index entries to count exactly: a few milliseconds. */
 const ENTRIES_AT_ONCE = 20_000
 
 async function countOwners({ db }: Explorer, collectionId: string): Promise<number> {

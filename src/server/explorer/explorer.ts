@@ -7,29 +7,29 @@ import { createMediaReader, type MediaReader } from './media.ts'
 import type { InLists } from './metadata.ts'
 import { createSlowFacts, type SlowFacts } from './slow-facts.ts'
 
-/** Some ten megabytes at the very most. */
+/** At most about ten megabytes. */
 const LONG_REMEMBERED = 1000
 
-/** Who looks: an account at what is its own, null at everything. */
+/** The viewer: an account sees its own data, null sees everything. */
 export interface Viewer {
   accountId: string | null
 }
 
-/** A part of a list that is asked for. */
+/** A requested part of a list. */
 export interface Part {
   offset: number
   limit: number
 }
 
-/** What all that the explorer shows is read with. */
+/** Dependencies of the web explorer's handlers. */
 export interface Explorer {
   db: Db
   media: MediaReader
   indexer: Indexer
   slow: SlowFacts
-  /** What lists show of long metadata, by the NFT: metadata never changes. */
+  /** Cached list entries of long metadata, by NFT: metadata never changes. */
   long: BoundedMap<InLists>
-  /** Where people look at a transaction; null where the settings name nothing. */
+  /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
   linkOf(blockchain: string, hash: string): string | null
   now: () => number
 }

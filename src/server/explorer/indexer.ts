@@ -3,9 +3,12 @@ import { within } from '../../core/within.ts'
 import type { Store } from '../store/open-store.ts'
 import { indexBacklog, indexMore } from '../store/title-index.ts'
 
-/** Keeps the index of titles up with what is accepted. */
+/** Indexes the titles of accepted NFTs. */
 export interface Indexer {
-  /** Resolves when what was there at the call can be found, or after a while: then it goes on by itself. */
+  /**
+   * Resolves when everything accepted before the call is indexed, or after a timeout; then indexing continues in the
+   * background.
+   */
   caughtUp(): Promise<void>
   stop(): Promise<void>
 }
@@ -14,13 +17,13 @@ const EVERY_MS = 2000
 const AT_ONCE = 500
 const PATIENCE_MS = 500
 
-/** Beyond this it isn't put off any longer. */
+/** Maximum delay of indexing. */
 const MOST_PUT_OFF = 50_000
 
 /**
- * Indexes NFTs some time after they were accepted, many at once: see {@link indexMore}. While a drop comes in, minting
- * goes first: it waits until nothing more has come for a while, or somebody searches. Each process that answers searches
- * does it; of those that share a database one at a time.
+ * Indexes NFTs in batches some time after they were accepted: see {@link indexMore}. During a drop, minting has
+ * priority: indexing waits until no more NFTs arrive for a while, or for a search. Every process that serves searches
+ * does it; in a cluster, one at a time.
  */
 export function startIndexer({
   store,
@@ -59,7 +62,7 @@ export function startIndexer({
 
   return {
     async caughtUp() {
-      // What runs may have looked before the call.
+      // A run in progress may have read before the call.
       const done = (running ?? Promise.resolve()).then(() => begin(true))
       await within(done, PATIENCE_MS)
     },

@@ -6,24 +6,24 @@ import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Media, MediaKind } from './types.ts'
 
-/** What stored content is, by its bytes. */
+/** Type and size of stored content, detected from its bytes. */
 export type Look = Pick<Media, 'kind' | 'content_type' | 'size' | 'width' | 'height'>
 
 const UNKNOWN: Look = { kind: 'other', content_type: null, size: null, width: null, height: null }
 
-/** Looks that are remembered: content never changes under its CID. */
+/** Number of cached results: content never changes under its CID. */
 const REMEMBERED = 20_000
-/** Files that are looked at together. */
+/** Number of files read at once. */
 const AT_ONCE = 16
-/** A storage that is slow, or away, doesn't keep a page waiting for longer; the look goes on and is remembered. */
+/** A page waits no longer for slow storage; the read continues and its result is cached. */
 const PATIENCE_MS = 1000
 
 export interface MediaReader {
-  /** What a stored file is; nothing is known of one that is not stored, or can't be read now. */
+  /** Returns what a stored file is; null if it isn't stored or can't be read now. */
   look(place: string): Promise<Look>
 }
 
-/** Reads no more of a file than its first bytes, and each only once. */
+/** Detects files by their first bytes, and reads each only once. */
 export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS): MediaReader {
   const known = new BoundedMap<Promise<Look | null>>(REMEMBERED)
   const waiting: (() => void)[] = []
@@ -51,7 +51,7 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
       let looking = known.get(place)
       if (looking === undefined) {
         const begun = inTurn(() => read(place)).catch(() => null)
-        // What isn't there, or can't be read, may be there later.
+        // Missing or unreadable files aren't cached: they may be available later.
         begun.then((found) => {
           if (found === null && known.get(place) === begun) known.delete(place)
         })
@@ -80,7 +80,7 @@ function kindOf(contentType: string): MediaKind {
   return kind === 'image' || kind === 'video' || kind === 'audio' || kind === 'model' ? kind : 'other'
 }
 
-/** What a request calls a file, and where it is stored as far as it is. */
+/** A file in a request, and its place if it is stored. */
 export interface FileField {
   field: string
   source: string
@@ -96,7 +96,7 @@ export async function mediaOf(reader: MediaReader, { field, source, place }: Fil
   return { field, source, cid, url, ...(await reader.look(place)) }
 }
 
-/** What a gallery shows of an NFT's files: `image`, else the first picture, else whatever `image` is. */
+/** Returns the file that a gallery shows: `image`, else the first image, else the file of `image`. */
 export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<Media | null> {
   const named = fields.find(({ field }) => field === 'image')
   const rest = fields.filter((field) => field !== named)

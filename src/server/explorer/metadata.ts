@@ -2,23 +2,23 @@ import { isContentUrl } from '../../core/ipfs-url.ts'
 import type { FileField } from './media.ts'
 import type { Nft } from './types.ts'
 
-/** Of what a list tells of a title or a URL: an answer must stay small, whatever people mint. */
+/** Maximum length of a title or URL in lists: a response must stay small, whatever the metadata. */
 const MOST_IN_LIST = 500
 
 export const cut = (text: string): string =>
   text.length <= MOST_IN_LIST ? text : `${text.slice(0, MOST_IN_LIST).toWellFormed()}…`
 
-/** The metadata of a request, read without trust in what stands there. */
+/** The metadata of a request, parsed without trust in its content. */
 export interface ReadMetadata {
   title: string
   description: string | null
   attributes: Nft['attributes']
   fields: { key: string; url: string }[]
-  /** As it was sent. */
+  /** As sent by the client. */
   whole: unknown
 }
 
-/** Of it, what lists show. */
+/** The part that lists show. */
 export type InLists = Pick<ReadMetadata, 'title' | 'fields'>
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -51,7 +51,7 @@ export function readMetadata(json: string): ReadMetadata {
   }
 }
 
-/** The files of an NFT, and where they are as far as they are stored. */
+/** Returns the files of an NFT, with their places if they are stored. */
 export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: string | null): FileField[] {
   const stored = readJson(files)
   return fields.map(({ key, url }) => {

@@ -24,7 +24,7 @@ export interface NftFilter {
   q: string | null
 }
 
-/** NFTs of a collection in the order of acceptance. */
+/** Returns NFTs of a collection in the order of acceptance. */
 export async function listNfts(
   explorer: Explorer,
   collection: SeenCollection,
@@ -37,7 +37,7 @@ export async function listNfts(
 
 const BUCKETS_AT_ONCE = 4
 
-/** NFTs of a collection, or of a run into it, in the order of acceptance. */
+/** Returns NFTs of a collection, or of one of its runs, in the order of acceptance. */
 export async function listInBuckets(
   explorer: Explorer,
   what: { collectionId: string; run: string | null },
@@ -46,7 +46,7 @@ export async function listInBuckets(
   const { db } = explorer
   const { total, places } = placesOf(await bucketsOf(db, what), { status, offset, limit })
   const rows: SummaryRow[] = []
-  // Those that failed have an index of their own; of others one is mostly the next, and more is read than is found.
+  // Failed NFTs have their own index. For other states, most rows match, so more are read than returned.
   const atOnce = status === 'failed' ? places.length : BUCKETS_AT_ONCE
   for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
     const some = places.slice(at, at + atOnce)
@@ -64,7 +64,7 @@ async function ownedPage(
 ): Promise<Page<NftSummary>> {
   const { db, slow } = explorer
   const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
-  // Only what is deployed has an owner.
+  // Only deployed NFTs have an owner.
   if (status !== null && status !== 'deployed') return { total: 0, offset, items: [] }
   const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
   const total = await slow.get(`owned by ${address} in ${id}`, await changeMarker(db), () =>
@@ -73,7 +73,7 @@ async function ownedPage(
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
-/** By the words of titles, and by the token id. */
+/** Searches by words of titles, and by token ID. */
 async function titledPage(
   explorer: Explorer,
   { id, account_id, blockchain }: SeenCollection,
@@ -90,7 +90,7 @@ async function titledPage(
   return { total: found.length, offset, items: await summariesOf(explorer, found.slice(offset, offset + limit)) }
 }
 
-/** What an address owns, in the collections that the viewer may see. */
+/** Returns what an address owns, in collections that the viewer may see. */
 export async function listOwned(
   explorer: Explorer,
   { accountId }: Viewer,
@@ -114,7 +114,7 @@ export async function listOwned(
   return { total: before, offset, items: await withCollections(explorer, { accountId }, rows) }
 }
 
-/** NFTs as lists of several collections show them. Those of collections that the viewer may not see are left out. */
+/** Returns NFTs for lists that span collections, without those that the viewer may not see. */
 export async function withCollections(
   explorer: Explorer,
   { accountId }: Viewer,

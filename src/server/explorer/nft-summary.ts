@@ -6,10 +6,10 @@ import { coverOf } from './media.ts'
 import { cut, fileFields, type InLists, readMetadata } from './metadata.ts'
 import type { NftSummary } from './types.ts'
 
-/** NFTs as lists show them, in the order given. */
+/** Returns summaries of NFTs, in the given order. */
 export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[]): Promise<NftSummary[]> {
   const summaries: Promise<NftSummary>[] = []
-  // One after the other: metadata may be a megabyte each.
+  // One after the other: each may have a megabyte of metadata.
   for (const row of rows) {
     const { title, fields } = row.metadata === null ? await readLong(explorer, row) : readMetadata(row.metadata)
     const files = fileFields({ fields }, row.files)
@@ -18,7 +18,7 @@ export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[
   return await Promise.all(summaries)
 }
 
-/** Long metadata takes long to read: others have their turn before it, and of each NFT it is done once. */
+/** Parsing long metadata takes time, so it yields first, and the result is cached. */
 async function readLong({ db, long }: Explorer, { id, seq }: SummaryRow): Promise<InLists> {
   const known = long.get(id)
   if (known !== undefined) return known

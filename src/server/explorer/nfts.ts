@@ -7,7 +7,7 @@ import { fileFields, readMetadata, timeOf } from './metadata.ts'
 import { ownersOf, showTransaction, transactionsOf } from './transactions.ts'
 import type { Nft } from './types.ts'
 
-/** All that is shown of an NFT, or null where the viewer may see none of this id. */
+/** Returns the details of an NFT, or null if the viewer may not see one with this ID. */
 export async function showNft(explorer: Explorer, { accountId }: Viewer, id: string): Promise<Nft | null> {
   const { db, media } = explorer
   const row = await seenNft(db, accountId, id)

@@ -14,13 +14,12 @@ const countOf = (counts: StateCounts, status: Status | null): number => {
 
 export interface Place {
   bucket: number
-  /** Before the first that is wanted of it. */
+  /** Offset of its first requested item. */
   offset: number
 }
 
 /**
- * Where a page of a list begins, and which buckets have something for it from there on. So no page, however far down,
- * counts its way through all that stands before it.
+ * Returns where a page of a list begins and which buckets it needs, so that a page doesn't count all items before it.
  */
 export function placesOf(
   buckets: readonly BucketCounts[],

@@ -42,13 +42,13 @@ export async function showRuns(explorer: Explorer, viewer: Viewer, part: Part): 
 }
 
 const MOST_REASONS = 100
-/** Ids that are listed of each reason. */
+/** Number of IDs listed for each reason. */
 const MOST_IDS = 20
-/** Reasons that are counted separately; of those beyond, none is among the most frequent. */
+/** Number of reasons that are counted separately; none beyond is among the most frequent. */
 const MAX_REASONS = 10_000
 const FAILED_AT_ONCE = 1000
 
-/** All that is shown of a run, or null where the viewer may see none of this name. */
+/** Returns the details of a run, or null if the viewer may not see one with this name. */
 export async function showRun(explorer: Explorer, viewer: Viewer, name: string): Promise<Run | null> {
   const row = await findRun(explorer.db, viewer.accountId, name)
   if (row === null) return null
@@ -91,7 +91,7 @@ async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Pr
     .map(([error, { count, ids }]) => ({ error: cut(error), count, nft_gdn_ids: ids }))
 }
 
-/** Of a transaction that minted others too, the part that the run's NFTs have in it. */
+/** The share of the run's NFTs in a transaction that minted others too. */
 async function gasOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<string> {
   const shares = new Map<string, number>()
   await inParts(await bucketsOf(db, { collectionId: collection_id, run }), async ({ bucket }) => {
@@ -111,7 +111,7 @@ async function gasOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise
   return String(gas)
 }
 
-/** NFTs of a run in the order of acceptance, or null where the viewer may see none of this name. */
+/** Returns NFTs of a run in the order of acceptance, or null if the viewer may not see one with this name. */
 export async function listNftsOfRun(
   explorer: Explorer,
   { accountId }: Viewer,

@@ -20,10 +20,10 @@ import { findTitled } from './titled.ts'
 import type { SearchHit, SearchResult } from './types.ts'
 
 const MOST_HITS = 50
-/** Where all may be seen, so many accounts are looked through. */
+/** Number of accounts that are searched if the viewer may see all. */
 const MOST_ACCOUNTS = 50
 
-/** What a text is exactly: one thing, or the NFTs of one. Nothing where it is none of the kind. */
+/** Returns exact matches of a text: one item, or the NFTs of one. */
 type Exactly = (explorer: Explorer, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: Explorer, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
@@ -42,7 +42,7 @@ const isCollection: Exactly = async (explorer, viewer, text) => {
 const isNft: Exactly = async (explorer, viewer, text) =>
   await nftHits(explorer, viewer, await nftsById(explorer.db, [text.toLowerCase()]))
 
-/** An address of any blockchain that owns something. */
+/** Matches an address of any blockchain that owns something. */
 const isOwner: Exactly = async (explorer, viewer, text) => {
   if (!/^(0x[0-9a-f]{40}|[1-9a-z]{32,44})$/i.test(text)) return []
   const { total } = await listOwned(explorer, viewer, text, { offset: 0, limit: 0 })
@@ -55,7 +55,7 @@ const isRun: Exactly = async (explorer, viewer, text) => {
   return (await runSummaries(explorer, viewer, [found])).map((run) => ({ kind: 'run', run }))
 }
 
-/** What a request made, by its answer. */
+/** Matches what a request created, by its response. */
 const isRequest: Exactly = async (explorer, viewer, text) => {
   const answer = readJson(await requestSeen(explorer.db, viewer.accountId, text))
   const ids = JSON.stringify(answer ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
@@ -79,7 +79,7 @@ const isTransaction: Exactly = async (explorer, viewer, text) => {
   return signed === undefined ? [] : await hitsOfTransaction(explorer, viewer, signed)
 }
 
-/** The NFTs that a transaction minted or moved, or the collection that it made. */
+/** Returns the NFTs that a transaction minted or transferred, or the collection that it deployed. */
 async function hitsOfTransaction(
   explorer: Explorer,
   viewer: Viewer,
@@ -101,7 +101,7 @@ async function hitsOfTransaction(
 const tokensFrom = (start: string, count: number): string[] =>
   /^\d+$/.test(start) ? Array.from({ length: count }, (_, index) => String(BigInt(start) + BigInt(index))) : []
 
-/** NFTs that have a file of this CID, or whose metadata is in a directory of it. */
+/** Returns NFTs that have a file with this CID, or whose metadata is in a directory with it. */
 const isCid: Exactly = async (explorer, viewer, text) => {
   const cid = text.replace(/^(ipfs:\/\/|\/ipfs\/)/i, '').split('/')[0] ?? ''
   if (!/^[A-Za-z0-9]{32,128}$/.test(cid)) return []
@@ -124,7 +124,7 @@ const accountsOf = async ({ db }: Explorer, { accountId }: Viewer): Promise<stri
 
 const EXACTLY = [isNft, isCollection, isTransfer, isRun, isOwner, isTransaction, isRequest, isCid]
 
-/** What a text finds: first the one thing that is exactly that, then what has its words in title or name. */
+/** Searches by a text: first the exact match, then items with its words in title or name. */
 export async function search(explorer: Explorer, viewer: Viewer, q: string): Promise<SearchResult> {
   const text = q.trim()
   if (text === '') return { exact: null, hits: [] }

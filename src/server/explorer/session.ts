@@ -7,7 +7,7 @@ import { Refusal } from '../services/refusal.ts'
 import type { Db } from '../store/schema.ts'
 import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
 
-/** What looking at NFTs needs. */
+/** The permission required to view NFTs. */
 const NEEDED: Permission = 'nft:read'
 
 export const SESSION_MS = 12 * 60 * 60_000
@@ -15,26 +15,26 @@ export const SESSION_MS = 12 * 60 * 60_000
 /** What signs sessions: the server's secret and the incarnation of its data. */
 export interface SessionSigner {
   secret: Secret
-  /** Sessions end with it: a restored database doesn't know which of them were ended after its backup. */
+  /** Sessions end with the incarnation: a restored database doesn't know which were ended after its backup. */
   incarnation: string
 }
 
 /**
- * Signs a session, which names a key and ends at a time, or with the key. Only this server can make one. A random part
- * makes each login's session its own: ending one must not end that of a login in the same millisecond.
+ * Signs a session, which has a key's ID and an expiry. Only this server can create one. A random part makes sessions
+ * unique: ending one must not end another that was opened in the same millisecond.
  */
 export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
   const said = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
   return `${said}.${signatureOf(signer, said)}`
 }
 
-/** The server's secret signs URLs too: what is signed here is of another kind, so neither serves for the other. */
+/** The server's secret also signs URLs. A separate derived key keeps the two kinds apart. */
 function signatureOf({ secret, incarnation }: SessionSigner, said: string): string {
   const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(`gdn explorer session 2 ${incarnation}`)
   return createHmac('sha256', own.digest()).update(said).digest('base64url')
 }
 
-/** The key that a session was opened with and its end, or null for one that is over or was not signed here. */
+/** Returns the key and the expiry of a session; null if it has expired or was not signed here. */
 function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
   const [, said = '', keyId = '', end = '', signature = ''] =
     /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
@@ -43,7 +43,7 @@ function readSession(signer: SessionSigner, session: string, now: number): { key
   return Number(end) > now ? { keyId, end: Number(end) } : null
 }
 
-/** Whom a key lets in. @throws Refusal 401 for one that isn't valid, 403 for one that may not read */
+/** Returns the viewer for a key. @throws Refusal 401 for an invalid key, 403 for one without the permission */
 export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   const caller = key === '' ? null : await findCaller(db, new Secret(key, { known: false }), now)
   if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'this API key is not valid')
@@ -53,7 +53,7 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   return caller
 }
 
-/** Who has a session, as long as its key may read; null where it is over. */
+/** Returns the viewer of a session while its key may read; null otherwise. */
 export async function resume(db: Db, signer: SessionSigner, session: string, now: number): Promise<Caller | null> {
   const found = readSession(signer, session, now)
   if (found === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
@@ -62,8 +62,8 @@ export async function resume(db: Db, signer: SessionSigner, session: string, now
 }
 
 /**
- * Ends a session for all processes of the backend, also after a restart. It is kept among the used signed URLs until it
- * would have expired, also where the clock is set back: both are texts with our signature that must not be accepted again.
+ * Ends a session for all processes of the backend, across restarts. Its text is stored with the used signed URLs until
+ * it would have expired, even if the clock is set back: both are signed texts that must not be accepted again.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
   const found = readSession(signer, session, now)

@@ -5,33 +5,32 @@ import { within } from '../../core/within.ts'
 
 interface Fact {
   value: unknown
-  /** When it was found, on a clock that nobody sets. */
+  /** When it was computed, on a monotonic clock. */
   at: number
   /** How long that took. */
   took: number
-  /** Of what it was found. */
+  /** The state for which it was computed. */
   of: string
 }
 
 /**
- * Facts that take long to find where there is much to look through: sums over all NFTs of a collection, a run or an
- * owner. Each is about things as they are by `of` (a text that differs once they do). It is found anew only when that has
- * changed, and one that takes long no oftener than it costs: at most a fiftieth of the time goes into it. Meanwhile the
- * last one is told.
+ * Caches aggregates that are slow to compute, such as sums over all NFTs of a collection, a run or an owner. Each
+ * belongs to a state `of` (a text that differs when the data does). It is computed again only when the state has
+ * changed, and a slow one at most a fiftieth of the time. In the meantime the last value is returned.
  */
 export interface SlowFacts {
-  /** Who asks for the first time waits for it; and for what takes no time worth mentioning, always. */
+  /** Waits for the value on first use, and whenever it is fast to compute. */
   get<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value>
-  /** Nobody waits for long: who asks for the first time is told null then. */
+  /** Never waits for long: on first use, it returns null if the value isn't ready. */
   soon<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Grows when a fact is found to be another than was told. */
+  /** Grows when a value differs from the one returned before. */
   readonly found: number
-  /** Whether one that was told, and wasn't the newest, may be found anew by now. Once it was said, it is for who asked. */
+  /** Whether a returned value that wasn't current may be computed again by now. It answers true once. */
   isDue(): boolean
 }
 
 const SHARE = 50
-/** What takes no longer isn't saved on. */
+/** Values that are faster to compute than this are always current. */
 const QUICK_MS = 50
 const REMEMBERED = 1000
 const PATIENCE_MS = 1000
@@ -49,7 +48,7 @@ export function createSlowFacts(): SlowFacts {
         const at = performance.now()
         const [took, before] = [at - since, facts.get(name)]
         facts.set(name, { value, at, took, of })
-        // Who waited has it; others were told the last one, or nothing where it took them too long.
+        // Callers that waited have it; others got the last value, or null.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) found++
         return value
@@ -59,7 +58,7 @@ export function createSlowFacts(): SlowFacts {
     return begun
   }
 
-  /** The last that is known, as far as that is to be told; and what is being found. */
+  /** The last value, and the computation in progress. */
   const ask = (name: string, of: string, find: () => Promise<unknown>) => {
     const known = facts.get(name)
     const isQuick = known !== undefined && known.took < QUICK_MS
@@ -67,7 +66,7 @@ export function createSlowFacts(): SlowFacts {
     const isFresh = known !== undefined && (known.of === of || performance.now() < rested)
     if (isFresh && known.of !== of) due = Math.min(due, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, of, find))
-    // Whoever waits for it hears of a failure.
+    // The caller that waits for it gets the error.
     begun?.catch(() => {})
     return { known, begun, isReturnedAtOnce: begun === null || (known !== undefined && !isQuick) }
   }
@@ -93,7 +92,7 @@ export function createSlowFacts(): SlowFacts {
   }
 }
 
-/** Goes through a long list and lets others have their turn after each part of it. */
+/** Processes a long list and yields after each part. */
 export async function inParts<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   for (const item of items) {
     await work(item)

@@ -4,21 +4,21 @@ import { countTerms, seqsOfTerms, termsBeginning, withTerms } from '../store/exp
 import { wordsOf, wordTerm } from '../store/title-index.ts'
 import type { Explorer } from './explorer.ts'
 
-/** Words that one of the text may be the beginning of. */
+/** Number of index words that a prefix may match. */
 const MOST_ENDINGS = 32
-/** So many NFTs at most are compared with the other words, and so many are found. */
+/** Maximum number of NFTs that are compared with the other words, and of results. */
 const MOST_LOOKED_AT = 20_000
 const AT_ONCE = 500
 const MOST_FOUND = 1000
-/** Beyond this a word is as common as any. */
+/** Above this count, a word is as common as any. */
 const COMMON = 2000
 
-/** Words that each of a title's must begin with, as they stand in the index. */
+/** The prefixes that a title's words must have, as in the index. */
 type Wanted = { terms: string[]; count: number }
 
 /**
- * NFTs whose titles have a word for each word of a text, or one that begins so: found by the rarest of them, and bounded
- * whatever there is. Those accepted last come first.
+ * Finds NFTs whose titles have a word that starts with each word of a text. The rarest word is looked up first, and the
+ * work is bounded. The newest NFTs come first.
  */
 export async function findTitled(
   { db, indexer }: Pick<Explorer, 'db' | 'indexer'>,
@@ -47,7 +47,7 @@ export async function findTitled(
     wanted.sort((a, b) => a.count - b.count)
     const [rarest, ...others] = wanted
     if (rarest === undefined || rarest.count === 0) continue
-    // By itself each of its NFTs is one that is looked for.
+    // With a single word, each of its NFTs is a result.
     const atOnce = others.length === 0 && collectionId === null ? limit : AT_ONCE
     for (
       let before = end, looked = 0;
@@ -71,7 +71,7 @@ export async function findTitled(
 
 const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
-/** The part of all places that a collection's are in: what others have minted before and after isn't looked at. */
+/** The range of index places of a collection, so that NFTs outside of it aren't read. */
 async function placesHeld(db: Explorer['db'], collectionId: string): Promise<typeof ANYWHERE> {
   const buckets = await bucketsOf(db, { collectionId, run: null })
   return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }

@@ -3,7 +3,7 @@ import type { Explorer } from './explorer.ts'
 import { timeOf } from './metadata.ts'
 import type { OwnerChange, Transaction } from './types.ts'
 
-/** Changes that are shown of an NFT, the newest. */
+/** Number of owner changes shown for an NFT, newest first. */
 const MOST_CHANGES = 200
 
 export const showTransaction = ({ linkOf }: Explorer, row: SeenTransaction): Transaction => ({
@@ -27,13 +27,13 @@ interface Minted {
   owner: string | null
 }
 
-/** The transactions of an NFT, as far as they were signed here, the oldest first. */
+/** Returns the transactions of an NFT that this backend signed, oldest first. */
 export async function transactionsOf({ db }: Explorer, nft: Minted): Promise<SeenTransaction[]> {
   const ids = [...(nft.transaction_id === null ? [] : [nft.transaction_id]), ...(await transfersOf(db, nft.id))]
   return await findTransactions(db, { by: 'id', ids: [...new Set(ids)] })
 }
 
-/** Who owned an NFT, the newest first: what the chain tells of, and before that what it was minted with. */
+/** Returns the owners of an NFT, newest first: from chain events, then from the mint request. */
 export async function ownersOf(
   { db, linkOf }: Explorer,
   nft: Minted,
@@ -53,7 +53,7 @@ export async function ownersOf(
   if (stored.length === MOST_CHANGES) return changes
   const [hash, block] = [mint?.hash ?? null, mint?.block_number ?? null]
   const first = stored.at(-1)?.previous ?? nft.sender ?? nft.receiver
-  // Granted in the transaction that minted it, and the chain's events weren't read yet.
+  // It was granted in its mint transaction, and the chain's events aren't read yet.
   if (stored.length === 0 && nft.sender !== null) changes.push(change(nft.sender, nft.receiver, hash, block))
   return [...changes, change(null, first, hash, block)]
 }

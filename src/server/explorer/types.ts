@@ -1,18 +1,18 @@
 /**
- * What the explorer's page is told by the server: all of it JSON, read-only, under `/explorer/`. Names are those of the
- * API where it has them. Times are ISO 8601 in UTC, addresses as their chain writes them, amounts of gas decimal digits.
+ * The responses of the web explorer's endpoints under `/explorer/`: read-only JSON. Names follow the API. Times are ISO
+ * 8601 in UTC, addresses as their chain spells them, gas amounts decimal digits.
  */
 
-/** `GET /explorer/session`, which alone of these needs no login. */
+/** `GET /explorer/session`, the only one of these that needs no login. */
 export interface Session {
   version: string
-  /** Everything may be seen without a key: the server and who asks are on one machine. */
+  /** Everything is visible without a key, because server and client are on one machine. */
   open: boolean
-  /** Whose key was given; null where none was. */
+  /** The account of the key; null without one. */
   account: { email: string | null } | null
 }
 
-/** A part of a list. `total` is of the whole list, `offset` that of its first item. */
+/** A part of a list. `total` counts the whole list, `offset` is the position of the first item. */
 export interface Page<Item> {
   total: number
   offset: number
@@ -26,20 +26,20 @@ export type MediaKind = 'image' | 'svg' | 'video' | 'audio' | 'model' | 'other'
 
 /** One file of an NFT. */
 export interface Media {
-  /** The field it was given as: `image`, `animation_url` … */
+  /** Its field in the request: `image`, `animation_url` … */
   field: string
-  /** As the request has it. */
+  /** As in the request. */
   source: string
   /** Null until it is stored. */
   cid: string | null
-  /** Where this server has it: `/ipfs/<cid>`; null until it is stored. */
+  /** Its path on this server, `/ipfs/<cid>`; null until it is stored. */
   url: string | null
   kind: MediaKind
-  /** As it was recognised, never as it was claimed; null until it is stored. */
+  /** Detected type, never the claimed one; null until it is stored. */
   content_type: string | null
-  /** Bytes. */
+  /** In bytes. */
   size: number | null
-  /** Pixels, of pictures whose size could be read. */
+  /** In pixels, of images whose size could be read. */
   width: number | null
   height: number | null
 }
@@ -54,7 +54,7 @@ export interface CollectionSummary {
   error: string | null
   created_at: string
   counts: Counts
-  /** Its own picture, or else those of its first NFTs, at most four. */
+  /** Its own image, or else images of its first NFTs, at most four. */
   covers: Media[]
 }
 
@@ -64,11 +64,11 @@ export interface Collection extends CollectionSummary {
   enable_api: boolean
   enable_transfer: boolean
   is_locked: boolean
-  /** Different owners of deployed NFTs. */
+  /** Number of distinct owners of deployed NFTs. */
   owners: number
-  /** Of all of its transactions; null on Solana. */
+  /** Sum over all of its transactions; null on Solana. */
   gas_used: string | null
-  /** Of the transaction that made it. */
+  /** Hash of the transaction that deployed it. */
   transaction: Transaction | null
 }
 
@@ -80,7 +80,7 @@ export interface NftSummary {
   status: Status
   error: string | null
   owner: string
-  /** What a gallery shows: the field `image`, else the first picture there is; null where there is none. */
+  /** The image of a gallery: the field `image`, else the first image; null if there is none. */
   image: Media | null
 }
 
@@ -91,13 +91,13 @@ export interface Transaction {
   block_number: number | null
   gas_used: string | null
   created_at: string
-  /** How many NFTs it minted together. */
+  /** Number of NFTs that it minted together. */
   token_count: number
-  /** Page of the block explorer, where the settings name one. */
+  /** URL of the block explorer's page, if configured. */
   explorer_url: string | null
 }
 
-/** A change of owner, the newest first. The first owner's has `from` null. */
+/** A change of owner, newest first. The first has `from` null. */
 export interface OwnerChange {
   from: string | null
   to: string
@@ -108,30 +108,30 @@ export interface OwnerChange {
 
 export interface Nft extends NftSummary {
   collection: Pick<CollectionSummary, 'transaction_gdn_id' | 'contract_address' | 'blockchain' | 'name'>
-  /** How far it is: files, mint, chain, done. */
+  /** Its step in the pipeline: files, mint, chain, done. */
   step: string
-  /** When it is tried again, where something passing held it up. */
+  /** Time of the next attempt, after a temporary error. */
   next_attempt_at: string | null
   receiver_wallet_address: string
   description: string | null
   attributes: { trait_type: string; value: string | number | boolean | null }[]
   media: Media[]
-  /** As it was sent. */
+  /** As sent by the client. */
   request_metadata: unknown
-  /** `ipfs://<cid>/<n>.json`, and where this server has it. */
+  /** `ipfs://<cid>/<n>.json`, and its path on this server. */
   metadata_url: string | null
   metadata_path: string | null
   accepted_at: string
-  /** The run of `gdn batch mint` that it came with. */
+  /** The run of `gdn batch mint` that sent it. */
   run: string | null
   transactions: Transaction[]
   owners: OwnerChange[]
-  /** Those before and after it in its collection. */
+  /** The previous and the next NFT in its collection. */
   previous: string | null
   next: string | null
 }
 
-/** A run of `gdn batch mint`, as far as the server was told of it. */
+/** A run of `gdn batch mint`, as far as the server knows it. */
 export interface RunSummary {
   run: string
   collection: Nft['collection']
@@ -141,23 +141,23 @@ export interface RunSummary {
 }
 
 export interface Run extends RunSummary {
-  /** Different reasons of failed NFTs, the most frequent first, at most 100. */
+  /** Distinct reasons of failed NFTs, most frequent first, at most 100. */
   failures: { error: string; count: number; nft_gdn_ids: string[] }[]
   gas_used: string | null
 }
 
-/** What `GET /explorer/overview` answers, and what each event of `GET /explorer/events` carries as its data. */
+/** The response of `GET /explorer/overview`, and the data of each event of `GET /explorer/events`. */
 export interface Overview {
   collections: Counts
   nfts: Counts
-  /** NFTs at each step that waits for something. */
+  /** Number of pending NFTs at each step. */
   pipeline: { files: number; mint: number; chain: number }
-  /** Signed and not yet final. */
+  /** Number of signed transactions that aren't final. */
   transactions_under_way: number
   blockchains: { blockchain: string; collections: number; nfts: number }[]
   /** The latest, at most 20. */
   runs: RunSummary[]
-  /** Accepted last, at most 20, the newest first. */
+  /** The last accepted, at most 20, newest first. */
   latest: (NftSummary & { collection: Nft['collection'] })[]
 }
 
@@ -167,9 +167,9 @@ export type SearchHit =
   | { kind: 'owner'; address: string; nfts: number }
   | { kind: 'run'; run: RunSummary }
 
-/** `GET /explorer/search?q=`: exact ids, addresses and hashes first, then titles and names. At most 50. */
+/** `GET /explorer/search?q=`: exact IDs, addresses and hashes first, then titles and names. At most 50. */
 export interface SearchResult {
-  /** The one thing that has exactly this id, address, transaction hash or run. */
+  /** The exact match of an ID, address, transaction hash or run. */
   exact: SearchHit | null
   hits: SearchHit[]
 }

@@ -5,7 +5,7 @@ import { showNft } from './nfts.ts'
 import { showOverview } from './overview.ts'
 import { showRun } from './runs.ts'
 
-/** What may be watched beside the overview, by the name of its event. */
+/** Subjects that can be watched besides the overview, by event name. */
 const SUBJECTS = {
   run: showRun,
   nft: showNft,
@@ -21,47 +21,47 @@ export const SUBJECT_NAMES = Object.keys(SUBJECTS) as Subject[]
 export interface Listener {
   viewer: Viewer
   subjects: Partial<Record<Subject, string>>
-  /** Told of each thing at once, and whenever it has changed. */
+  /** Sends an item at once, and again whenever it changes. */
   tell(event: string, json: string): void
-  /** Nothing more is told. */
+  /** Ends the stream. */
   end(): void
 }
 
 export interface Watch {
-  /** False where there are too many listeners already; else the listener is told until it leaves. */
+  /** Returns false if there are too many listeners; otherwise adds the listener until it leaves. */
   listen(listener: Listener): boolean
   leave(listener: Listener): void
-  /** Ends all listening, for good. */
+  /** Ends all streams permanently. */
   close(): void
 }
 
 export interface WatchOptions {
   onError: (error: unknown) => void
   everyMs?: number
-  /** By one account, and in all. */
+  /** Limits per account, and in total. */
   most?: { perAccount: number; total: number }
 }
 
-/** Looks for all take a twentieth of the time at most, and where they take very long come no later than this. */
+/** Polls take at most a twentieth of the time, and are never further apart than this. */
 const SHARE = 20
 const LONGEST_WAIT_MS = 5000
 
 /**
- * Tells listeners what has changed, by one look at the database a second for all of them: first whether anything was
- * written at all, then once for each account, and for each thing that one or more of its listeners watch. Who comes is
- * told at once, and the others no sooner for it.
+ * Notifies listeners of changes with one poll of the database a second for all of them. It first checks whether
+ * anything was written, then reads once for each account and each watched item. A new listener gets its data at once,
+ * without an extra poll for the others.
  */
 export function createWatch(
   explorer: Explorer,
   { onError, everyMs = 1000, most = { perAccount: 100, total: 500 } }: WatchOptions,
 ): Watch {
   const listeners = new Set<Listener>()
-  /** What each was told last, by event. */
+  /** The last data sent to each listener, by event. */
   const sent = new WeakMap<Listener, Map<string, string>>()
   let marker: string | null = null
   let looking = false
   let again = false
-  /** When all are to be told again. */
+  /** When all listeners are due again. */
   let next = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
@@ -76,7 +76,7 @@ export function createWatch(
   const notifyAll = async (to: readonly Listener[]) => {
     const found = new Map<string, Promise<string | null>>()
     const failures: unknown[] = []
-    // What can't be read keeps nobody from hearing of the rest.
+    // An item that can't be read doesn't block the others.
     const failed = (error: unknown) => {
       failures.push(error)
       return null

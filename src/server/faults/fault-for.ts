@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import type { EndpointName } from '../../api/endpoints.ts'
 import { type FaultRule, type FaultsFile, MINTING } from './schema.ts'
 
-/** What a rule comes to for one request. */
+/** The effect of a rule on one request. */
 export type Verdict = Exclude<FaultRule, { fault: 'latency' }>
 
-/** The faults that a request gets. */
+/** The faults injected into a request. */
 export interface InjectedFault {
-  /** Milliseconds to wait before anything else. */
+  /** Milliseconds to wait first. */
   delayMs: number
-  /** The first rule that strikes it, latency excepted: latency may come on top. */
+  /** The first matching rule other than latency, which may be added to any. */
   verdict: Verdict | null
 }
 
-/** A number from 0 up to 1, the same for the same words on every machine. */
+/** Returns a number in [0, 1) that is the same for the same text on every machine. */
 function draw(...words: (string | number)[]): number {
   const digest = createHash('sha256').update(words.join('\n')).digest()
   return digest.readUIntBE(0, 6) / 2 ** 48
@@ -32,8 +32,8 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
 }
 
 /**
- * Decides which faults a request gets. That depends on nothing but the seed, the rules and the number of the request: the n-th request of an
- * endpoint always gets the same.
+ * Decides which faults a request gets. The result depends only on the seed, the rules and the request's number: the
+ * n-th request of an endpoint always gets the same.
  */
 export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): InjectedFault {
   const injected: InjectedFault = { delayMs: 0, verdict: null }

@@ -5,21 +5,21 @@ import type { Db } from '../store/schema.ts'
 import { describeRule, faultFor, type InjectedFault } from './fault-for.ts'
 import { faultsFile } from './schema.ts'
 
-/** Fault injection, for tests of what a client does when a server fails. */
+/** Fault injection, to test how a client handles server errors. */
 export interface Faults {
   /** The rules as sentences. */
   readonly descriptions: readonly string[]
-  /** The faults of the next request of an endpoint; each call counts one. */
+  /** Returns the faults of the next request of an endpoint; each call counts one. */
   next(endpoint: EndpointName, requestId: string): InjectedFault
   /** Sets the outcome of NFTs, in the transaction that accepts their request. */
   onAccepted(db: Db, requestId: string): Promise<void>
-  /** The request is over. */
+  /** Marks the request as complete. */
   end(requestId: string): void
 }
 
 const REASON = 'an injected fault'
 
-/** @throws GdnError `invalid_config` with the place of what is wrong */
+/** @throws GdnError `invalid_config` with the location of the problem */
 export function createFaults({ text, file }: { text: string; file: string }): Faults {
   const rules = parseYaml(faultsFile, text, file)
   const counts = new Map<EndpointName, number>()

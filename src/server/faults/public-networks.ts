@@ -1,10 +1,10 @@
 import { GdnError } from '../../core/errors.ts'
 
-/** Faults are for chains that cost nothing: what is real must not be made to fail on purpose. */
+/** Fault injection is for free chains only: real value must not be put at risk. */
 export function refuseOnPublicNetworks({ embedded }: { readonly embedded: boolean }): void {
   if (embedded) return
   throw new GdnError('usage', "faults can't be injected on a public network", {
     place: { flag: '--faults' },
-    hint: 'use them on a backend whose chains are all embedded',
+    hint: 'Inject faults only on a backend whose chains are all embedded.',
   })
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ENDPOINT_NAMES, type EndpointName } from '../../api/endpoints.ts'
 
-/** Endpoints whose requests make NFTs. */
+/** Endpoints whose requests create NFTs. */
 export const MINTING: readonly EndpointName[] = ['createnft', 'createnfttrans']
 
 const MAX_WAIT_MS = 600_000
@@ -11,11 +11,11 @@ const endpointName = z.enum(['*', ...ENDPOINT_NAMES], {
 })
 
 const common = {
-  /** `*` is every endpoint of the API. */
+  /** `*` matches every endpoint of the API. */
   endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
     error: `must be *, an endpoint or a list of endpoints: ${ENDPOINT_NAMES.join(', ')}`,
   }),
-  /** Of the endpoint's requests; all of them where it isn't given. */
+  /** Share of the endpoint's requests; all by default. */
   share: z
     .number({ error: 'must be a number above 0 and at most 1' })
     .gt(0, { error: 'must be above 0' })
@@ -43,7 +43,7 @@ const status = z.strictObject({
   ...common,
   fault: z.literal('status'),
   status: z.union([z.literal(429), z.literal(500), z.literal(503)], { error: 'must be 429, 500 or 503' }),
-  /** Seconds, for Retry-After. Every 429 has it: 1 unless it is given. */
+  /** Retry-After in seconds. Every 429 has it, 1 by default. */
   retry_after: z
     .int({ error: 'must be a whole number of seconds' })
     .min(1, { error: 'must be at least 1' })
@@ -51,7 +51,7 @@ const status = z.strictObject({
     .optional(),
 })
 
-/** Accepted, and never answered. */
+/** Accepts the request and never responds. */
 const timeout = z.strictObject({ ...common, fault: z.literal('timeout') })
 
 const cut = z.strictObject({
@@ -72,8 +72,8 @@ const nft = z
     const add = (field: string, message: string) =>
       context.issues.push({ code: 'custom', path: [field], message, input: context.value })
     const wrong = [endpoint].flat().find((name) => name !== '*' && !MINTING.includes(name))
-    if (wrong !== undefined) add('endpoint', `must be ${MINTING.join(' or ')}: ${wrong} makes no NFTs`)
-    if (becomes === 'initiated' && reason !== undefined) add('reason', 'is only for NFTs that become failed')
+    if (wrong !== undefined) add('endpoint', `must be ${MINTING.join(' or ')}, since ${wrong} creates no NFTs`)
+    if (becomes === 'initiated' && reason !== undefined) add('reason', 'is allowed only with becomes: failed')
   })
 
 const FAULTS = ['latency', 'status', 'timeout', 'cut', 'nft']
@@ -82,10 +82,10 @@ const rule = z.discriminatedUnion('fault', [latency, status, timeout, cut, nft],
   error: (issue) => (issue.code === 'invalid_union' ? `must be one of ${FAULTS.join(', ')}` : undefined),
 })
 
-/** What a file of faults holds. */
+/** The schema of a fault file. */
 export const faultsFile = z.strictObject({
   seed: z.int({ error: 'must be a whole number' }).default(1),
-  faults: z.array(rule).min(1, { error: 'must hold at least one fault' }).max(1000, { error: 'are too many' }),
+  faults: z.array(rule).min(1, { error: 'must have at least one fault' }).max(1000, { error: 'are too many' }),
 })
 
 export type FaultRule = z.output<typeof rule>

@@ -13,9 +13,9 @@ import { createRecoverStep } from './recover-step.ts'
 export interface ChainPipeline {
   collectionAccepted(): void
   transferAccepted(): void
-  /** NFTs of a collection, of this blockchain or another, wait to be signed for. */
+  /** NFTs of a collection, of this blockchain or another, are ready to be signed for. */
   mintable(collectionId: string): void
-  /** Whether there may be owners to read. */
+  /** Whether there may be owner changes to read. */
   follow(): OwnerFollower | null
   stop(): Promise<void>
 }
@@ -50,7 +50,7 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     const { kind, collection_id } = transaction
     notify?.(transaction, outcome)
     if (kind === 'factory' || kind === 'collection') deployLoop.wake()
-    // Any that is settled leaves its signer room for others.
+    // Any settled transaction frees a slot of its signer.
     transferLoop?.wake()
     if (collection_id !== null) mintable(collection_id)
   }

@@ -7,11 +7,14 @@ import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
 
-/** Of a database that is reached by a network each answer takes its time; one in the process answers at once anyway. */
+/** Number of transactions processed at once: queries to a remote database take time, queries in the process don't. */
 const AT_ONCE = 8
 
 const LEASE_MS = 60_000
-/** Where others have claimed what is due, or it isn't due yet by the clock of the database. */
+/**
+ * Delay before the next attempt if other processes have claimed the due rows, or they aren't due yet by the database's
+ * clock.
+ */
 const IDLE_MS = 100
 
 export interface ChainStepOptions {
@@ -30,17 +33,18 @@ export function createChainStep({ store, driver, now, log, onSettled }: ChainSte
   const { blockchain } = driver
 
   const postpone = async (transaction: TransactionRow, { waitMs, refusal }: Pending): Promise<void> => {
-    // Refusals in a row, not looks: what was looked at for a minute would be left alone for another.
+    // Counts consecutive rejections, not polls: a transaction that was polled for a minute would get another minute of
+    // delay.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
     if (refusal !== undefined) {
       const facts = { blockchain, transaction: transaction.id, reason: refusal }
-      log.warn(facts, 'the network refused a transaction; the same bytes will be sent again')
+      log.warn(facts, 'the network rejected a transaction; the same bytes will be sent again')
     }
     const next_attempt_at = now() + (refusal === undefined ? waitMs : backoffMs(attempts))
     await updateSigned(store.db, transaction, { attempts, next_attempt_at })
   }
 
-  /** Settles what has ended in one commit. What can't be judged holds up none of the others. */
+  /** Settles finished transactions in one commit. One that can't be judged doesn't delay the others. */
   const settleTogether = async (
     ended: readonly (readonly [TransactionRow, Outcome])[],
     failures: unknown[],
@@ -84,7 +88,7 @@ export function createChainStep({ store, driver, now, log, onSettled }: ChainSte
     try {
       if (claimed.length > 0) await withLeases(store, 'transactions', claimed, () => work(claimed))
     } catch (error) {
-      // Given back at once, those already settled excepted: nobody should wait for the lease to end.
+      // Releases the rest at once, so that nothing waits for the lease to expire.
       for (const transaction of claimed) {
         await updateSigned(store.db, transaction, { attempts: transaction.attempts + 1, next_attempt_at: now() })
       }
@@ -98,7 +102,7 @@ export function createChainStep({ store, driver, now, log, onSettled }: ChainSte
   }
 }
 
-/** Does the work for each item, for several at once. All of it is over when this resolves, or rejects with the first failure. */
+/** Processes all items, several at once. Resolves when all are done; rejects with the first error after that. */
 async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const left = items.values()
   const failures: unknown[] = []

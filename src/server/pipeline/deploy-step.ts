@@ -57,7 +57,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
     for (const collection of claimed) {
       const { attempts } = collection
       if (!serves()) {
-        // It is no longer this process's, which may be about to end: others have it at once.
+        // This process no longer serves the chain and may be about to end, so the claim is released at once.
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() })
         continue
       }
@@ -73,7 +73,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
   }
 }
 
-/** Whether the claim still holds: whoever has lost it writes nothing. */
+/** Whether the claim still holds: a worker that has lost it writes nothing. */
 async function isStillOurs(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
   const current = await lockCollection(db, id)
   return current?.generation === generation && current.transaction_id === null

@@ -119,7 +119,7 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
 /**
  * `done`: it did what it was signed for.
  * `failed`: nothing can do that any more.
- * `again`: its rows are signed for again. It can never be executed, or had no effect.
+ * `again`: its rows are signed for again. It can never be executed, or it had no effect.
  * `wait`: that depends on blocks which aren't final.
  * `none`: nothing waits for it.
  */
