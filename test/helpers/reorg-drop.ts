@@ -96,7 +96,7 @@ export async function reorgDrop(options: {
       if (random() < 0.6) await deployed(ids)
     }
   }
-  const takenBack = () => remote.backend.log.filter((line) => line.includes('a reorg undid')).length
+  const takenBack = () => remote.backend.log.filter((line) => line.includes('a reorg removed')).length
   const statesOf = async (ids: readonly string[]) => (await call(remote.backend, 'getnfts', { nft_gdn_ids: ids })).nfts
   try {
     const collections: TestCollection[] = []

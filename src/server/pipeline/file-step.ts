@@ -24,15 +24,15 @@ const MAX_ATTEMPTS = 8
 const CONCURRENT = 16
 // Longer than the eight files of an NFT can take, each at its time limit.
 const LEASE_MS = 5 * 60_000
-/** NFTs of one drop often share a picture: a URL is fetched once within this time. */
+/** NFTs of one drop often share an image: a URL is fetched once within this time. */
 const SHARE_MS = 60_000
 
-/** What an operator decided about the files of NFTs. */
+/** The operator's policy for files of NFTs. */
 export interface FilePolicy {
   allowHtml: boolean
-  /** Mint no NFT with a file that is not stored here; else `ipfs:` and `ar:` URLs go into the metadata as they are. */
+  /** Mint no NFT with a file that isn't stored here; otherwise `ipfs:` and `ar:` URLs are copied to the metadata. */
   requireStored: boolean
-  /** By which files of IPFS are fetched; null where none is configured. */
+  /** The gateway for IPFS files; null if none is configured. */
   ipfs: Pick<Gateway, 'fetchFile'> | null
 }
 
@@ -44,23 +44,25 @@ export interface FileStepOptions {
   files: FilePolicy
   now: () => number
   log: Log
-  /** Attempts for passing reasons before an NFT fails; by default 8, which is about two minutes beside the time of fetching. */
+  /**
+   * Attempts after temporary errors before an NFT fails; 8 by default, about two minutes in addition to the fetch time.
+   */
   maxAttempts?: number | undefined
-  /** NFTs that are worked on at once; by default 16. */
+  /** Number of NFTs that are processed at once; 16 by default. */
   concurrency?: number | undefined
-  /** An NFT of this collection waits for a batch. */
+  /** An NFT of this collection is ready for a batch. */
   onMintable: (collectionId: string) => void
-  /** A place for another NFT became free. */
+  /** There is capacity for another NFT. */
   onFree: () => void
 }
 
 export interface FileStep {
   turn: Turn
-  /** Cuts running transfers; resolves when no NFT is being worked on. */
+  /** Aborts running transfers; resolves when no NFT is being processed. */
   stop(): Promise<void>
 }
 
-/** Fetches the files of NFTs and stores them: several NFTs at once, so that a slow server delays only its own. */
+/** Fetches and stores the files of several NFTs at once, so that a slow server delays only its own. */
 export function createFileStep(options: FileStepOptions): FileStep {
   const {
     store,
@@ -78,7 +80,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
   const shared = new Map<string, Promise<string>>()
   const stopping = new AbortController()
 
-  /** The place of a file of IPFS; null where it isn't stored here and can't be fetched. */
+  /** Returns the place of an IPFS file; null if it isn't stored here and can't be fetched. */
   const findIpfsFile = async (url: string): Promise<string | null> => {
     const stored = await findStored(storage, url)
     if (stored === null) {
@@ -86,25 +88,26 @@ export function createFileStep(options: FileStepOptions): FileStep {
       if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, stopping.signal)) ?? null
     }
-    // Parts of files are stored under CIDs of their own, HTML may have been allowed once, an IPFS node has anything.
+    // Checked here because parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS node may
+    // have any content.
     const { cid } = stored.content
     if (!checkedFiles.get(cid)) {
       const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
-      if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'give another file' })
+      if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'Use another file.' })
       checkedFiles.set(cid, true)
     }
     await storage.keep(partsOf(stored.place).cid)
     return stored.place
   }
 
-  /** Where the file of a URL is from now on; the URL itself where it is not stored here. */
+  /** Returns the place of a URL's file; the URL itself if it isn't stored here. */
   const fetchAndStore = async (url: string): Promise<string> => {
     if (isContentUrl(url)) {
       const place = isIpfsUrl(url) ? await findIpfsFile(url) : null
       if (place !== null || !requireStored) return place ?? url
-      throw new FetchFailure(`${url} isn't stored here`, {
+      throw new FetchFailure(`${url} is not stored here`, {
         lasting: true,
-        hint: 'upload the file to /api/v1/files first, or give an http(s) URL',
+        hint: 'Upload the file to /api/v1/files first, or use an http(s) URL.',
       })
     }
     const { content } = await fetcher.fetchFile(url, stopping.signal)
@@ -126,7 +129,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
   const work = async (nft: NftRow): Promise<void> => {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
-    // One busy origin must not hold the places of all the others: its NFTs come again when it is their turn.
+    // One slow origin must not occupy all places: its NFTs are retried in their turn.
     const wait = Math.max(0, ...fields.map(({ url }) => waitFor(url)))
     if (wait > 0) {
       return void (await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
@@ -137,7 +140,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
       if (await store.transaction((db) => passOnToMint(db, nft, files))) options.onMintable(nft.collection_id)
     } catch (error) {
       if (!stopping.signal.aborted) return await settleFailure(nft, error)
-      // Given back as it was: another process need not wait for the lease to end.
+      // Released unchanged, so that another process need not wait for the lease to expire.
       await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: nft.next_attempt_at })
     }
   }
@@ -160,7 +163,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
   const take = (nft: NftRow) => {
     const task = withLeases(store, 'nfts', [nft], () => work(nft))
-      .catch((error) => log.error({ nft: nft.id, error: messageOf(error) }, 'an NFT could not be worked on'))
+      .catch((error) => log.error({ nft: nft.id, error: messageOf(error) }, 'an NFT could not be processed'))
       .finally(() => {
         active.delete(task)
         options.onFree()
@@ -193,7 +196,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
 const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
-/** Why an ipfs URL that names no stored file names none anywhere; null where it may. */
+/** Returns why an ipfs URL without a stored file can never have one; null if it may. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
   const { cid, path } = partsOf(placeOf(url))
   if (!isCid(cid)) return 'has no valid CID'

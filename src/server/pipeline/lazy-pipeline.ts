@@ -9,8 +9,8 @@ export interface LazyPipeline extends Pipeline {
 const RETRY_MS = 1000
 
 /**
- * A pipeline that `begin` loads and starts, so that a backend is ready sooner: loading it takes 35 ms. Requests that are
- * accepted before are in the database, where every step looks first. A start that fails is logged and retried.
+ * A pipeline that `begin` loads and starts. Loading takes 35 ms, and a backend is ready sooner without it. Requests
+ * that are accepted earlier are in the database, which every step reads first. A failed start is logged and retried.
  */
 export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
   let stopped = false
@@ -23,7 +23,7 @@ export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
       const { startPipeline } = await import('./pipeline.ts')
       running = await startPipeline(options)
     } catch (error) {
-      options.log.error({ error: messageOf(error) }, 'the pipeline could not be started and will be tried again')
+      options.log.error({ error: messageOf(error) }, 'the pipeline could not be started and will be retried')
       if (!stopped) retry = setTimeout(begin, RETRY_MS).unref()
     }
     return running

@@ -10,14 +10,14 @@ export interface Loop {
   stop(): Promise<void>
 }
 
-/** Milliseconds until the next turn is worthwhile; 0 for at once, null for only when woken. */
+/** Milliseconds until the next turn; 0 for at once, null to wait for a wake-up. */
 export type Turn = () => Promise<number | null>
 
-// Rows that another worker left behind are found at the latest after this time.
+// Rows that another worker left behind are found within this time.
 const SWEEP_MS = 2000
 const FAILURES = { firstMs: 200, maxMs: 10_000 }
 
-/** Runs turns one after another. A turn that throws is logged and tried again, later each time. */
+/** Runs turns one after another. A turn that throws is logged and retried with increasing delays. */
 export function startLoop(name: string, turn: Turn, log: Log): Loop {
   let stopped = false
   let woken = false
@@ -40,12 +40,13 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
       try {
         const wait = await turn()
         failures = 0
-        // SQLite answers at once: without a pause, turns that always find more to do keep timers and requests waiting.
+        // SQLite queries are synchronous: without a pause, turns that always find more work would block timers and
+        // requests.
         if (wait === 0) await setImmediate()
         else await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
       } catch (error) {
         failures += 1
-        log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be tried again')
+        log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be retried')
         woken = false
         await idle(backoffMs(failures, FAILURES))
       }

@@ -3,8 +3,9 @@ import { urlOfPlace } from '../../core/ipfs-url.ts'
 import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
 
 /**
- * The metadata file of an NFT by the ERC-721 metadata schema: `name`, `description`, each file field as the ipfs URL
- * of its stored file, or as it was given where it is not stored here, extra keys as they are, `attributes` as marketplaces read them.
+ * Returns the metadata file of an NFT by the ERC-721 metadata schema: `name`, `description`, each file field as the
+ * ipfs URL of its stored file (or the original URL if it isn't stored here), extra keys unchanged, and `attributes` as
+ * marketplaces read them.
  */
 export function metadataFile(metadata: NftMetadata, files: Readonly<Record<string, string>>): Uint8Array {
   const file: Record<string, unknown> = { name: metadata.title, description: metadata.description }
@@ -16,7 +17,7 @@ export function metadataFile(metadata: NftMetadata, files: Readonly<Record<strin
   return Buffer.from(JSON.stringify(file))
 }
 
-/** The directory of the metadata files of a batch: `0.json`, `1.json` and so on, in the order of its NFTs. */
+/** Returns the directory of a batch's metadata files: `0.json`, `1.json` and so on, in the order of its NFTs. */
 export function batchDirectory(nfts: readonly { metadata: string; files: string | null }[]): Promise<BuiltDirectory> {
   return buildDirectory(
     nfts.map(({ metadata, files }, index) => ({

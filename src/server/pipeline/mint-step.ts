@@ -10,9 +10,9 @@ import type { ChainDriver, MintDelay, OnSigned, PreparedMint, Signing } from './
 import type { Turn } from './loop.ts'
 
 const SWEEP_MS = 5000
-/** Another process has locked a collection, to sign for it or to change it: then it is looked at again. */
+/** Delay if another process has locked a collection. */
 const LOCKED_MS = 50
-/** For how long NFTs are gathered. */
+/** How long NFTs are gathered. */
 const SOON_MS = 100
 
 export interface MintStepOptions {
@@ -20,7 +20,7 @@ export interface MintStepOptions {
   driver: Pick<ChainDriver, 'blockchain' | 'maxPending' | 'estimate'>
   now: () => number
   onSigned: OnSigned
-  /** A collection has tokens on chain that the database doesn't know. */
+  /** A collection has tokens on chain that the database doesn't have. */
   onUnknown?: () => void
   /** Whether this process works on the blockchain; by default always. */
   serves?: () => boolean
@@ -37,17 +37,17 @@ class LostRace extends Error {}
 /** `more`: more can be signed for at once. `locked`: another process has locked the collection. */
 type Next = MintDelay | 'more' | 'locked'
 
-/** Milliseconds until a collection is looked at again by itself. */
+/** Milliseconds until a collection is checked again without a wake-up. */
 const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon: SOON_MS }
 
 /**
- * Signs for waiting NFTs. What waits in a collection is signed for together, any number of requests and receivers: an
- * idle collection at once, and more gathers while its transactions are pending.
+ * Signs for pending NFTs. All pending NFTs of a collection are signed together, from any number of requests and
+ * receivers. An idle collection is processed at once; more NFTs gather while its transactions are pending.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onSigned, onUnknown = () => {}, serves = () => true } = options
   const marked = new Set<string>()
-  /** Collections for which there was no room: looked at again when any transaction is settled. */
+  /** Collections without capacity, which are checked again when any transaction is settled. */
   const parked = new Set<string>()
   let sweptAt = 0
 
@@ -100,24 +100,24 @@ export function createMintStep(options: MintStepOptions): MintStep {
         for (const id of await collectionsWithMintable(store.db, driver.blockchain)) marked.add(id)
       }
       let wait: number | null = null
-      /** Of what fails the others are signed for all the same. */
+      /** Errors of single collections, which don't block the others. */
       const failures: unknown[] = []
       const later = new Set<string>()
-      // Each process in an order of its own, so that they seldom meet.
+      // Random order, so that processes seldom collide.
       for (const id of shuffled(marked)) {
         marked.delete(id)
         const collection = await findCollectionById(store.db, id)
         if (collection?.blockchain !== driver.blockchain) continue
         if (collection.status === 'failed') {
-          // Accepted in the moment in which the collection failed: nothing else would ever end their waiting.
+          // It was accepted at the moment when the collection failed, so nothing else would end it.
           const reason = collection.error ?? 'the collection failed'
           await store.transaction((db) => failNftsOfCollection(db, id, reason))
         }
         if (collection.status !== 'deployed' || !serves() || !(await hasRoom(collection))) continue
-        // Looked into by the recover step, which marks the collection again.
+        // The recover step examines it, and then marks the collection again.
         if ((await openMintsOf(store.db, id)).length > 0) continue
         const signing = await driver.estimate().catch((error: unknown) => {
-          // Nothing can be signed for: all that is marked waits.
+          // Nothing can be signed: all marked collections wait.
           for (const each of [id, ...later]) marked.add(each)
           throw error
         })

@@ -3,10 +3,10 @@ import { renewPostgresStatistics, renewSqliteStatistics } from '../store/statist
 import type { Turn } from './loop.ts'
 
 const SQLITE_EVERY_MS = 10 * 60_000
-/** A database that is filled reads too much until it has statistics. */
+/** A database that is being filled reads too much until it has statistics. */
 const POSTGRES_EVERY_MS = 10_000
 
-/** Has the database renew its statistics of tables that have grown, so that its plans fit them. */
+/** Renews the statistics of tables that have grown, so that query plans fit them. */
 export function createOptimizeStep(
   { db, postgres }: Pick<Store, 'db' | 'postgres'>,
   steadyNow: () => number = () => performance.now(),

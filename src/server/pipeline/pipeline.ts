@@ -29,7 +29,7 @@ export interface PipelineOptions {
   checkedFiles: CheckedFiles
   fetcher: Fetcher
   files: FilePolicy
-  /** Sends events to webhooks. Closed by the pipeline. */
+  /** Sends events to webhooks. The pipeline closes it. */
   poster: Poster
   webhookTimings?: Timings | undefined
   now: () => number
@@ -38,12 +38,12 @@ export interface PipelineOptions {
   maxFileAttempts?: number | undefined
   /** NFTs whose files are fetched at once. */
   concurrency?: number | undefined
-  /** A transaction is finished. */
+  /** Called when a transaction is finished. */
   onSettled?: (transaction: TransactionRow, outcome: Outcome) => void
   onWebhookAttempt?: (outcome: 'delivered' | 'retried' | 'failed') => void
 }
 
-/** What the services notify the pipeline of after their commit. A lost notification costs time only: steps look by themselves. */
+/** Notifications of the services after their commit. A lost notification only delays work: steps also poll. */
 export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
@@ -87,7 +87,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     opened.set(blockchain, pipeline)
     // Retried here, because nothing else starts the pipeline for work that is already accepted.
     pipeline.catch((error) => {
-      log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be tried again')
+      log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be retried')
       opened.delete(blockchain)
       setTimeout(() => stopped || void open(blockchain).catch(() => {}), RETRY_MS).unref()
     })
@@ -128,8 +128,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   let turns = 0
   const resume = async () => {
-    // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
-    // One that is alone looks a second time, for what was accepted during its start.
+    // Another process may sign and then end before its transactions are final, or this one may take over the embedded
+    // chains. A single process checks a second time, for requests accepted during its start.
     if (turns > 1 && store.postgres === null) return null
     const pending = new Set([...(await blockchainsWithSigned(store.db)), ...(await usedBlockchains(store.db))])
     for (const blockchain of pending) if (serves(blockchain)) await open(blockchain).catch(() => {})
@@ -139,7 +139,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   }
   const resumeLoop = startLoop('resume', resume, log)
 
-  /** Cancels deliveries in progress, which may take 10 s. They are repeated after the next start. */
+  /** Aborts deliveries in progress, which may take 10 s. They are repeated after the next start. */
   const stopWebhooks = async () => {
     await webhookLoop.stop()
     const stopped = webhookStep.stop()
@@ -166,12 +166,12 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     async stop() {
       stopped = true
       const webhooksStopped = stopWebhooks()
-      // Cut first, so that none waits for another: what they hold is given back at once.
+      // Aborted first, so that none waits for another: their claims are released at once.
       const filesStopped = fileStep.stop()
       const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]
       const pipelines = Promise.allSettled([...opened.values()].map(async (pipeline) => (await pipeline).stop()))
       await Promise.all([filesStopped, pipelines, ...loops.map((loop) => loop.stop())])
-      // A turn of it that was just ending has still taken NFTs in hand.
+      // A turn that was just ending may have claimed more NFTs.
       await fileStep.stop()
       await webhooksStopped
     },

@@ -18,7 +18,7 @@ import {
 import { type Loop, startLoop, type Turn } from './loop.ts'
 
 const LEASE_MS = 120_000
-/** Roots that travel together: at most 16 directories of 200 metadata files. */
+/** Number of roots published together: at most 16 directories of 200 metadata files. */
 const TOGETHER = 16
 const PINS_AT_ONCE = 8
 
@@ -28,7 +28,7 @@ export interface PublishSurroundings {
   log: Log
 }
 
-/** Starts to publish stored metadata. */
+/** Starts publishing stored metadata. */
 export function startPublishing(
   surroundings: PublishSurroundings,
   { blocks, node, pinning }: PublishPlaces,
@@ -48,8 +48,8 @@ export function startPublishing(
 }
 
 /**
- * Puts metadata and small files into an IPFS node, from the block table, which keeps them: whatever happens to the node,
- * nothing is lost, and it is tried until it is done.
+ * Publishes metadata and small files to an IPFS node. The block table keeps the originals, so nothing is lost if the
+ * node fails, and publishing is retried until it succeeds.
  *
  * @param next who is to keep it next
  */
@@ -77,7 +77,7 @@ function createNodeStep(
     } catch (error) {
       log.error(
         { cids: group.map(({ cid }) => cid), error: messageOf(error) },
-        'content could not be put into the IPFS node',
+        'content could not be stored in the IPFS node',
       )
       for (const each of group) await postpone(store, each, 'waiting', now())
     }
@@ -85,7 +85,7 @@ function createNodeStep(
 
   return async () => {
     const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: TOGETHER })
-    // What has failed goes alone: it must not hold its neighbours back.
+    // Failed content is retried alone, so that it doesn't block the rest of its batch.
     const fresh = claimed.filter(({ attempts }) => attempts === 0)
     if (fresh.length > 0) await publish(fresh)
     for (const each of claimed.filter(({ attempts }) => attempts > 0)) await publish([each])
@@ -94,13 +94,13 @@ function createNodeStep(
   }
 }
 
-/** Asks a pinning service to keep content, and asks again until it does. */
+/** Requests that a pinning service keeps content, and retries until it does. */
 function createPinStep(
   { store, now, log }: PublishSurroundings,
   { service, origins }: NonNullable<PublishPlaces['pinning']>,
 ): Turn {
   const ask = async (publication: Publication): Promise<PinRequest> => {
-    // An attempt whose answer was lost may have been heard.
+    // An attempt whose response was lost may have succeeded.
     const there = publication.generation > 1 ? await service.find(publication.cid) : null
     return there ?? (await service.pin(publication.cid, await origins()))
   }
@@ -110,8 +110,8 @@ function createPinStep(
     try {
       const request = state === 'asked' && reference !== null ? await service.status(reference) : await ask(publication)
       if (request?.status === 'failed') {
-        const why = request.details ?? 'no reason given'
-        log.warn({ cid, why }, 'the pinning service could not keep content and is asked again')
+        const why = request.details ?? 'the service gave no reason'
+        log.warn({ cid, why }, 'the pinning service could not keep content, the request is repeated')
       }
       if (request === null || request.status === 'failed') {
         return await postpone(store, publication, 'waiting', now(), null)
@@ -120,7 +120,7 @@ function createPinStep(
       const done = { state: 'done' as const, reference: request.id, attempts: publication.attempts, nextAttemptAt: 0 }
       await settlePublication(store.db, publication, done)
     } catch (error) {
-      log.error({ cid, error: messageOf(error) }, 'content could not be given to the pinning service')
+      log.error({ cid, error: messageOf(error) }, 'content could not be sent to the pinning service')
       await postpone(store, publication, state, now())
     }
   }

@@ -14,8 +14,8 @@ export interface RecoverStepOptions {
 }
 
 /**
- * Looks into tokens on chain that the database doesn't know: those that follow a backup which was restored, or commits
- * that a fail-over lost. Where pending rows explain them, the rows get the tokens. Otherwise the collection mints no more
+ * Examines tokens on chain that the database doesn't have: those minted after a restored backup, or whose commits a
+ * failover lost. If pending rows explain them, the rows get the tokens. Otherwise the collection's mints are blocked
  * until an operator releases it, since clients may send the requests of these tokens again.
  */
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
@@ -33,7 +33,7 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
     })
     log.error(
       { blockchain, collection: collection_id, hash, start_id, token_count, reason },
-      'the chain has tokens of a collection that this backend does not know: it mints no more there until it is released',
+      'the chain has tokens of a collection that this backend does not know: its mints are blocked until an operator releases it',
     )
   }
 

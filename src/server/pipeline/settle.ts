@@ -21,7 +21,7 @@ import { countTransferRevert, findTransferOf, forgetReverts, returnTransfer } fr
 import type { Outcome, Verdict } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
-/** A transaction that has ended, and what follows for its rows. */
+/** A transaction with its outcome, and the consequences for its rows. */
 export interface Settlement {
   transaction: TransactionRow
   outcome: Outcome
@@ -68,7 +68,7 @@ export async function settle(
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
 
-/** The directory of metadata files that a token names in place of its transaction's. */
+/** The metadata directory in a token, if it isn't that of its transaction. */
 function directoryOf({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
   return collectionId === null || file === undefined ? [] : [{ collectionId, directory: file.directory }]
 }
@@ -119,14 +119,14 @@ async function applyToTransfer(
   if (reverts > 0) await forgetReverts(db, nft_id)
   if (verdict.verdict === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
   await endTransfer(db, id, { status: 'deployed' })
-  // Clients that see the status find the new owner. A follower that was here before has written it, and may know of a
-  // later owner.
+  // Clients that see the status also see the new owner. A follower that was faster has written it, and may have a later
+  // owner.
   const followed = (await findCursor(db, blockchain as EvmBlockchain))?.block_number ?? -1
   const block = Number(seen.block_number)
   if (followed < block) await setOwner(db, nft_id, receiver, block)
 }
 
-/** The requests are given for a transaction that was settled alone. */
+/** `requests` is set for a transaction that was settled alone. */
 function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, requests: string[] | undefined): void {
   const { id, blockchain, hash, kind } = transaction
   const { state, seen } = outcome
@@ -136,7 +136,7 @@ function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, req
   if (verdict.verdict === 'again' && verdict.replacement !== undefined) {
     log.info(
       { ...facts, replaced_by: verdict.replacement.id },
-      'a transaction can never be executed; another was signed',
+      'a transaction can never be executed, another was signed',
     )
   }
   if (requests === undefined || (state !== 'final' && state !== 'reverted')) return

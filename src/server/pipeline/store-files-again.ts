@@ -18,8 +18,8 @@ export interface FileSources {
 }
 
 /**
- * Fetches the files of a minted NFT that the storage lacks: the data dir may be as old as the restored database. A file
- * that can't be fetched is logged, since the token exists either way.
+ * Fetches the files of a minted NFT that the storage lacks: the data directory may be as old as the restored database.
+ * A file that can't be fetched is logged, since the token exists in any case.
  */
 export async function storeFilesAgain(
   { storage, fetcher, files: { allowHtml, ipfs }, log }: FileSources,
@@ -39,9 +39,9 @@ export async function storeFilesAgain(
       }
       const { content } = await fetcher.fetchFile(url, signal)
       const again = await storage.add(content)
-      if (again.cid !== place) throw new Error('its content is another now')
+      if (again.cid !== place) throw new Error('its content has changed')
     } catch (error) {
-      log.error({ nft: id, file: place, error: messageOf(error) }, 'a file of a minted NFT is missing in the storage')
+      log.error({ nft: id, file: place, error: messageOf(error) }, 'a file of a minted NFT is missing from the storage')
     }
   }
 }

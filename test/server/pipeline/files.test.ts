@@ -90,7 +90,7 @@ describe('a file that can never be had fails its NFT with a reason, and its neig
     ['/empty.png', /returned an empty file/],
     ['/large.png', /is larger than 64 MiB\. Use a smaller file/],
     ['/loop.png', /redirects in a circle/],
-    [ELSEWHERE, /isn't stored here; upload the file to \/api\/v1\/files first, or give an http\(s\) URL/],
+    [ELSEWHERE, /is not stored here\. Upload the file to \/api\/v1\/files first, or use an http\(s\) URL/],
   ])('%s', async (url, reason) => {
     const ids = await mint(backend, collection, [withFile('/good-1.png'), withFile(url), withFile('/good-2.png')])
     const [before, broken, after] = await settled(backend, ids)

@@ -75,7 +75,7 @@ describe('without a gateway', () => {
 
   test.each([CID_ELSEWHERE, AR])('%s fails its NFT where --require-stored-files is set', async (url) => {
     const { nft } = await mintWith(url, { requireStoredFiles: true })
-    expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining("isn't stored here; upload") })
+    expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining('is not stored here; upload') })
   })
 })
 
@@ -97,7 +97,7 @@ describe('a stored file is checked as one from a URL is, though it was stored be
     const url = await upload(first, PAGE)
     await first.close()
     const refused = await mintWith(url)
-    expect(refused.nft).toMatchObject({ status: 'failed', error: `${url} is an HTML page; give another file` })
+    expect(refused.nft).toMatchObject({ status: 'failed', error: `${url} is an HTML page. Use another file.` })
     await refused.backend.close()
     const { nft } = await mintWith(url, { allowHtmlFiles: true })
     expect(nft).toMatchObject({ status: 'deployed' })
@@ -110,7 +110,7 @@ describe('a stored file is checked as one from a URL is, though it was stored be
     const collection = await createTestCollection(backend)
     const part = { key: 'image', url: `ipfs://${rawCid(PAGE)}` }
     const [id = ''] = await mint(backend, collection, { title: 'x', description: '', file_fields: [part] })
-    expect(await settled(backend, [id])).toMatchObject([{ error: `${part.url} is an HTML page; give another file` }])
+    expect(await settled(backend, [id])).toMatchObject([{ error: `${part.url} is an HTML page. Use another file.` }])
   })
 
   test('and a good one, of before a restart', async () => {
@@ -138,7 +138,7 @@ describe('with a gateway', () => {
     const [id = ''] = await mint(backend, await createTestCollection(backend), {
       ...{ title: 'x', description: '', file_fields: [{ key: 'image', url: AR }] },
     })
-    expect(await settled(backend, [id])).toMatchObject([{ error: expect.stringContaining("isn't stored here") }])
+    expect(await settled(backend, [id])).toMatchObject([{ error: expect.stringContaining('is not stored here') }])
   })
 
   test.each(['ftp://gateway.example', 'https://user:secret@gateway.example', 'https://gateway.example/?key=1'])(
@@ -196,7 +196,7 @@ describe('with a gateway', () => {
       file_fields: [{ key: 'image', url: `ipfs://${root}/${name}` }],
     }))
     const [missing, ...found] = (await settled(backend, await mint(backend, collection, nfts))).reverse()
-    expect(missing?.error).toMatch(/does not exist: there is no "600.png"/)
+    expect(missing?.error).toMatch(/does not exist: its directory has no "600.png"/)
     expect(new Set(found.map(({ status }) => status))).toEqual(new Set(['deployed']))
     expect(gateway.asked.filter((cid) => cid === root)).toHaveLength(1)
     for (const [name, content] of files.slice(-2)) {
@@ -216,14 +216,18 @@ describe('with a gateway', () => {
 
   const tampered = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])])
   test.each<[string, (whole: (cid: string) => Buffer | undefined, root: string) => GatewayStandIn['answer'], RegExp]>([
-    ['other bytes', (whole) => (cid) => ({ body: tampered(whole(cid) ?? PNG) }), /gateway sent other bytes/],
+    ['other bytes', (whole) => (cid) => ({ body: tampered(whole(cid) ?? PNG) }), /gateway returned other bytes/],
     [
       'one wrong part',
       (whole, root) => (cid) => ({ body: cid === root ? (whole(cid) ?? PNG) : PNG }),
-      /sent other bytes/,
+      /returned other bytes/,
     ],
-    ['a truncated block', (whole) => (cid) => ({ body: (whole(cid) ?? PNG).subarray(1) }), /gateway sent other bytes/],
-    ['no block', () => () => ({ status: 404, body: PNG }), /the IPFS gateway 127\.0\.0\.1:\d+ answered 404/],
+    [
+      'a truncated block',
+      (whole) => (cid) => ({ body: (whole(cid) ?? PNG).subarray(1) }),
+      /gateway returned other bytes/,
+    ],
+    ['no block', () => () => ({ status: 404, body: PNG }), /the IPFS gateway 127\.0\.0\.1:\d+ returned HTTP 404/],
     ['an endless block', () => () => ({ body: Buffer.alloc(3_000_000) }), /is larger than 2 MiB/],
     ['nothing', () => () => null, /took longer than/],
     [
@@ -283,13 +287,17 @@ describe('with a gateway', () => {
       const redirect = redirects((cid) => `/subdomain/ipfs/${cid}?format=raw`)
       gateway.answer = (cid, path) => (path.startsWith('/subdomain') ? { body: PNG } : redirect(cid, path))
       const { nft } = await mintWith(url, { ipfsGateway: gateway.url })
-      expect(nft?.error).toMatch(/the IPFS gateway sent other bytes/)
+      expect(nft?.error).toMatch(/the IPFS gateway returned other bytes/)
     })
   })
 
   test.each<[string, (root: string) => string, RegExp]>([
-    ['a path that does not exist', (root) => `ipfs://${root}/nothing.png`, /does not exist: there is no "nothing.png"/],
-    ['a directory', (root) => `ipfs://${root}`, /is a directory; name a file in it/],
+    [
+      'a path that does not exist',
+      (root) => `ipfs://${root}/nothing.png`,
+      /does not exist: its directory has no "nothing.png"/,
+    ],
+    ['a directory', (root) => `ipfs://${root}`, /is a directory. Use the URL of a file in it/],
     ['an HTML page', (root) => `ipfs://${root}/page.png`, /is an HTML page/],
     ['an empty file', (root) => `ipfs://${root}/empty.png`, /is an empty file/],
   ])('%s fails its NFT at once', async (_, urlOf, reason) => {
@@ -369,7 +377,7 @@ describe('with a gateway', () => {
       () => showNfts(own, [id]),
       ([nft]) => nft?.pending_reason?.includes('gateway') === true,
     )
-    expect(waiting?.pending_reason).toMatch(/the IPFS gateway .* answered 503/)
+    expect(waiting?.pending_reason).toMatch(/the IPFS gateway .* returned HTTP 503/)
     gateway.answer = answer
     expect(await settled(own, [id])).toMatchObject([{ status: 'deployed' }])
   })

@@ -186,7 +186,7 @@ it('a mint that reverts only in blocks that are not final is not judged by them'
   await look({ takesAtFinality: true })
   expect(await nft('m')).toEqual(PENDING)
   await look()
-  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('refused to mint it') })
+  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('rejected the mint') })
 })
 
 it('a mint that no node can judge now is judged later, and does not block higher fees of others', async () => {
@@ -201,7 +201,7 @@ it('a mint that no node can judge now is judged later, and does not block higher
   const options = { missing: ['0xstuck'], warn: (message: string) => warnings.push(message) }
   await expect(lookAtReverts(store, NOW, behind, options)).rejects.toThrow('header not found')
   // It can't be signed again here, which is known only to what raises fees.
-  expect(warnings).toEqual(['a transaction is stuck and the key of its signer is gone'])
+  expect(warnings).toEqual(['a transaction is stuck and the key of its signer is missing'])
   expect(await nft('m')).toEqual(PENDING)
   await look({ takes: true })
   expect(await nft('m')).toEqual(WAITS)

@@ -173,7 +173,7 @@ it('what the network would take now is signed anew, three times; then it has fai
   }
   await transferTurn()
   await look({ latest: 'taken', head: 'taken' })
-  expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/refused to transfer it/) })
+  expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/rejected the transfer/) })
   expect(await signedTransfers()).toEqual(['reverted', 'reverted', 'reverted', 'reverted'])
 })
 

@@ -278,7 +278,7 @@ it('neither log nor metrics hold the secret, and the URL is in neither', async (
     (count) => count >= 2,
   )
   const told = backend.log.join('') + (await (await backend.get('/metrics')).text())
-  expect(told).toContain('will be delivered again')
+  expect(told).toContain('an event delivery will be retried')
   expect(told).not.toContain(secret)
   expect(told).not.toContain('sesame-open')
 })

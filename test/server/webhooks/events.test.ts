@@ -189,7 +189,7 @@ describe('a webhook is told what it asked for, and nothing else', () => {
       (all) => all.length > 0,
     )
     expect(event?.data).toEqual({ ...record, blockchain: 'polygon' })
-    expect(event?.data.error).toContain("isn't stored here")
+    expect(event?.data.error).toContain('is not stored here')
     await hook.remove()
   })
 })

@@ -21,15 +21,15 @@ describe('what a receiver answers', () => {
     [200, null],
     [202, null],
     [204, null],
-    [301, 'answered 301: redirects are not followed'],
-    [302, 'answered 302: redirects are not followed'],
-    [307, 'answered 307: redirects are not followed'],
-    [308, 'answered 308: redirects are not followed'],
-    [304, 'answered 304: redirects are not followed'],
-    [400, 'answered 400'],
-    [404, 'answered 404'],
-    [410, 'answered 410'],
-    [500, 'answered 500'],
+    [301, 'the receiver returned HTTP 301, and redirects are not followed'],
+    [302, 'the receiver returned HTTP 302, and redirects are not followed'],
+    [307, 'the receiver returned HTTP 307, and redirects are not followed'],
+    [308, 'the receiver returned HTTP 308, and redirects are not followed'],
+    [304, 'the receiver returned HTTP 304, and redirects are not followed'],
+    [400, 'the receiver returned HTTP 400'],
+    [404, 'the receiver returned HTTP 404'],
+    [410, 'the receiver returned HTTP 410'],
+    [500, 'the receiver returned HTTP 500'],
   ])('%i: %s', async (status, error) => {
     const elsewhere = closing(await startHttpServer([{}]))
     const server = closing(await startHttpServer([{ status, headers: { location: elsewhere.url }, text: '' }]))
@@ -97,7 +97,7 @@ describe('a hostile receiver', () => {
     const { status, error } = await poster().post(message(server.url))
     for (const timer of timers) clearInterval(timer)
     expect(status).toBeNull()
-    expect(error).toMatch(/^(no answer within 1 s|the receiver )/)
+    expect(error).toMatch(/^(no response within 1 s|the receiver )/)
     expect(performance.now() - since).toBeLessThan(4000)
   })
 
@@ -130,7 +130,7 @@ describe('without --allow-private-files nothing private is reached', () => {
     ['https://example.com:8443/x', /uses port 8443/],
     ['https://user:pass@example.com/x', /user name or password/],
     ['ftp://example.com/x', /neither http nor https/],
-    ['http://example.com/x', /https only/],
+    ['http://example.com/x', /only to https/],
   ])('%s', async (url, error) => {
     const asked: string[] = []
     const lookup = async (host: string) => {

@@ -56,7 +56,7 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   }
 }
 
-/** A block of ours is final as soon as it is mined. */
+/** Our own blocks are final as soon as they are mined. */
 async function observeEmbedded(network: EvmNetwork, claimed: readonly TransactionRow[]): Promise<Observation[]> {
   const outcomes = await network.broadcast(claimed.map(({ raw }) => raw as Hex))
   const receipts = await network.receipts(claimed.map(({ hash }) => hash as Hex))
@@ -85,7 +85,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
   const { store, blockchain, chains, now, log, onSigned } = options
   const network = () => chains.network(blockchain)
 
-  /** Transfers that a restored database doesn't know to be made. */
+  /** Finds on chain the transfers that a restored database doesn't have. */
   const recover = async (transfers: readonly { id: string; request_id: string }[]) => {
     const recovered = new Set<string>()
     if (!chains.remote.has(blockchain)) return recovered
@@ -96,7 +96,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
       const adopted = await adoptTransfer(store, await network(), id, made, now())
       if (adopted === null) continue
       const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
-      log.warn(facts, 'a transfer that was missing in the database was found on chain and taken over')
+      log.warn(facts, 'a transfer that was missing in the database was found on chain and adopted')
       onSigned([adopted], [request_id])
     }
     return recovered

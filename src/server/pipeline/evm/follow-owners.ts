@@ -24,7 +24,7 @@ import {
 import type { Db } from '../../store/schema.ts'
 import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
 
-/** Blocks whose events are read at once: of full ones, some 12 MB of JSON. */
+/** Number of blocks whose events are read at once: full ones have about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
 
 export interface Block {
@@ -42,8 +42,8 @@ export interface FollowOptions {
 }
 
 /**
- * Reads the next blocks of a chain and gives NFTs and collections the owners and flags that they say, in one database
- * transaction with the place that was reached. When the chain has taken blocks back, what they said is undone first.
+ * Reads the next blocks of a chain and updates owners and flags of NFTs and collections, in one database transaction
+ * with the cursor. After a reorg, the changes from removed blocks are rolled back first.
  *
  * @returns whether there is more to do
  */
@@ -61,14 +61,14 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
   const last = to === Number(head.number) ? head : await readBlock(network, to)
   const logs = await readCollectionLogs(network, { from, to })
-  // The events may be those of blocks that came meanwhile in place of others.
+  // The events may come from blocks that replaced these in the meantime.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
   const reached = { blockchain, block_number: to, block_hash: last.hash }
   await writeEvents(store, { events: collectionEvents(logs), mints: mintsIn(logs), cursor, reached, move: moveCursor })
   return to < Number(head.number)
 }
 
-/** Undoes what was read of blocks above `kept`, unless another follower did so: it may be ahead again. */
+/** Rolls back what was read of blocks above `kept`, unless another follower did so: it may be ahead again. */
 export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
     await lockOwners(db, blockchain, 'alone')
@@ -78,7 +78,7 @@ export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCu
   })
 }
 
-/** Writes what the blocks after `cursor` say, and how far they were read; nothing where another follower was faster. */
+/** Writes the changes of the blocks after `cursor`, and the new cursor; nothing if another follower was faster. */
 export async function writeEvents(
   store: Store,
   what: {
@@ -92,7 +92,7 @@ export async function writeEvents(
   const { events, mints, cursor, reached, move } = what
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
-    // Each worker follows; whoever comes second needn't keep those waiting who write what was minted.
+    // Each worker follows. The second one must not block the workers that write minted tokens.
     if (await wasFaster()) return
     await lockOwners(db, reached.blockchain, 'alone')
     if (await wasFaster()) return
@@ -114,7 +114,7 @@ async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Min
   })
 }
 
-/** Looks collections up by the addresses of what is on chain. */
+/** Looks up collections by the addresses of logs. */
 async function idsAt(db: Db, blockchain: EvmBlockchain, found: readonly { address: Hex }[]) {
   const spelled = new Map([...new Set(found.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
   const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
@@ -132,7 +132,7 @@ async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly Collec
   })
 }
 
-/** Every event of ours says what was before it too. */
+/** Every event of ours includes the previous value. */
 function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
   if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }
   if (change.kind === 'owner') return { token_id: null, previous: change.previous, next: change.next }
@@ -140,7 +140,7 @@ function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'p
   return { token_id: null, previous: on ? '0' : '1', next: on ? '1' : '0' }
 }
 
-/** Number of the newest block we have read that is still on the chain; -1 where none is. */
+/** Returns the number of the newest read block that is still on the chain; -1 if there is none. */
 async function lastOnChain({ store, network }: Pick<FollowOptions, 'store' | 'network'>): Promise<number> {
   for (const { block_number, block_hash } of await listCursors(store.db, network.blockchain)) {
     if ((await readBlock(network, block_number))?.hash === block_hash) return block_number

@@ -3,7 +3,7 @@ import { isExecutionError } from '../../chain/evm/execution-error.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../chain/rpc/rpc-answer.ts'
 
-/** What reverts again and again isn't held up by what passes, whatever the network says of the next time. */
+/** Maximum number of reverts that count as temporary, whatever the network returns. */
 export const PASSING_REVERTS = 3
 
 export interface Call {
@@ -14,23 +14,24 @@ export interface Call {
 }
 
 /**
- * What a revert that is final means for the next time. `again`: the network would take the call now, so a reorg had put
- * it before what it follows. `wait`: only blocks that a reorg can still undo refuse it. `never`: it would revert again.
+ * What a final revert means for the next attempt. `again`: the call would succeed now, so a reorg had placed it before
+ * a transaction that it depends on. `wait`: it fails only in a state that a reorg can still change. `never`: it would
+ * revert again.
  */
 export type RevertVerdict = 'again' | 'wait' | 'never'
 
-/** Judges a reverted call by the newest state, and by the newest that no reorg can undo. */
+/** Judges a reverted call by the newest state, and by the newest final state. */
 export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promise<RevertVerdict> {
   const { publicNetwork } = network
-  // Where every block is final at once, nothing passes.
+  // If every block is final at once, no revert is temporary.
   if (publicNetwork === undefined) return 'never'
-  // A node that is behind may not have what it follows yet. One that lacks a block refuses to be asked about it.
+  // A lagging node may not have the transaction that it depends on. A node without the block returns an error.
   if (await succeeds(network, call, 'latest')) return 'again'
   if (await succeeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
   return (await atFinality(publicNetwork, (block) => succeeds(network, call, block))) === true ? 'wait' : 'never'
 }
 
-/** Asks for the newest state that no reorg can undo; null where no node keeps it. */
+/** Reads the newest final state; null if no node keeps it. */
 export async function atFinality<Result>(
   { head, finality }: PublicNetwork,
   ask: (block: Hex) => Promise<Result>,
@@ -54,6 +55,6 @@ async function succeeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex 
   }
 }
 
-/** Each node has words of its own for a block, or its state, that it doesn't have. */
+/** Each node implementation has its own message for a missing block or state. */
 const lacksBlock = (error: RpcError): boolean =>
   !isExecutionError(error) && /header|block|state|trie|not found/i.test(error.message)

@@ -27,7 +27,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
   const reverted = await judge(network, transfer, transaction)
   if (reverted === 'wait') return { verdict: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
   if (reverted === 'again') return { verdict: 'again', counted: true }
-  // It was made already, by a transaction that the database had lost: that one settles it.
+  // It was made already by a transaction that the database had lost, which settles it.
   if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
     return { verdict: 'again' }
   }
@@ -43,14 +43,17 @@ async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfe
   return transfer.nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))
 }
 
-/** Whether what reverted may yet be done, though all that it follows is final. */
+/** Whether the reverted call may still succeed, though everything that it depends on is final. */
 async function judge(network: EvmNetwork, transfer: Transfer, { signer }: TransactionRow): Promise<RevertVerdict> {
   const { nft_status, reverts } = transfer
   if (nft_status === 'failed' || reverts >= PASSING_REVERTS) return 'never'
   return await judgeRevertedCall(network, { from: signer as Hex, ...transferCall(transfer) })
 }
 
-/** Why it reverted, by what the chain says now. Nothing was moved, and it isn't tried again: the client decides. */
+/**
+ * Returns why it reverted, from the chain's current state. Nothing was transferred, and it isn't retried: the client
+ * decides.
+ */
 async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
   const { contract_address, token_id, sender } = transfer
   const collection = contract_address as Hex
@@ -63,10 +66,10 @@ async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: Trans
     state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)
   const isSenders = owner === null || owner === sender
   if (!isSenders) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
-  return `the network refused to transfer it: its transaction ${hash} reverted`
+  return `the network rejected the transfer: its transaction ${hash} reverted`
 }
 
-/** A reorg has undone it, or this node is behind. */
+/** A reorg has removed it, or this node lags. */
 function noToken(error: unknown): null {
   if (error instanceof RpcError) return null
   throw error

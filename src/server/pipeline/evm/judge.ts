@@ -38,9 +38,9 @@ export async function judge(judging: Judging): Promise<Verdict> {
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 
 /**
- * Somebody else who has the signer's key used the nonce, for good: none of the transaction's signings can be mined any
- * more, and what it was to do gets another nonce. Should a collection be there after all, its second transaction reverts,
- * and the collection counts as deployed.
+ * Another user of the signer's key has used the nonce permanently: none of the transaction's signings can be mined any
+ * more, and its work gets another nonce. If the collection exists after all, its second transaction reverts and the
+ * collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<Verdict> {
   const { network, transaction, log } = judging
@@ -50,28 +50,28 @@ async function judgeLost(judging: Judging): Promise<Verdict> {
     kind === 'factory' &&
     (await isThere(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
   ) {
-    throw new GdnError('unreachable', `${network.blockchain} has the factory, and no node tells of its transaction`, {
-      hint: 'give the RPC URL of a node that has all transactions',
+    throw new GdnError('unreachable', `${network.blockchain} has the factory, but no node returns its transaction`, {
+      hint: 'Configure the RPC URL of a node that has all transactions.',
     })
   }
   log.error(
     { transaction: id, signer, nonce, kind },
-    "a stranger's transaction used the nonce of one of ours: the key of this signer is used elsewhere",
+    'an unknown transaction used the nonce of one of ours: the key of this signer is also used elsewhere',
   )
   return { verdict: 'again', ...(await nextTokens(judging)) }
 }
 
-/** Whether there is code at an address. A node that lacks a transaction must not cause a second deployment. */
+/** Whether an address has code. A node that lacks a transaction must not cause a second deployment. */
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
-/** The token ID to sign for next after a batch that came to nothing. */
+/** The token ID to sign for next after a batch without effect. */
 async function nextTokens({ store, network, transaction }: Judging) {
   const { collection_id: collectionId, start_id } = transaction
   if (!isMint(transaction) || collectionId === null) return {}
   const collection = await findCollectionById(store.db, collectionId)
   const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
-  if (!state) throw new Error(`the node doesn't have the collection ${collectionId}`)
+  if (!state) throw new Error(`the node does not have the collection ${collectionId}`)
   const startId = BigInt(start_id ?? state.nextTokenId)
   const next = await nextKnownTokenId(store.db, { id: collectionId, startId }, state.nextTokenId)
   return { collection: { next_token_id: String(next) } }
@@ -90,8 +90,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (publicNetwork !== undefined && (await followsUnfinal(store.db, transaction))) return wait
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return { verdict: 'none' }
-  // A node that is behind may not have the collection, nor the rights that were given last; of a block that it lacks it
-  // tells nothing.
+  // A lagging node may not have the collection or its latest rights. For a block that it lacks, it returns nothing.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
@@ -105,8 +104,8 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (state === null) {
     if (collection.status === 'failed') return { verdict: 'none' }
     if (publicNetwork !== undefined && collection.status === 'initiated') return wait
-    // An address without code can't revert: this node is behind.
-    throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+    // An address without code can't revert, so this node lags.
+    throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
   // Tokens from the batch's start on that the database doesn't know: the recovery step looks into them before anything is
   // signed again.
@@ -131,11 +130,11 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
     const batch_limit = Math.max(1, Math.floor(count / 2))
     return { verdict: 'again', collection: { next_token_id, batch_limit } }
   }
-  const error = `the network refused to mint it: its transaction ${transaction.hash} reverted`
+  const error = `the network rejected the mint: its transaction ${transaction.hash} reverted`
   return { verdict: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
 }
 
-/** Why the collection's owner no longer lets the service create these NFTs; null where the owner does. */
+/** Returns why the collection's owner no longer lets the service create these NFTs; null if the owner does. */
 function refusalOf(kind: TransactionKind, state: CollectionState) {
   const all = 'all of the collection' as const
   if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
@@ -147,7 +146,7 @@ function refusalOf(kind: TransactionKind, state: CollectionState) {
   return { fails: 'grants of the collection' as const, error }
 }
 
-/** Whether no reorg can give the rights back. True where no node keeps the state that tells. */
+/** Whether no reorg can restore the rights. True if no node has the required state. */
 async function isRefusedAtFinality(
   network: EvmNetwork,
   { contract_address }: CollectionRow,
@@ -162,8 +161,8 @@ async function isRefusedAtFinality(
 }
 
 /**
- * What reverted. Of several signings the one in the block: a later one may be empty, a cancellation that came too late.
- * Null where the bytes can't be read: then nothing is known of the next time.
+ * Returns the reverted call. Of several signings it is the one in the block: a later one may be an empty cancellation
+ * that came too late. Null if the bytes can't be decoded: then the next outcome is unknown.
  */
 function callOf({ raw, signer }: TransactionRow, { seen }: Outcome): Call | null {
   try {

@@ -7,7 +7,7 @@ import { listMintable } from '../../store/nfts.ts'
 import type { Db } from '../../store/schema.ts'
 import { batchDirectory } from '../metadata-file.ts'
 
-/** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
+/** Maximum gas of one batch. Networks limit a transaction to 16.78 million (EIP-7825). */
 export const MAX_BATCH_GAS = 10_000_000n
 
 type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
@@ -23,9 +23,9 @@ export interface MintBatch {
 }
 
 /**
- * What waits in a collection, as far as one transaction can mint it; null where nothing waits. NFTs that are transferred
- * in the same step need another call, for one sender at a time: a batch ends where the kind or the sender changes, so
- * that all of a collection are created in the order of acceptance.
+ * Returns the next batch of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
+ * transfer in the same step need another call, with one sender at a time. A batch therefore ends where the kind or the
+ * sender changes, so that a collection's NFTs are minted in the order of acceptance.
  *
  * @param payable gas that can be paid for
  */
@@ -45,7 +45,7 @@ export async function nextBatch(db: Db, collection: CollectionRow, payable: bigi
   return { nfts, kind: first.sender === null ? 'mint' : 'grant', startId, directory, data, gas: gasOf(nfts, locked) }
 }
 
-/** Neighbours with the same receiver, as the contract wants them. */
+/** Groups consecutive NFTs with the same receiver, as the contract requires. */
 export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] {
   const runs: MintRun[] = []
   for (const { receiver } of batch) {
@@ -56,7 +56,7 @@ export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] 
   return runs
 }
 
-/** The first rows that fit into one call: NFTs that are only minted, or those with the same first owner. */
+/** Returns the first rows that fit into one call: NFTs that are only minted, or those with the same first owner. */
 export function ofOneKind<Row extends Pick<Mintable, 'sender'>>(rows: readonly Row[]): readonly Row[] {
   const end = rows.findIndex((row) => row.sender !== rows[0]?.sender)
   return end === -1 ? rows : rows.slice(0, end)

@@ -7,16 +7,16 @@ import type { OwnerFollower } from '../driver.ts'
 import { startLoop } from '../loop.ts'
 import { followOwners } from './follow-owners.ts'
 
-/** A follower that is behind, or can't work at the moment, keeps nobody waiting for longer. */
+/** Maximum wait for a follower that lags or can't work. */
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Blocks that come within this time are followed together, so that a busy chain doesn't cost a commit and three calls
- * for each of its blocks. Whoever asks isn't kept waiting for it.
+ * Blocks within this time are followed together, so that a busy chain doesn't cost a commit and three calls for each
+ * block. Explicit requests don't wait for it.
  */
 const GATHER_MS = 100
 
-/** Follows a chain's owners and flags: at once for who asks, soon after a block, by itself now and then. */
+/** Follows a chain's owners and flags: at once on request, soon after a block, and periodically. */
 export function startOwnerFollower({
   store,
   chains,

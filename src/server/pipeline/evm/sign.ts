@@ -8,7 +8,7 @@ import { takeNonce } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../driver.ts'
 
 export interface Draft {
-  /** New, unless rows refer to it already. */
+  /** New, unless rows already refer to it. */
   id?: string
   blockchain: EvmBlockchain
   chainId: number
@@ -22,8 +22,8 @@ export interface Draft {
 }
 
 /**
- * Takes the signer's next nonces, signs, and stores the bytes, all in the caller's database transaction. Nothing is sent:
- * once the caller has committed, these bytes and no others are what the network gets for these nonces.
+ * Reserves the signer's next nonces, signs, and stores the bytes, in the caller's database transaction. Nothing is
+ * sent. After the commit, the network gets only these bytes for these nonces.
  *
  * @returns the transactions, in the order of the drafts
  */
@@ -66,7 +66,7 @@ export async function signAndStoreAll(
   ]
 }
 
-/** The same for one. */
+/** Same, for one draft. */
 export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<SignedTransaction> {
   const [signed] = await signAndStoreAll(db, signer, [draft], now)
   return signed

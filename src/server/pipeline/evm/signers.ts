@@ -6,18 +6,18 @@ import { isPostgres } from '../../store/dialect.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**
- * Transactions of a signer that may be pending: as many as a node keeps of one account (geth: 64). Nodes drop those
- * beyond, and a nonce that is missing holds up all the later ones.
+ * Maximum number of a signer's pending transactions: as many as a node keeps for one account (geth: 64). Nodes drop
+ * those beyond, and a missing nonce blocks all later ones.
  */
 const MOST_PENDING = 64
 
-/** How many more transactions of a signer may be signed before one of its pending ones is final. */
+/** Returns how many more transactions of a signer may be signed before a pending one is final. */
 export interface SignerRoom {
   signer: Signer
   room: number
 }
 
-/** The room of each of these signers, the most first. */
+/** Returns the free capacity of each signer, largest first. */
 export async function roomOfSigners(
   db: Db,
   blockchain: EvmBlockchain,
@@ -44,7 +44,7 @@ export async function roomOfSigners(
   return rooms.sort((a, b) => b.room - a.room)
 }
 
-/** The signers that have room, those with the most first; equals in any order. */
+/** Returns the signers with free capacity, largest first; equals in random order. */
 export async function freeSigners(
   db: Db,
   blockchain: EvmBlockchain,
@@ -55,9 +55,9 @@ export async function freeSigners(
 }
 
 /**
- * Locks the nonces of the first of these signers that no other process has locked, until the transaction ends. Returns
- * the first of all where each is locked. Measured with four workers and four signers: all of them waiting for one signer,
- * they signed at a third of the pace of one.
+ * Locks the nonces of the first signer that no other process has locked, until the transaction ends. Waits for the
+ * first one if all are locked. Measured with four workers and four signers: when all workers waited for one signer,
+ * they signed at a third of the speed.
  */
 export async function lockSigner(
   db: Db,

@@ -20,7 +20,7 @@ import { type Draft, signAndStore } from './sign.ts'
 import { freeSigners, lockSigner } from './signers.ts'
 
 const FACTORY_WAIT_MS = 25
-/** Every signer has as many pending transactions as it may have. */
+/** Every signer has its maximum number of pending transactions. */
 const SIGNERS_WAIT_MS = 100
 
 export interface EvmSigningOptions extends DriverOptions<EvmBlockchain> {
@@ -30,8 +30,8 @@ export interface EvmSigningOptions extends DriverOptions<EvmBlockchain> {
 }
 
 /**
- * Signing for an EVM chain. A transaction takes the next nonce of its signer, and a mint the next token IDs of its
- * collection: so a collection has one pending transaction, and what comes meanwhile goes into the next.
+ * Signing for an EVM chain. A transaction takes its signer's next nonce, and a mint takes its collection's next token
+ * IDs. A collection therefore has one pending transaction, and NFTs that arrive in the meantime go into the next.
  */
 export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> {
   const { store, blockchain, chains, now } = options
@@ -41,7 +41,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
   let most = 0n
   for (const signer of free) if (payable(signer) > most) most = payable(signer)
 
-  /** Signs with one of these, in the caller's commit. */
+  /** Signs with one of these signers, in the caller's commit. */
   const signWith = async (db: Db, [first, ...others]: readonly Signer[], draft: Omit<Draft, keyof Common>) => {
     if (first === undefined) throw new Error(`${blockchain} has no signer`)
     const common: Common = { blockchain, chainId: terms.chainId, fees: terms.fees }
@@ -64,7 +64,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
     },
 
     async delay(collection) {
-      // The follower is about to read what is unknown. The sweep comes back to it.
+      // The follower is about to read what is unknown. The sweep returns to it.
       if ((await isBehind(store.db, blockchain)) || (await isAhead(options, collection))) return 'idle'
       return free.length === 0 ? 'full' : null
     },
@@ -92,7 +92,10 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
 
 type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
-/** Null once the factory is final. Until then, signs its transaction if this process has the key, and says to wait. */
+/**
+ * Returns null once the factory is final. Until then, it signs the factory's transaction if this process has the key,
+ * and returns a delay.
+ */
 async function findFactory(
   { store, blockchain, now, onSigned }: EvmSigningOptions,
   { chainId, signers: { admin, operators }, fees }: Terms,
@@ -118,7 +121,7 @@ async function findFactory(
   return { waitMs: FACTORY_WAIT_MS }
 }
 
-/** Whether the chain has tokens of the collection that the database doesn't know. */
+/** Whether the chain has tokens of the collection that the database doesn't have. */
 async function isAhead(
   { store, blockchain, chains, log }: EvmSigningOptions,
   { id, contract_address, next_token_id }: CollectionRow,
@@ -137,6 +140,6 @@ async function isAhead(
     return true
   }
   const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
-  log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are looked into')
+  log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are examined')
   return true
 }

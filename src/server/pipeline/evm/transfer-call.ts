@@ -10,7 +10,7 @@ interface Transfer {
   contract_address: string
 }
 
-/** What a transfer's transaction calls. */
+/** Returns the call of a transfer's transaction. */
 export function transferCall({ id, sender, receiver, token_id, contract_address }: Transfer) {
   if (token_id === null) throw new Error(`the NFT of transfer ${id} has no token`)
   return {

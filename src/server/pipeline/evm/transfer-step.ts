@@ -10,32 +10,33 @@ import { type Draft, signAndStoreAll } from './sign.ts'
 import { roomOfSigners } from './signers.ts'
 import { transferCall } from './transfer-call.ts'
 
-/** Pending transactions of each signer that transfers leave to mints and collections. */
+/** Number of pending transactions of each signer that are reserved for mints and collections. */
 const LEFT_FREE = 16
 /** Gas enough for any signer. */
 const MANY = 1_000_000_000n
 
-/** A reorg undid a token, and what was to mint it again has failed. */
-const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed: there is no token to transfer any more' } as const
+/** A reorg removed a token, and its new mint has failed. */
+const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no token to transfer' } as const
 
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
   signing: AskSigning
   onSigned: OnSigned
-  /** Gives transfers that are on chain already their transactions. Resolves with the IDs of those. */
+  /** Assigns transactions that are already on chain to their transfers. Resolves with the IDs of those. */
   recover?: (transfers: readonly { id: string; request_id: string }[]) => Promise<ReadonlySet<string>>
 }
 
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
 type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
-/** Signs the accepted transfers of a blockchain, each as a transaction of its own: tokens move independently of each other. */
+/** Signs the accepted transfers of a blockchain, each as its own transaction: tokens are transferred independently. */
 export function createTransferStep(options: TransferStepOptions): Turn {
   const { store, blockchain, signing, now, onSigned, recover = async () => new Set<string>() } = options
 
   /** Signs with one key, in one commit. @returns how many were signed */
   const sign = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> => {
     const signed = await store.transaction(async (db): Promise<[SignedTransaction, string][]> => {
-      // Before nonces are taken, for which others wait until this transaction ends. What they have signed is left out.
+      // Before nonces are reserved, which others wait for until this transaction ends. Transfers that others have
+      // signed are skipped.
       const ours = await lockForSigning(
         db,
         transfers.map(({ id }) => id),
@@ -54,7 +55,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     return signed.length
   }
 
-  /** One that can't be signed keeps none of the others from being so. */
+  /** A transfer that can't be signed doesn't block the others. */
   const signAsFarAsPossible = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]) => {
     if (transfers.length === 0) return { signed: 0, failure: undefined }
     try {
@@ -105,7 +106,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure
-    // What found no room is signed when something ahead is final.
+    // Transfers without capacity are signed when an earlier transaction is final.
     return null
   }
 }

@@ -8,7 +8,7 @@ import { observeSolana } from './observe.ts'
 import { estimateSolana, MAX_PENDING, signAgain } from './signing.ts'
 
 const CLAIM_SIZE = 200
-/** How often the funds of a signer are looked at that has none. */
+/** Interval of balance checks for a signer without funds. */
 const FUNDS_MS = 3000
 
 export interface SolanaDriverOptions extends FileSources, DriverOptions<SolanaBlockchain> {
@@ -22,7 +22,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   return {
     blockchain,
     claimSize: CLAIM_SIZE,
-    // A transaction for each NFT: a commit for each would be most of the work.
+    // Each NFT has its own transaction: a commit for each would be most of the work.
     commitSize: CLAIM_SIZE,
     maxPending: MAX_PENDING,
     estimate: () => estimateSolana(signing),
@@ -45,6 +45,6 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
 }
 
 function failure({ kind, hash }: TransactionRow, { error }: Outcome['seen']): Verdict {
-  const what = kind === 'mint' ? 'the network refused to mint it' : 'the collection could not be deployed'
-  return { verdict: 'failed', error: `${what}: its transaction ${hash} failed: ${error}` }
+  const what = kind === 'mint' ? 'the network rejected the mint' : 'the collection could not be deployed'
+  return { verdict: 'failed', error: `${what}: its transaction ${hash} failed (${error})` }
 }

@@ -13,7 +13,7 @@ import { parseFileUri, restoreDirectory } from '../restore-directory.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { compareGroup } from './group-members.ts'
 
-/** Waiting NFTs that are looked for on chain at once. */
+/** Number of pending NFTs that are looked up on chain at once. */
 const PAGE = 1000
 
 export interface ExplainOptions extends FileSources, DriverOptions<SolanaBlockchain> {
@@ -21,8 +21,8 @@ export interface ExplainOptions extends FileSources, DriverOptions<SolanaBlockch
 }
 
 /**
- * Looks into collections whose group has more members than the database knows. The address of a token follows from the
- * ID of its NFT, so a waiting NFT whose token exists is marked as deployed.
+ * Examines collections whose group has more members than the database has. A token's address is derived from its NFT's
+ * ID, so a pending NFT whose token exists is marked as deployed.
  */
 export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, solana, blockchain, now, log } = options
@@ -40,7 +40,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     return { unexplained: 'no NFT of this backend has the address of one of these tokens', tokens: unknown }
   }
 
-  /** Marks the waiting NFTs whose tokens exist as deployed. Returns how many there are. */
+  /** Marks pending NFTs whose tokens exist as deployed. Returns their number. */
   const adopt = async (network: SolanaNetwork, collection: CollectionRow): Promise<number> => {
     const { address: signer } = await solana.signer(blockchain)
     let adopted = 0
@@ -75,12 +75,12 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     }
     if (adopted > 0) {
       const facts = { blockchain, collection: collection.id, nfts: adopted }
-      log.warn(facts, 'tokens on chain that were missing in the database were recognized and taken over')
+      log.warn(facts, 'tokens on chain that were missing in the database were recognized and adopted')
     }
     return adopted
   }
 
-  /** The transaction that made a token, as far as the chain tells. */
+  /** Returns the transaction that minted a token, as far as the chain knows it. */
   const lostTransaction = (
     collectionId: string,
     { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },

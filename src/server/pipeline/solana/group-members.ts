@@ -13,8 +13,8 @@ export interface GroupComparison {
 }
 
 /**
- * Compares the members of a collection's group on chain with the database. The chain has more of them where the database
- * was restored from a backup or lost commits.
+ * Compares the members of a collection's group on chain with the database. The chain has more if the database was
+ * restored from a backup or lost commits.
  *
  * The order of the reads matters: a transaction that becomes final between them can only raise `unknown`. So no unknown
  * member is missed.
@@ -25,7 +25,7 @@ export async function compareGroup(
   { id, contract_address }: Pick<CollectionRow, 'id' | 'contract_address'>,
 ): Promise<GroupComparison> {
   const { count, pending } = await knownMembers(db, id)
-  // From now on no node counts that is behind this block.
+  // From now on, responses of nodes behind this block are ignored.
   await network.blockHeight()
   const minted = pending.length === 0 ? [] : (await network.mintsExist(pending)).filter((exists) => exists)
   const group = await network.account(contract_address)
@@ -34,7 +34,7 @@ export async function compareGroup(
 }
 
 /**
- * Whether the database knows all members of a collection's group, so that more may be minted. `unknown`: it does not, and
+ * Whether the database has all members of a collection's group, so that more may be minted. `unknown`: it doesn't, and
  * that is stored for the recover step. `unclear`: transactions that aren't final yet may explain the members.
  */
 export async function checkGroup(

@@ -5,7 +5,7 @@ import type { NftRow } from '../../store/nfts.ts'
 
 const COLLECTION_FILE = 'collection.json'
 
-/** The metadata file of a collection, as wallets read that of its token. */
+/** Returns the metadata file of a collection, in the format that wallets read. */
 export function collectionFile({ name, symbol, description, image }: CollectionRow): {
   name: string
   bytes: Uint8Array
@@ -13,14 +13,14 @@ export function collectionFile({ name, symbol, description, image }: CollectionR
   return { name: COLLECTION_FILE, bytes: Buffer.from(JSON.stringify({ name, symbol, description, image })) }
 }
 
-/** The collection's own token: the group, held by the collection's wallet. */
+/** Returns the collection's own token: the group, held by the collection's wallet. */
 export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
   const { id, name, symbol, wallet_address: receiver } = collection
-  // Whoever owns a collection may give it away, whatever holds for its NFTs.
+  // The owner of a collection may transfer it, whatever applies to its NFTs.
   return { id, group: null, name, symbol, uri: `ipfs://${directory}/${COLLECTION_FILE}`, receiver, locked: false }
 }
 
-/** An NFT: a member of its collection's group. */
+/** Returns an NFT's token: a member of its collection's group. */
 export function specOfNft(
   collection: CollectionRow,
   nft: Pick<NftRow, 'id' | 'receiver' | 'metadata'>,

@@ -7,7 +7,7 @@ import { parseFileUri } from '../restore-directory.ts'
 
 const POLL_MS = 500
 
-/** Sends transactions, and looks for those whose outcome can't change any more. */
+/** Submits transactions, and looks for those whose outcome is final. */
 export async function observeSolana(
   network: SolanaNetwork,
   claimed: readonly TransactionRow[],
@@ -37,9 +37,9 @@ async function outcomeOf(
   const block_number = status?.slot ?? null
   if (status?.error === null) return { state: 'final', seen: { raw: '', block_number } }
   if (status === null && height <= (last_valid_height ?? 0)) return null
-  // Only this service can make a mint at that address: if it is there, an earlier transaction has made it, or this one
-  // did so long ago that its signature is forgotten. The earlier one may name another file: a restored database does
-  // not know which NFTs shared a directory.
+  // Only this service can mint at that address. If the mint exists, an earlier transaction has created it, or this one
+  // did so long ago that nodes dropped its signature. The earlier one may refer to another file: a restored database
+  // doesn't know which NFTs shared a directory.
   const account = mint === null ? null : await network.account(mint)
   if (account?.owner === TOKEN_2022) {
     const file = kind === 'mint' ? parseFileUri(readMint(account.data).uri) : null

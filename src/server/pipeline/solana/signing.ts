@@ -18,9 +18,9 @@ import { batchDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
 import { collectionFile, specOfCollection, specOfNft } from './mint-specs.ts'
 
-/** NFTs whose metadata files share a directory, and which are stored by one commit. */
+/** Number of NFTs whose metadata files share a directory and are stored in one commit. */
 const GROUP = 100
-/** Pending transactions per collection at most. Those that expire together are signed again together. */
+/** Maximum number of pending transactions per collection. Those that expire together are signed again together. */
 export const MAX_PENDING = 400
 /**
  * How long a group smaller than `GROUP` waits for more NFTs while others are pending, counted from the last group.
@@ -35,8 +35,8 @@ export interface SolanaSigningOptions extends DriverOptions<SolanaBlockchain> {
 }
 
 /**
- * Signing for Solana: a transaction for each token, because no second one fits into a packet. The address of a token
- * follows from the ID of its row, so that the order of transactions means nothing, and a collection has many pending.
+ * Signing for Solana: one transaction for each token, because a packet has no space for a second. A token's address is
+ * derived from the ID of its row, so the order of transactions doesn't matter, and a collection has many pending.
  */
 export async function estimateSolana(options: SolanaSigningOptions): Promise<Signing> {
   const { store, blockchain, solana, now, preparedAt } = options
@@ -92,24 +92,24 @@ export async function estimateSolana(options: SolanaSigningOptions): Promise<Sig
 
 type SignedRow = NewTransaction & Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
 
-/** Stores what is signed already: no nonces are taken. */
+/** Stores signed rows; Solana has no nonces to reserve. */
 async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly SignedRow[]> {
   await addTransactions(db, rows)
   return rows
 }
 
 /**
- * Tokens that may be signed for: what the signer can pay for, without those that are pending. 0 while some are.
+ * Number of tokens that the signer can pay for, minus pending ones. 0 while pending ones need the funds.
  *
  * @throws GdnError `unreachable` where the funds are at their end; what is accepted waits until they return
  */
 async function payableTokens({ store, solana, blockchain }: SolanaSigningOptions): Promise<number> {
-  // Counted before the balance is asked for: what is executed in between counts twice, and never not at all.
+  // Counted before the balance is read: a transaction executed in between counts twice, and is never missed.
   const pending = await countUnfinished(store.db, { blockchain })
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && pending === 0) {
-    throw new GdnError('unreachable', `the signer of ${blockchain} has not enough funds to pay for a token`, {
-      hint: 'Send it funds. Waiting NFTs are then minted without a restart.',
+    throw new GdnError('unreachable', `the signer of ${blockchain} does not have enough funds to pay for a token`, {
+      hint: 'Send SOL to it. Pending NFTs are then minted without a restart.',
     })
   }
   return Math.max(0, affordable - pending)
@@ -122,7 +122,7 @@ interface Place {
   urgent?: boolean
 }
 
-/** Opens signing with a recent blockhash. What is signed can be executed until that has expired, and never after. */
+/** Opens signing with a recent blockhash. Signed transactions can be executed until it expires, and never after. */
 async function openSigning({ blockchain, solana, now }: Omit<SolanaSigningOptions, 'preparedAt'>) {
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
   const lifetime = await network.latestBlockhash()
@@ -161,8 +161,8 @@ async function signRow(
 }
 
 /**
- * Signs for the same token again, because the first transaction has expired unexecuted, or couldn't be paid for. Address
- * and metadata stay what they were: whichever of the two a network were to execute, there is one token, and it is this one.
+ * Signs for the same token again, because the first transaction expired or couldn't be paid for. Address and metadata
+ * stay the same: whichever of the two a network executes, the result is the same single token.
  */
 export async function signAgain(
   options: Omit<SolanaSigningOptions, 'preparedAt'>,
@@ -175,7 +175,7 @@ export async function signAgain(
   return { verdict: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
 }
 
-/** Returns what the transaction was to create, or null when it isn't needed any more. */
+/** Returns what the transaction was to create, or null if it isn't needed any more. */
 async function specOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
   const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
   if (collection === null || directory === null) return null

@@ -1,6 +1,6 @@
 import type { Poster, PosterOptions } from './post.ts'
 
-/** A poster whose HTTP client is loaded with the first event: a backend without webhooks never needs it. */
+/** A poster that loads its HTTP client with the first event, since a backend without webhooks never needs it. */
 export function createLazyPoster(options: PosterOptions): Poster {
   let loading: Promise<Poster> | undefined
   return {

@@ -8,20 +8,20 @@ import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
-/** More of an answer isn't read: what it says is for a person. */
+/** Maximum length of a response that is read: it is shown to a person. */
 const MAX_ANSWER_BYTES = 1024
 const MAX_ANSWER = 200
 const MAX_HEADER_BYTES = 16 * 1024
 
-/** What came of sending an event once. */
+/** The result of one delivery attempt. */
 export interface PostOutcome {
-  /** HTTP status; null where there was no answer. */
+  /** HTTP status; null without a response. */
   status: number | null
-  /** The beginning of the answer. */
+  /** The beginning of the response. */
   answer: string | null
-  /** Why it isn't delivered, a sentence; null where it is. */
+  /** Why it wasn't delivered, in a sentence; null if it was. */
   error: string | null
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** Retry-After of the server, in milliseconds. */
   retryAfterMs: number | null
 }
 
@@ -35,23 +35,23 @@ export interface Message {
 export interface Poster {
   /** Sends an event; never rejects. */
   post(message: Message): Promise<PostOutcome>
-  /** Ends what is under way: as a failure. */
+  /** Aborts deliveries in flight, as failures. */
   close(): Promise<void>
 }
 
 export interface PosterOptions {
-  /** Development only: private addresses, any port, and http. */
+  /** Development only: allows private addresses, any port, and http. */
   allowPrivate: boolean
   userAgent: string
   now: () => number
-  /** For everything: resolving, sending, and the answer. By default 10 s. */
+  /** Timeout of name resolution, request and response together; 10 s by default. */
   timeoutMs?: number | undefined
   lookup?: Resolve | undefined
 }
 
 /**
- * Posts events by the rules of file fetching: public addresses only, each host resolved once and the socket bound to
- * what was checked. Redirects aren't followed: a server that may be told something isn't one that chooses who is.
+ * Posts events with the rules of file fetching: public addresses only, each host resolved once and the socket bound to
+ * the checked address. Redirects aren't followed: a receiver must not choose another one.
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {
   const agent = new Agent({
@@ -64,7 +64,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
   const send = async ({ url, secret, eventId, body }: Message, signal: AbortSignal): Promise<PostOutcome> => {
     const { url: target } = checkTarget(url, allowPrivate)
     if (target.protocol !== 'https:' && !allowPrivate) {
-      return failed('events are sent to https only, but by a backend with --allow-private-files')
+      return failed('events are sent only to https URLs unless the backend runs with --allow-private-files')
     }
     const response = await request(target, {
       method: 'POST',
@@ -91,7 +91,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
       try {
         return await send(message, timeUp)
       } catch (error) {
-        return failed(timeUp.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error))
+        return failed(timeUp.aborted ? `no response within ${timeoutMs / 1000} s` : reasonOf(error))
       }
     },
     close: () => agent.destroy(),
@@ -102,10 +102,12 @@ const failed = (error: string): PostOutcome => ({ status: null, answer: null, er
 
 function complaintAbout(status: number): string | null {
   if (status >= 200 && status < 300) return null
-  return status >= 300 && status < 400 ? `answered ${status}: redirects are not followed` : `answered ${status}`
+  return status >= 300 && status < 400
+    ? `the receiver returned HTTP ${status}, and redirects are not followed`
+    : `the receiver returned HTTP ${status}`
 }
 
-/** The status counts, whatever becomes of the rest: an answer without end is cut, one that breaks off is no failure. */
+/** Only the status counts: an endless response is cut off, and one that breaks off is not a failure. */
 async function beginningOf(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },
 ) {
@@ -122,12 +124,12 @@ async function beginningOf(
   } finally {
     body.destroy()
   }
-  // PostgreSQL has no text with NUL in it.
+  // PostgreSQL can't store a NUL character in text.
   const text = Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES).toString('utf8').replaceAll('\0', '')
   return [...text].slice(0, MAX_ANSWER).join('')
 }
 
-/** In the words of file fetching, which meets the same obstacles. */
+/** Uses the messages of file fetching, which has the same errors. */
 function reasonOf(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
   return failure.message.slice(0, MAX_ANSWER)

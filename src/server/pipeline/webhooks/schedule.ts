@@ -5,24 +5,24 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Until the second attempt, the third and so on; the last one over and over. */
+/** Delays until the second attempt, the third and so on; the last one repeats. */
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR]
 const LAST_WAIT = 8 * HOUR
 
-/** For so long after its first attempt an event is tried again. */
+/** An event is retried for this long after its first attempt. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR
 
-/** Failures in a row after which a webhook is only probed: with one event, then left alone for a while. */
+/** Number of consecutive failures after which a webhook is only probed with one event at a time. */
 export const PROBE_AFTER = 5
 const PAUSES = { firstMs: 2 * SECOND, maxMs: 10 * MINUTE }
 
-/** A webhook that failed for so long is called failing. */
+/** A webhook that has failed for this long is shown as failing. */
 const FAILING_AFTER_MS = 5 * MINUTE
 
 export const WEBHOOK_STATUSES = ['active', 'failing', 'disabled'] as const
 export type ShownStatus = (typeof WEBHOOK_STATUSES)[number]
 
-/** How a webhook does. */
+/** Returns the status of a webhook. */
 export function webhookStatus(
   { status, failing_since }: Pick<WebhookRow, 'status' | 'failing_since'>,
   now: number,
@@ -31,13 +31,13 @@ export function webhookStatus(
   return failing_since !== null && now - failing_since >= FAILING_AFTER_MS ? 'failing' : 'active'
 }
 
-/** Milliseconds until an event is tried again after so many attempts, a quarter more or less. */
+/** Milliseconds until the next attempt after this many attempts, with 25 % jitter. */
 export function retryMs(attempts: number, random: () => number = Math.random): number {
   return jittered(WAITS[Math.max(0, attempts - 1)] ?? LAST_WAIT, random)
 }
 
 /**
- * For how long a webhook that failed so often in a row is left alone, in milliseconds: thousands of events must not be
+ * Returns the pause of a webhook after this many consecutive failures, in milliseconds: thousands of events must not be
  * tried one by one against a server that is down.
  */
 export function pauseMs(failures: number, random: () => number = Math.random): number {

@@ -1,14 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { Secret } from '../../../core/secret.ts'
 
-/** A new signing secret: 256 bits behind `whsec_`. The whole text is the key of the HMAC. */
+/** Creates a signing secret: `whsec_` and 256 random bits. The whole text is the key of the HMAC. */
 export function newSigningSecret(): Secret {
   return new Secret(`whsec_${randomBytes(32).toString('base64url')}`)
 }
 
 /**
- * The value of Gdn-Signature for a body: `t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">`. The time is signed
- * too, so that who caught a delivery can't send it again later.
+ * Returns the value of Gdn-Signature for a body: `t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">`. The time is
+ * signed too, so that a captured delivery can't be replayed later.
  *
  * @example
  * sign(secret, '{"id":"evt_1"}', 1700000000000) // 't=1700000000,v1=…'

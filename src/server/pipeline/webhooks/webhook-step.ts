@@ -10,20 +10,20 @@ import type { Turn } from '../loop.ts'
 import type { Poster, PostOutcome } from './post.ts'
 import { GIVE_UP_AFTER_MS, PROBE_AFTER, pauseMs, retryMs } from './schedule.ts'
 
-/** Requests to one webhook at the same time, and milliseconds between the starts of two: 200 a second at most. */
+/** Concurrent requests to one webhook, and milliseconds between the starts of two: 200 a second at most. */
 const TO_ONE_WEBHOOK = { atOnce: 4, apartMs: 5 }
 const WEBHOOKS_AT_ONCE = 32
 const EVENTS_AT_ONCE = 64
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
-/** Events have no way to wake this: it looks so often while there are webhooks. */
+/** Poll interval while there are webhooks: events don't wake this step. */
 const LOOK_EVERY_MS = 500
 const KEEP_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
-/** A start has better things to do. */
+/** Delay after the start, which has more urgent work. */
 const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
-/** The longest that a server may ask to be left alone. */
+/** Upper limit of a receiver's Retry-After. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 const TEST = 'webhook.test'
 
@@ -32,9 +32,9 @@ export interface WebhookStepOptions {
   poster: Poster
   now: () => number
   log: Log
-  /** An attempt was made. */
+  /** Called after each attempt. */
   onAttempt: (outcome: 'delivered' | 'retried' | 'failed') => void
-  /** Stand in for the schedule: for tests, which haven't three days. */
+  /** Overrides of the schedule for tests. */
   timings?: Timings | undefined
 }
 
@@ -46,29 +46,29 @@ export interface Timings {
 
 export interface WebhookStep {
   turn: Turn
-  /** Resolves when nothing is under way any more. Close the poster before: it ends what is. */
+  /** Resolves when nothing is in flight. Close the poster first: it aborts deliveries. */
   stop(): Promise<void>
 }
 
 const SCHEDULE: Timings = { retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS }
 
-/** What a process knows of a webhook that it sends to. */
+/** State of a webhook in the process that sends to it. */
 interface Session {
   webhook: WebhookRow
   failures: number
-  /** No more of this claim: it was lost, or the webhook is to be left alone. */
+  /** Stop this claim: the lease was lost, or the webhook is paused. */
   over: boolean
 }
 
 /**
- * Tells webhooks what they are to be told. Each is one process's at a time, by a lease that is renewed while it sends;
- * an event that was sent and not written down as delivered, because the process died in between, is sent again.
+ * Delivers events to webhooks. Each webhook belongs to one process at a time, by a lease that is renewed while it
+ * sends. If the process dies between sending an event and recording it, the event is sent again.
  */
 export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
   const { store, poster, now, log, onAttempt, timings = SCHEDULE } = options
   const pace = createPace(TO_ONE_WEBHOOK)
   const stopping = new AbortController()
-  // As many as there are events to send listen to it.
+  // One listener per concurrent delivery.
   setMaxListeners(0, stopping.signal)
   const active = new Set<Promise<void>>()
   let forgetAt = now() + FORGET_FIRST_AFTER_MS
@@ -84,7 +84,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
     } finally {
       leave()
     }
-    // It may have failed because of that.
+    // The secret may be the cause of earlier failures.
     if (stopping.signal.aborted && outcome.error !== null) return
     await settle(session, delivery, outcome)
   }
@@ -126,30 +126,30 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
         ...(gone ? { status: 'disabled' } : {}),
       })
       if (!ours) session.over = true
-      else if (gone) await giveUp(db, webhook.id, 'the receiver answered 410: it wants no more')
-      // Nothing at all was delivered for so long: what waits behind this one has had its time too.
+      else if (gone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
+      // Nothing was delivered for the whole retry period, so it has ended for the events behind this one too.
       else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
-        await giveUp(db, webhook.id, 'nothing could be delivered for days', at - timings.giveUpAfterMs)
+        await giveUp(db, webhook.id, 'no delivery succeeded for days', at - timings.giveUpAfterMs)
       }
     })
     onAttempt(last ? 'failed' : 'retried')
     const facts = { webhook: webhook.id, event: delivery.event_id, status: response_status, attempts }
-    if (gone) log.warn(facts, 'a webhook answered 410 and is disabled')
-    else log.info(facts, last ? 'an event could not be delivered' : 'an event will be delivered again')
+    if (gone) log.warn(facts, 'a webhook returned HTTP 410 and is disabled')
+    else log.info(facts, last ? 'an event could not be delivered' : 'an event delivery will be retried')
   }
 
-  /** Tells a claimed webhook everything that is due. */
+  /** Delivers everything that is due for a claimed webhook. */
   const work = async (webhook: WebhookRow): Promise<void> => {
     const session: Session = { webhook, failures: webhook.failures, over: false }
     const renew = async () => {
       const renewed = await updateClaimedWebhook(store.db, webhook, { lease_until: now() + leaseMs(store, LEASE_MS) })
       if (!renewed) session.over = true
     }
-    // A renewal that fails is made up for by the next.
+    // The next renewal makes up for a failed one.
     const renewing = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS)
     try {
       while (!session.over && !stopping.signal.aborted) {
-        // One that keeps failing is asked with a single event, until it takes it.
+        // A webhook that keeps failing is probed with a single event.
         const limit = session.failures >= PROBE_AFTER ? 1 : EVENTS_AT_ONCE
         const due = await listDue(store.db, webhook.id, now(), limit)
         if (due.length === 0) break
@@ -167,7 +167,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
     const task = work(webhook)
       .catch((error) => {
         if (stopping.signal.aborted) return
-        log.error({ webhook: webhook.id, error: messageOf(error) }, 'a webhook could not be worked on')
+        log.error({ webhook: webhook.id, error: messageOf(error) }, 'a webhook could not be processed')
       })
       .finally(() => active.delete(task))
     active.add(task)
@@ -175,7 +175,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
 
   const forget = async () => {
     const wait = forgetAt - now()
-    // Longer than it ever is where the clock was set back.
+    // It exceeds the maximum only if the clock was set back.
     if (wait > 0 && wait <= FORGET_EVERY_MS) return
     forgetAt = now() + FORGET_EVERY_MS
     const more = await store.transaction((db) => forgetOld(db, now() - KEEP_MS, now(), FORGET_AT_ONCE))
@@ -184,7 +184,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
 
   return {
     async turn() {
-      // What the last webhook was told is still there when that is gone.
+      // Deliveries of a removed webhook are deleted too.
       await forget()
       if (!(await isSentTo(store.db))) return null
       const limit = WEBHOOKS_AT_ONCE - active.size

@@ -7,7 +7,7 @@ import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
 
-/** Fees are raised without being asked for up to so many times what the network says is usual. */
+/** Maximum multiple of the network's usual fees for automatic increases. */
 const FAR_ABOVE = 4n
 
 export interface BumperOptions {
@@ -18,7 +18,7 @@ export interface BumperOptions {
 }
 
 export interface Bumper {
-  /** Signs again what is stuck among transactions that are in no block. Resolves with the ids of those. */
+  /** Signs stuck transactions again. Resolves with their IDs. */
   bump(
     network: { chainId: number; publicNetwork: PublicNetwork },
     missing: readonly TransactionRow[],
@@ -27,11 +27,11 @@ export interface Bumper {
 }
 
 /**
- * Raises the fees of a transaction that is stuck: the same nonce and the same call, so that only one of its attempts
- * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
+ * Raises the fees of a stuck transaction. It keeps the nonce and the call, so only one of its signings can ever be
+ * mined. Only a signer's next transaction can be stuck; the others wait for it.
  */
 export function createBumper({ store, findSigner, now, log }: BumperOptions): Bumper {
-  /** Warnings that were logged, so that each is logged once and not at every look. */
+  /** Warnings that were logged, so that each is logged once and not on every poll. */
   const warned = new Set<string>()
   const warnOnce = (transaction: TransactionRow, what: string) => {
     const { id, nonce, signer } = transaction
@@ -39,14 +39,14 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     warned.add(`${id} ${what}`)
     log.warn({ transaction: id, nonce, signer }, what)
   }
-  /** By signer: the nonce of ours that is next, and since when it was seen so. */
+  /** By signer: our next nonce, and since when it has been next. */
   const next = new Map<string, { nonce: number; since: number }>()
 
   const isNextFor = async (publicNetwork: PublicNetwork, transaction: TransactionRow): Promise<number> => {
     const { signer } = transaction
     const nonce = nonceOf(transaction)
     const onChain = await publicNetwork.nextNonce(signer as Hex)
-    // A node that is behind returns an earlier nonce, so the responses of other nodes count.
+    // A lagging node returns an earlier nonce, so the responses of other nodes count.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
     else if (next.get(signer)?.nonce !== nonce || timeSince(next.get(signer)?.since ?? now()) === null) {
@@ -66,10 +66,10 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
   ): Promise<boolean> => {
     const { id, raw } = transaction
     const cancel = action === 'cancel'
-    // Also where it can pay for nothing new: what is stuck may be what its funds are bound by.
+    // Also if it can't pay for anything new: the stuck transaction may reserve its funds.
     const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
     if (signer === null) {
-      warnOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
+      warnOnce(transaction, 'a transaction is stuck and the key of its signer is missing')
       return false
     }
     const call = parseTransaction(raw as Hex)
@@ -81,12 +81,15 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       return false
     }
     if (action === null && isFarAbove(fees, suggested)) {
-      warnOnce(transaction, 'a transaction is stuck though it offers far more than is usual: higher fees are up to you')
+      warnOnce(
+        transaction,
+        'a transaction is stuck though its fees are far above the usual ones: raise them with gdn tx bump',
+      )
       return false
     }
     const cancels = cancel || earlier.at(-1)?.cancels === 1
     const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
-    // No node takes it, and each signing would make it dearer for when the funds are back.
+    // No node accepts it, and each signing would make it more expensive once the funds are back.
     if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
       warnOnce(transaction, 'a transaction waits for the funds of its signer')
       return false
@@ -102,7 +105,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       created_at,
       cancels: number > 0 && cancels ? 1 : 0,
     })
-    // Stored before it is sent: whatever gets mined is watched.
+    // Stored before it is sent, so that any mined signing is watched.
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed
       if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null })))
@@ -117,7 +120,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       for (const one of warned) if (one.startsWith(id)) warned.delete(one)
       const { maxFeePerGas } = fees
       const facts = { transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }
-      log.info(facts, cancel ? 'an empty transaction is to take its nonce' : 'fees were raised')
+      log.info(facts, cancel ? 'an empty transaction was signed for its nonce' : 'fees were raised')
     }
     return stored
   }
@@ -129,7 +132,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       const firsts = new Map<string, TransactionRow>()
       for (const transaction of missing) {
         const { id, requested_action } = transaction
-        // Nodes replace any transaction that waits, not only the next one.
+        // Nodes accept a replacement of any pending transaction, not only the next one.
         if (
           requested_action !== null &&
           (await signAgain(network, transaction, attempts.get(id) ?? [], requested_action))
@@ -153,7 +156,10 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
   }
 }
 
-/** Nodes replace a transaction only when both fees rise by an eighth; more where the network asks for more. */
+/**
+ * Returns fees that replace a transaction: nodes require an increase of both by an eighth, or more if the network's
+ * fees are higher.
+ */
 export function raiseFees(before: Fees, suggested: Fees): Fees {
   const raise = (fee: bigint, suggestion: bigint) => {
     const least = (fee * 9n + 7n) / 8n
@@ -166,14 +172,16 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
   }
 }
 
-/** What stands still for another reason than its fees (the network does, say) would else climb to the cap. */
+/**
+ * The limit stops a transaction that is stuck for another reason, such as a halted network, before it reaches the cap.
+ */
 export const isFarAbove = (fees: Fees, suggested: Fees): boolean =>
   fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
 
-/** What takes a nonce and does nothing: nothing is sent to oneself. */
+/** Returns a call that uses a nonce without an effect: it sends nothing to the signer itself. */
 const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
-/** The highest fees of all attempts: the last one is ahead in both. */
+/** Returns the highest fees of all signings: those of the last one. */
 function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original

@@ -1,18 +1,21 @@
-/** Blocks and addresses of one question about events; many providers take fewer, and none says how many. */
+/** Number of blocks and addresses in one query for events. Many providers accept fewer, and none declares its limit. */
 const MOST_BLOCKS = 2000
 const MOST_ADDRESSES = 1000
-/** Answers to as much as is taken, until more is tried again: the limit may have been another provider's. */
+/** Number of successful queries until a larger range is tried again: the limit may have been another provider's. */
 const TRY_MORE_AFTER = 100
 
-/** How much a network's providers take at once, by their refusals so far. */
+/** The query range that a network's providers accept, adapted to their errors. */
 export interface EventQueryRange {
   readonly blocks: number
   readonly addresses: number
-  /** So many blocks were answered. */
+  /** Records that a query of this many blocks succeeded. */
   grow(blocks: number): void
-  /** There was no answer: for now less is asked for. */
+  /** Records a query without a response: the next one is smaller. */
   shrink(): void
-  /** So many blocks were refused, in these words: from now on less is asked for. False where it can't be less. */
+  /**
+   * Records that this many blocks were rejected with this message: from now on queries are smaller. False if they can't
+   * be.
+   */
   refused(blocks: number, words: string): boolean
 }
 

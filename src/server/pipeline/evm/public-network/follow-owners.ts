@@ -9,7 +9,7 @@ import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../
 import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
 import { createEventQueryRange, type EventQueryRange } from './event-query-range.ts'
 
-/** The clock of a network and that of a machine may differ by so much. */
+/** Maximum difference between the clocks of a network and of a machine. */
 const CLOCKS_APART_MS = 3_600_000
 
 export interface FollowPublicOwnersOptions {
@@ -19,29 +19,28 @@ export interface FollowPublicOwnersOptions {
 }
 
 /**
- * Follows owners and flags on a network whose blocks others make: as `followOwners` does, but for our collections alone,
- * from their first block on, and never for more than a provider takes at once. A turn resolves with whether there is
- * more to do at once.
+ * Follows owners and flags on a public network. It works as `followOwners`, but only for our collections, from their
+ * first block on, and within a provider's query limit. A turn resolves with whether there is more to do at once.
  *
- * What was read counts only if the node that was read has the block up to which it was read, and the one from which on:
- * the nodes behind a URL need not all be at the same block, nor on the same branch.
+ * A read counts only if the node has the first and the last block of the range: the nodes behind a URL may be at
+ * different blocks and on different branches.
  */
 export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
   const { blockchain, publicNetwork } = network
   const range = createEventQueryRange()
 
-  /** The block from which on there may be something of ours; null where nothing of ours is deployed yet. */
+  /** Returns the block from which to read; null if nothing of ours is deployed yet. */
   const findStart = async (): Promise<number | null> => {
     const first = await firstDeployed(store.db, blockchain)
     if (first === null) return null
-    // A reorg may have put it so many blocks earlier.
+    // A reorg may have placed it this many blocks earlier.
     const { acceptedAt, block } = first
     const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - publicNetwork.finality)
     await rememberStartBlock(store.db, blockchain, start)
     return start
   }
 
-  /** A block from before a time: a restored database doesn't know the transactions that came after it. */
+  /** Returns a block from before a time: a restored database doesn't have later transactions. */
   const blockBefore = async (ms: number): Promise<number> => {
     const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
     let [before, after] = [0, await publicNetwork.head()]
@@ -65,10 +64,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
       return await fallBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
-    // The node may be behind, so the responses of other nodes count. A reorg is seen once its chain is as long.
+    // The node may lag, so the responses of other nodes count. A reorg is detected once its chain is as long.
     if (top < from) return false
     const to = Math.min(top, from + range.blocks - 1)
-    // After the head: whatever is in its blocks was accepted before.
+    // After the head, so everything in its blocks was accepted before.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const answer = await publicNetwork
@@ -80,7 +79,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     if (answer === null) return true
     const { logs, hashes } = answer
     const [last, before] = hashes
-    // The node is behind the one that has the head.
+    // This node lags behind the one with the head.
     if (last === null || last === undefined || before === null) return false
     if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
     if (to === top && last !== head.hash) return false
@@ -94,15 +93,15 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     return to < top
   }
 
-  /** To the newest block read that is still on the chain. */
+  /** Returns to the newest read block that is still on the chain. */
   const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
     const known = await listCursors(store.db, blockchain)
     const hashes = await publicNetwork.blockHashes(known.map(({ block_number }) => block_number))
-    // A node without the block is behind, or the new chain isn't as long yet. It will tell.
+    // A node without the block lags, or the new chain isn't as long yet. A later turn decides.
     if (hashes.includes(null)) return false
     const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept }
-    log.warn(facts, 'a reorg undid blocks whose owners were read; they are read again')
+    log.warn(facts, 'a reorg removed blocks whose owners were read; they are read again')
     await takeBack(store, cursor, kept)
     return true
   }
@@ -130,7 +129,7 @@ function filtersFor(
   return filters
 }
 
-/** Each once, and none that wasn't asked for. */
+/** Removes duplicates, and logs that weren't requested. */
 function logsWithin(logs: readonly RawLog[], from: number, to: number): RawLog[] {
   const seen = new Set<string>()
   return logs.filter((log) => {

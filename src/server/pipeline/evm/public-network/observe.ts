@@ -14,7 +14,7 @@ export interface ObserverOptions {
   log: Log
 }
 
-/** Looks at claimed transactions once, and returns what was seen of each in their order. */
+/** Looks up claimed transactions once, and returns the results in their order. */
 export type Observe = (
   network: EvmNetwork,
   publicNetwork: PublicNetwork,
@@ -22,13 +22,13 @@ export type Observe = (
 ) => Promise<Observation[]>
 
 /**
- * Observes transactions on a network whose blocks others make. A transaction that is in no block is broadcast again, the
- * same bytes, and gets higher fees where it is stuck. One that is in a block has an outcome once its block is deep enough
- * and still the chain's.
+ * Observes transactions on a public network. A transaction that isn't in a block is submitted again with the same
+ * bytes, and gets higher fees if it is stuck. A transaction in a block has an outcome once the block is deep enough and
+ * still on the chain.
  */
 export function createPublicObserver({ store, findSigner, now, log }: ObserverOptions): Observe {
   const bumper = createBumper({ store, findSigner, now, log })
-  /** Whose nonce was seen used by a stranger once: to be believed it has to be seen again. */
+  /** Transactions whose nonce was seen used by another transaction once; it takes two observations to accept that. */
   const suspects = new Set<string>()
 
   return async (network, publicNetwork, claimed) => {
@@ -38,7 +38,7 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
       claimed.map(({ id }) => id),
     )
     const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
-    // Before the receipts: a block that is mined in between makes a depth too small, never too large.
+    // Before the receipts, so that a block mined in between makes the depth too small, never too large.
     const head = await publicNetwork.head()
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))
@@ -50,7 +50,7 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
     const findLost = async (transaction: TransactionRow, reason: string) => {
       const { id, signer } = transaction
       const nonce = nonceOf(transaction)
-      log.debug({ transaction: id, nonce, reason }, 'the network refused a transaction')
+      log.debug({ transaction: id, nonce, reason }, 'the network rejected a transaction')
       const hashes = hashesOf(transaction)
       if (!(await publicNetwork.isNonceForeign({ signer: signer as Hex, nonce, hashes }))) suspects.delete(id)
       else if (suspects.has(id)) lost.add(id)
@@ -77,19 +77,19 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
   }
 }
 
-/** Which signing was mined, and how. A success is watched until its block can't be undone any more. */
+/** Returns which signing was mined, and its result. A success is watched until its block is final. */
 function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): Outcome {
   const { transactionHash, blockNumber, blockHash, gasUsed, status } = receipt
   const mined = attempts.find(({ hash }) => hash === transactionHash)
   const place = { block_number: Number(blockNumber), block_hash: blockHash, gas_used: String(gasUsed) }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
-  // It used its nonce, and did nothing else.
+  // It used its nonce and had no other effect.
   if (mined?.cancels === 1) return { state: 'cancelled', seen: { ...place, ...signing } }
   const watched = status === 'success' ? 1 : 0
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
 }
 
-/** Of each transaction that is in a block the receipt, whichever of its attempts it was. */
+/** Returns the receipt of each transaction in a block, for any of its signings. */
 export async function findMined(
   network: EvmNetwork,
   transactions: readonly TransactionRow[],
@@ -107,13 +107,13 @@ export async function findMined(
   return mined
 }
 
-/** A success can be taken back, what follows from a revert can't: new requests are signed for it. */
+/** A success can be rolled back. The consequences of a revert can't: new requests are signed for it. */
 const isDeep =
   (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
-/** Those whose block is still the one at its height. */
+/** Returns those whose block is still the one at its height. */
 async function canonical(
   publicNetwork: PublicNetwork,
   head: number,

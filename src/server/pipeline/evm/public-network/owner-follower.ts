@@ -8,12 +8,12 @@ import type { OwnerFollower } from '../../driver.ts'
 import { startLoop } from '../../loop.ts'
 import { createPublicOwnerFollower } from './follow-owners.ts'
 
-/** For how long one process follows a network before it has to say so again; a killed one is followed by another. */
+/** Lease of a process that follows a network. If it is killed, another process takes over. */
 const LEASE_MS = 10_000
 
 /**
- * Follows the owners of a network behind RPC URLs, looking as often as its settings say; of several processes that share
- * a database one at a time.
+ * Follows the owners of a network behind RPC URLs at the configured interval. In a cluster, one process follows at a
+ * time.
  */
 export function startPublicOwnerFollower(options: {
   store: Store

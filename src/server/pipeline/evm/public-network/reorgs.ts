@@ -21,10 +21,10 @@ export interface WatchOptions {
 }
 
 /**
- * Compares the blocks of settled transactions with the chain, until nothing is undone any more. A transaction whose
- * block is gone is put back to waiting, with everything that followed from it: its bytes are good as before.
+ * Compares the blocks of settled transactions with the chain until they are final. A transaction whose block was
+ * removed is pending again, and its consequences are rolled back: its bytes are still valid.
  *
- * @returns how many are still watched or wait again
+ * @returns how many are still watched or pending again
  */
 export async function watchSettled({ store, network, publicNetwork, now, log }: WatchOptions): Promise<number> {
   const watched = await listWatched(store.db, network.blockchain)
@@ -39,7 +39,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const moved: TransactionRow[] = []
   for (const row of watched) {
     const hash = hashAt.get(Number(row.block_number)) ?? null
-    // A node without the block is behind, or the new chain isn't as long yet. It will tell.
+    // A node without the block lags, or the new chain isn't as long yet. A later turn decides.
     if (hash === null) continue
     if (hash !== row.block_hash) moved.push(row)
     else if (isFinal(Number(row.block_number)) && (await updateWatched(store.db, row, { watched: 0 }))) left -= 1
@@ -63,7 +63,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
       await updateWatched(store.db, row, { block_number: Number(receipt.blockNumber), block_hash: receipt.blockHash })
       continue
     }
-    log.warn(facts, 'a reorg undid the block of a transaction; it waits again')
+    log.warn(facts, 'a reorg removed the block of a transaction; it is pending again')
     await store.transaction(async (db) => {
       await lockOwners(db, row.blockchain, 'shared')
       if (await returnTransaction(db, row, now())) await withdraw(db, row)
@@ -75,7 +75,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
 const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>
   status === 'success' && head - Number(blockNumber) + 1 >= confirmations
 
-/** Takes back what the settling of a success wrote. */
+/** Rolls back what the settling of a success wrote. */
 async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
   const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
   if (kind === 'transfer') await withdrawTransfer(db, id)

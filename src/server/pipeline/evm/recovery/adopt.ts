@@ -8,7 +8,7 @@ import type { Db, TransactionKind } from '../../../store/schema.ts'
 import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { SignedTransaction } from '../../driver.ts'
 
-/** A transaction of ours that is on chain, with its bytes, and was unknown to the database. */
+/** A transaction of ours on chain, with its bytes, that the database didn't have. */
 export interface Recovered {
   blockchain: EvmBlockchain
   hash: Hex
@@ -20,9 +20,9 @@ export interface Recovered {
 
 /**
  * Stores a transaction that was found on chain as if it had just been signed, in the caller's database transaction. The
- * chain step then sends the same bytes, which changes nothing, waits for confirmations and settles it.
+ * chain step then submits the same bytes, which has no effect, waits for confirmations and settles it.
  *
- * @returns null where the database has another transaction with this nonce that may still be mined
+ * @returns null if the database has another transaction with this nonce that may still be mined
  */
 export async function adoptTransaction(
   db: Db,
@@ -49,14 +49,14 @@ export async function adoptTransaction(
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
-    // Counted as lost because its signing that was mined was unknown. None of the others can be mined any more.
+    // It counted as lost because the mined signing was unknown. None of the others can be mined any more.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
     await returnLostTransaction(db, id, row)
   }
   return { id, hash, signer, nonce, kind }
 }
 
-/** Stores a signing of a pending transaction that was found on chain: higher fees that the database doesn't know of. */
+/** Stores a signing of a pending transaction that was found on chain: a fee increase that the database doesn't have. */
 export async function adoptAttempt(
   db: Db,
   transaction: TransactionRow,

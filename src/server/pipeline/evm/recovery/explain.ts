@@ -17,9 +17,9 @@ import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 import { findBatch } from './find-batch.ts'
 
-/** Rows that wait in a collection and are compared with a mint on chain. */
+/** Maximum number of pending rows of a collection that are compared with a mint on chain. */
 const MOST_ROWS = 10_000
-/** For how long the rows of one mint are searched for. */
+/** Time limit of the search for the rows of one mint. */
 const SEARCH_MS = 5_000
 
 export interface ExplainOptions extends FileSources {
@@ -33,8 +33,8 @@ export interface ExplainOptions extends FileSources {
 type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
 
 /**
- * Looks into mints on an EVM chain that the database doesn't know. Where pending rows give the metadata directory that
- * was minted, the rows get the transaction and go on as if it had been signed for them.
+ * Examines mints on an EVM chain that the database doesn't have. If pending rows produce the minted metadata directory,
+ * they get the transaction and continue as if it had been signed for them.
  */
 export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, blockchain, chains, now, log, onSigned } = options
@@ -47,11 +47,11 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     const network = await chains.network(blockchain)
     const collection = await findCollectionById(store.db, row.collection_id)
     const mined = await readMinedTransaction(network, row.hash as Hex)
-    // A node that is behind, or a reorg that the follower will read.
+    // A lagging node, or a reorg that the follower will process.
     if (mined === null || collection === null) return 'wait'
     const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
     if (sameNonce?.state === 'signed') {
-      // Another call with this nonce can't be mined any more: it is settled as lost, and its rows wait again.
+      // Another call with this nonce can't be mined any more: it is settled as lost, and its rows are pending again.
       if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
       const found = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
@@ -59,13 +59,13 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       })
       return 'explained'
     }
-    // What is signed and not settled holds rows that may be the ones.
+    // Signed transactions that aren't settled may have the rows in question.
     if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
       return 'wait'
     const batch = mined.to === collection.contract_address ? decodeBatch(mined.data) : null
     const of = { signer: mined.signer, directory: batch === null ? null : directoryCid(batch.digest).toString() }
     await updateUnknownMint(store.db, row, of)
-    if (batch === null) return unexplained('its transaction is no mint of gdn')
+    if (batch === null) return unexplained('its transaction is not a mint of gdn')
     const found = await findRows(row, collection, mined, batch)
     return typeof found === 'object' ? unexplained(found.unexplained) : found
   }
@@ -84,11 +84,11 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       SEARCH_MS,
     )
     if (nfts === null) {
-      // Files that aren't stored yet belong to metadata that can't be compared yet.
+      // NFTs whose files aren't stored yet have metadata that can't be compared yet.
       if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
       return { unexplained: 'no pending NFTs of this backend have its metadata and receivers' }
     }
-    if (raw === null) return { unexplained: 'its signed bytes can not be read from the network' }
+    if (raw === null) return { unexplained: "its signed bytes can't be read from the network" }
     for (const nft of nfts) await storeFilesAgain(options, nft)
     const { cid: directory, blocks } = await batchDirectory(nfts)
     const { startId } = batch
@@ -101,7 +101,8 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       const signed = await adoptTransaction(db, found, { ...of, batch: { startId, count, directory } }, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
-      if ((await assignToTransactions(db, assignments)) !== count) throw new Error('an NFT was signed for meanwhile')
+      if ((await assignToTransactions(db, assignments)) !== count)
+        throw new Error('an NFT was signed for in the meantime')
       await updateCollection(db, collection.id, { next_token_id: nextAfter(current, startId + BigInt(count)) })
       await putBlocks(db, blocks, store.publishTo)
       await removeUnknownMint(db, row)
@@ -109,7 +110,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     })
     if (adopted === null) return 'wait'
     const facts = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
-    log.warn(facts, 'a mint on chain that was missing in the database was recognized by its metadata and taken over')
+    log.warn(facts, 'a mint on chain that was missing in the database was recognized by its metadata and adopted')
     onSigned([adopted], [...new Set(nfts.map(({ request_id }) => request_id))])
     return 'explained'
   }
@@ -117,6 +118,6 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
   return explain
 }
 
-/** The token ID that follows all that is known to be on chain. */
+/** The token ID that follows all tokens known to be on chain. */
 const nextAfter = ({ next_token_id }: CollectionRow, end: bigint): string =>
   BigInt(next_token_id) > end ? next_token_id : String(end)

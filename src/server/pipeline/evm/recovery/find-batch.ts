@@ -1,20 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** The rows of a batch as the chain has them: the receiver of each token, and the digest of all metadata files. */
+/** The batch on chain: the receiver of each token, and the digest of all metadata files. */
 export interface MintedRows<Row> {
   receivers: readonly string[]
   /** Whether these rows, in this order, have the batch's digest. */
   matches(rows: readonly Row[]): Promise<boolean>
 }
 
-/** Others get a turn after so long. */
+/** Time after which the search yields. */
 const TURN_MS = 20
 
 /**
- * The rows of a batch among those that wait, in their order of acceptance; null where none are found in time.
+ * Finds the rows of a batch among pending rows in their order of acceptance; null if none are found in time.
  *
- * A batch takes what waits in that order, but for rows whose files weren't stored yet. So rows that follow each other
- * are tried first, then those with one row left out in between, then two and so on.
+ * A batch takes pending rows in that order, except rows whose files weren't stored yet. The search therefore tries
+ * consecutive rows first, then sequences with one row left out, then two and so on.
  *
  * @param timeMs for how long to try: the digest doesn't say which rows were left out
  */
@@ -35,7 +35,7 @@ export async function findBatch<Row extends { receiver: string }>(
     return await matches(rows)
   }
 
-  /** The rest of a batch from a place on, leaving out exactly so many rows between its first and its last. */
+  /** Finds the rest of a batch, leaving out exactly this many rows between its first and its last. */
   const rest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
     if (chosen.length === count) return skips === 0 && (await check(chosen))
     for (let skipped = 0; skipped <= skips && at + skipped < waiting.length; skipped++) {

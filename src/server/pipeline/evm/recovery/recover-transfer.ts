@@ -8,12 +8,13 @@ import { readBlock } from '../follow-owners.ts'
 import { transferCall } from '../transfer-call.ts'
 import { adoptTransaction } from './adopt.ts'
 
-/** The clock of a network and that of a machine may differ by so much. */
+/** Maximum difference between the clocks of a network and of a machine. */
 const CLOCKS_APART_MS = 60_000
 
 /**
- * The transaction by which one of our operators made a pending transfer already: it follows a backup that was restored,
- * or its commit was lost. Null where there is none. A move of the same token from before the request isn't it.
+ * Finds the transaction by which one of our operators has already made a pending transfer: it happened after the
+ * restored backup, or its commit was lost. Null if there is none. A transfer of the same token before the request
+ * doesn't count.
  */
 export async function findMadeTransfer(
   store: Store,
@@ -30,13 +31,13 @@ export async function findMadeTransfer(
     if (mined.to !== to || mined.data !== data) continue
     const block = await readBlock(network, mined.blockNumber)
     if (block === null || Number(block.timestamp) * 1000 < Number(accepted_at) - CLOCKS_APART_MS) continue
-    // The sender may move the token with the same call.
+    // The sender may transfer the token with the same call.
     if (await isOperator(network, factory_address as Hex, mined.signer)) return mined
   }
   return null
 }
 
-/** Gives a pending transfer the transaction that made it, to be settled as if it had been signed for it. */
+/** Assigns the found transaction to a pending transfer, to be settled as if it had been signed for it. */
 export async function adoptTransfer(
   store: Store,
   network: EvmNetwork,
@@ -51,7 +52,7 @@ export async function adoptTransfer(
     const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now)
     if (signed === null) return null
     const assigned = await assignTransfers(db, [{ id: transferId, transactionId: signed.id }])
-    if (assigned !== 1) throw new Error('a transfer was signed meanwhile')
+    if (assigned !== 1) throw new Error('a transfer was signed in the meantime')
     return signed
   })
 }
