@@ -20,11 +20,11 @@ type Parsed = z.output<typeof createnft.request>
 interface Creation<Echo> {
   endpoint: 'createnft' | 'createnfttrans'
   message: string
-  /** Who has the NFTs first, where they are transferred in the same step. */
+  /** Returns the first owner of the NFTs, if they are transferred in the same step. */
   sender: string | null
-  /** Echoed beside what every creation echoes. */
+  /** Fields of the response in addition to the common ones. */
   echo: Echo
-  /** Refuses a collection that this can't be done in. */
+  /** Rejects a collection that doesn't allow this operation. */
   check?: (collection: CollectionRow) => void
 }
 

@@ -7,49 +7,49 @@ import { findRepeated, insertRequest, type RequestRow, recordResponse } from '..
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
-/** Who asks for what: everything that a creating request is kept under. */
+/** The caller and the operation, under which a creating request is stored. */
 export interface Acceptance {
   accountId: string
   endpoint: string
-  /** The body as it was sent. */
+  /** The body as sent by the client. */
   body: unknown
   idempotencyKey: string | null
-  /** The request's own id: its rows refer to it, and the log has it. */
+  /** The request's own ID: its rows and log lines refer to it. */
   requestId: string
-  /** The run of a batch that it came with. */
+  /** The run of a batch that sent it. */
   run?: string | null
 }
 
 export interface Accepted<Response> {
   response: Response
-  /** This is the answer to an earlier request with the same Idempotency-Key. */
+  /** Whether this is the response to an earlier request with the same Idempotency-Key. */
   replayed: boolean
-  /** The request that was accepted: for a repeated one, the earlier. */
+  /** The accepted request; for a repeated one, the earlier request. */
   requestId: string
 }
 
 function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Response> {
   if (earlier.body_hash !== bodyHash) {
-    throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body; use a new key', {
+    throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body, use a new key', {
       [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.reused,
     })
   }
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
-/** What a creating endpoint does with a request, beside keeping it. */
+/** What a creating endpoint does with a request, in addition to storing it. */
 export interface Work<Prepared, Response> {
-  /** The answer where all that is asked for exists already, by its reference IDs; then nothing else is done. */
+  /** Returns the response if all operations already exist by their reference IDs; then nothing else is done. */
   findExisting(): Promise<Response | null>
-  /** Checks against the world outside of the transaction; not called for a repeated request. */
+  /** Checks outside of the database transaction, for example on chain; not called for a repeated request. */
   prepare(): Promise<Prepared>
   /** Adds the rows. */
   write(db: Db, requestId: string, prepared: Prepared): Promise<Response>
 }
 
 /**
- * Accepts a creating request in one transaction: the Idempotency-Key, the request with its answer, and what `write`
- * adds. The answer may go out once this resolves. The same key and body get the first answer again.
+ * Accepts a creating request in one transaction: the Idempotency-Key, the request with its response, and the rows of
+ * `write`. The response may be sent once this resolves. The same key and body get the first response again.
  */
 export async function accept<Prepared, Response>(
   store: Store,
@@ -62,15 +62,15 @@ export async function accept<Prepared, Response>(
   const earlier = scope && (await findRepeated(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)
   const existing = await findExisting()
-  // Without a key nothing has to be kept of a request that creates nothing.
+  // Without a key, a request that creates nothing isn't stored.
   if (existing !== null && scope === null) return { response: existing, replayed: false, requestId }
   const prepared = existing === null ? await prepareUnlessExisting(prepare, findExisting) : { existing }
   return store.transaction(async (db) => {
-    // Again: the same key may have been accepted while this request was prepared.
+    // Checked again: the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
-    // The rows refer to the request, so it goes first, and gets its answer once that is known. Where several processes
-    // accept, one of them waits here until the other has committed.
+    // The rows refer to the request, so it is inserted first and gets its response later. In a cluster, a concurrent
+    // request with the same key waits here until the other has committed.
     const isFirst = await insertRequest(db, {
       id: requestId,
       account_id: accountId,
@@ -90,7 +90,7 @@ export async function accept<Prepared, Response>(
   })
 }
 
-/** Where a check fails because the same operation was accepted in the meantime, that one is the answer. */
+/** If a check fails because the same operation was accepted in the meantime, its response is returned. */
 async function prepareUnlessExisting<Prepared, Response>(
   prepare: () => Promise<Prepared>,
   findExisting: () => Promise<Response | null>,

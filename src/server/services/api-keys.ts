@@ -42,15 +42,15 @@ function toRecord(row: ListedApiKey, now: number): ApiKeyRecord {
 
 export interface ApiKeyRequest {
   name: string
-  /** Whose account the key is for; the account is made if it is new. */
+  /** The owner's account, which is created if it is new. */
   email: string
   permissions: readonly Permission[]
-  /** Null: never. */
+  /** Null for no expiry. */
   expiresAt: number | null
   now: number
 }
 
-/** Makes a key. It is known here and never again: what is stored is its hash. */
+/** Creates a key. It is returned here and never again: only its hash is stored. */
 export async function createApiKey(
   store: Store,
   { name, email: given, permissions, expiresAt, now }: ApiKeyRequest,
@@ -65,29 +65,29 @@ export async function createApiKey(
   return { key, record: toRecord({ ...row, email }, now) }
 }
 
-/** Every key of every account, oldest first. */
+/** Lists the keys of all accounts, oldest first. */
 export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyRecord[]> {
   return (await listApiKeys(db)).map((row) => toRecord(row, now))
 }
 
 /**
- * Revokes the key of an id or a prefix, or a key itself (one that was found where it shouldn't be). A running backend
- * refuses it from its next request on. Revoking twice is no error.
+ * Revokes a key by its ID, its prefix, or the key itself (for a leaked one). A running backend rejects it from its next
+ * request on. Revoking twice isn't an error.
  *
  * @throws GdnError `not_found_locally`; `usage` where a prefix names several keys.
  */
 export async function revokeNamedApiKey(store: Store, word: string, now: number): Promise<ApiKeyRecord> {
   const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word, { known: false })) })
-  // The word may be a key: no more of it is repeated than what may be shown.
+  // The argument may be a key: errors quote only its public part.
   const shown = word.startsWith('gdn_') ? keyPrefix(word) : word
   if (row === undefined) {
-    throw new GdnError('not_found_locally', `there is no API key ${JSON.stringify(shown)} here`, {
-      hint: 'gdn key list shows ids and prefixes; see --data-dir',
+    throw new GdnError('not_found_locally', `this backend has no API key ${JSON.stringify(shown)}`, {
+      hint: 'Run `gdn key list` to list IDs and prefixes, or check --data-dir.',
     })
   }
   if (others.length > 0) {
     throw new GdnError('usage', `${others.length + 1} API keys begin with ${JSON.stringify(shown)}`, {
-      hint: `name one by its id: ${[row, ...others].map(({ id }) => id).join(', ')}`,
+      hint: `id).join(', ')} => Pass one of the IDs: ${[row, ...others].map(({ id }) => id).join(', ')}. => id).join(', ')}`,
     })
   }
   await revokeApiKey(store.db, row.id, now)

@@ -9,10 +9,10 @@ import { Refusal } from './refusal.ts'
 
 const PREFIX_LENGTH = 12
 
-/** What of a key may be stored and shown. */
+/** The part of a key that may be stored and shown. */
 export const keyPrefix = (key: string): string => key.slice(0, PREFIX_LENGTH)
 
-/** Who a key speaks for. */
+/** The caller that a key authenticates. */
 export interface Caller {
   keyId: string
   accountId: string
@@ -21,7 +21,7 @@ export interface Caller {
 
 export const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
 
-/** A new random key of 256 bits. The prefix lets secret scanners find a leaked one. */
+/** Creates a random key of 256 bits. The prefix lets secret scanners find a leaked one. */
 export function newApiKey(): Secret {
   return new Secret(`gdn_${randomBytes(32).toString('base64url')}`)
 }
@@ -31,13 +31,13 @@ export interface NewKey {
   accountId: string
   name: string
   now: number
-  /** All of them, unless told otherwise. */
+  /** All by default. */
   permissions?: readonly Permission[]
-  /** Never, unless told otherwise. */
+  /** No expiry by default. */
   expiresAt?: number | null
 }
 
-/** Stores a key for an account: its hash, and its first characters to tell it from others. */
+/** Stores a key for an account: its hash, and its first characters to identify it. */
 export async function registerApiKey(
   db: Db,
   { key, accountId, name, now, permissions = PERMISSIONS, expiresAt = null }: NewKey,
@@ -57,12 +57,12 @@ export async function registerApiKey(
   return row
 }
 
-/** Whose key it is, or null for one that is unknown, revoked or expired. */
+/** Returns the caller of a key, or null for one that is unknown, revoked or expired. */
 export async function findCaller(db: Db, key: Secret, now: number): Promise<Caller | null> {
   return toCaller(await findApiKey(db, hashKey(key)), now)
 }
 
-/** Whose key of this id it is, or null for one that is unknown, revoked or expired. */
+/** Returns the caller of a key ID, or null for one that is unknown, revoked or expired. */
 export async function callerOfKey(db: Db, keyId: string, now: number): Promise<Caller | null> {
   return toCaller(await findApiKeyById(db, keyId), now)
 }
@@ -76,7 +76,7 @@ function toCaller(row: ApiKeyRow | null, now: number): Caller | null {
   }
 }
 
-/** The caller of a request, or a refusal: 401 without a valid key, 403 without the permissions. */
+/** Returns the caller of a request. Throws 401 without a valid key, 403 without the permissions. */
 export async function authenticate(
   db: Db,
   header: string | undefined,

@@ -18,7 +18,7 @@ type Parsed = z.output<typeof createcollection.request>
 
 const MAX_SYMBOL = 5
 
-/** Echoed when given. */
+/** Fields that the response echoes if they were given. */
 const OPTIONAL = ['description', 'image', 'is_locked', 'reference_id'] as const
 
 /** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
@@ -96,7 +96,7 @@ function fieldsOf({ reference_id: _, ...fields }: Parsed): OperationFields['crea
   return fields
 }
 
-/** A token symbol for a collection's name: its first letters and digits in capitals; `NFT` where it has none. */
+/** Returns a token symbol for a collection's name: its first letters and digits in capitals; `NFT` if it has none. */
 export function symbolOf(name: string): string {
   const letters = name.normalize('NFKD').replace(/[^A-Za-z0-9]/g, '')
   return letters === '' ? 'NFT' : letters.slice(0, MAX_SYMBOL).toUpperCase()

@@ -7,7 +7,10 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof createnfttrans.request>
 
-/** Accepts NFTs that their first owner hands on in the transaction that creates them. No chain is asked. */
+/**
+ * Accepts NFTs that are transferred by their first owner in the transaction that mints them. It sends no request to a
+ * chain.
+ */
 export function createNftTrans(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { sender_wallet_address } = request.parsed
   return acceptNfts(deps, request, {

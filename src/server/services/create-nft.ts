@@ -3,7 +3,7 @@ import { createnft } from '../../api/endpoints/createnft.ts'
 import { acceptNfts } from './accept-nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Accepts NFTs. No chain is asked. */
+/** Accepts NFTs. It sends no request to a chain. */
 export function createNft(deps: ServiceDeps, request: ServiceRequest<z.output<typeof createnft.request>>) {
   return acceptNfts(deps, request, {
     endpoint: createnft.name,

@@ -8,12 +8,12 @@ import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
 import { createWalletKey, type WalletKey } from './wallet-key.ts'
 
 /**
- * How long a used URL is remembered after it expired: a clock that ran ahead and is set back must not make it valid
+ * How long a used URL is recorded after its expiry: a clock that ran ahead and is set back must not make it valid
  * again.
  */
 const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
 
-/** How far the clocks of two machines that share a secret may be apart. */
+/** Maximum clock difference between two machines that share a secret. */
 const MAX_SKEW_MS = 60_000
 
 const fromTheFuture = () =>
@@ -21,23 +21,23 @@ const fromTheFuture = () =>
     403,
     TITLES.forbidden,
     'SIGNED_URL_NOT_YET_VALID',
-    'the signed URL was issued later than it is here: a clock was set; get a new one',
+    'the signed URL was issued in the future because a clock was set: get a new one',
   )
 const expired = () =>
-  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired; get a new one')
+  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired, get a new one')
 const used = () =>
-  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before; get a new one')
+  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before, get a new one')
 const tampered = () =>
   new CodedRefusal(
     403,
     TITLES.forbidden,
     'SIGNED_URL_INVALID',
-    'the signature does not fit the URL: use it as it was given',
+    'the signature does not match the URL: use the URL unchanged',
   )
 
 /**
- * A new wallet for who has a signed URL: a key from the operating system's generator. It belongs into the answer and
- * nowhere else: nothing of it is stored or logged, and who takes it destroys it.
+ * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. The key
+ * goes into the response only: nothing of it is stored or logged, and the caller destroys it.
  *
  * @param query the URL's query as it was sent
  */

@@ -4,7 +4,7 @@ import { type CollectionRow, findCollectionsByAddress } from '../store/collectio
 import type { Db } from '../store/schema.ts'
 import { badRequest } from './refusal.ts'
 
-/** The account's collection that a request names; refused when its blockchain is another. */
+/** Returns the account's collection in a request. Rejects it if its blockchain differs. */
 export async function findOwnCollection(
   db: Db,
   accountId: string,

@@ -18,7 +18,7 @@ const toRecord = (row: CollectionRow) => ({
   ...(row.error === null ? {} : { error: row.error }),
 })
 
-/** The account's collections of the ids given; unknown ids are left out. */
+/** Returns the account's collections with these IDs; unknown IDs are left out. */
 export async function getCollections(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollections.request>>,

@@ -4,7 +4,7 @@ import { sameAddress } from '../../api/same-address.ts'
 import { findNft } from '../store/nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Whether an NFT of the service, whoever created it, is on that blockchain and belongs to that address now. */
+/** Whether an NFT of this service, of any account, is on that blockchain and now owned by that address. */
 export async function getIsGdnNft(
   { store }: Pick<ServiceDeps, 'store'>,
   { parsed }: ServiceRequest<z.output<typeof getisgdnnft.request>>,

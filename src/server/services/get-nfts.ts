@@ -22,21 +22,21 @@ function toRecord(row: Found) {
   }
 }
 
-/** Why an NFT failed, or why its files keep it from being minted. */
+/** Returns why an NFT failed, or why its files delay its mint. */
 function reasonOf({ status, step, error }: Found, { file_fields }: NftMetadata) {
   if (status === 'failed') return error === null ? {} : { error }
   if (step !== 'files' || file_fields.length === 0) return {}
   return { pending_reason: error ?? 'its files are being fetched' }
 }
 
-/** Files whose places are their URLs: nothing is stored of them. */
+/** Files that aren't stored here: their place is their URL. */
 function notStoredOf({ files }: Found) {
   const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
   const keys = places.flatMap(([key, place]) => (isContentUrl(place) ? [key] : []))
   return keys.length === 0 ? {} : { files_not_stored: keys }
 }
 
-/** Records of the account's NFTs of the ids given, in the order of the ids; unknown ids are left out. */
+/** Returns the account's NFTs in the order of the IDs; unknown IDs are left out. */
 export async function getNfts(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>,

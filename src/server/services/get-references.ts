@@ -7,7 +7,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof getreferences.request>
 
-/** What the account's reference IDs name, in the order of the request; unknown ones are left out. */
+/** Returns what the account's reference IDs refer to, in the order of the request; unknown ones are left out. */
 export async function getReferences(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed, body }: ServiceRequest<Parsed>,

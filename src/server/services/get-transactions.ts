@@ -4,7 +4,10 @@ import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** What became of the account's transfers and collection creations, in the order of the ids; unknown ids are left out. */
+/**
+ * Returns the status of the account's transfers and collection creations, in the order of the IDs; unknown IDs are left
+ * out.
+ */
 export async function getTransactions(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof gettransactions.request>>,

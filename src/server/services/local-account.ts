@@ -11,12 +11,12 @@ import { findCaller, hashKey, newApiKey, registerApiKey } from './authenticate.t
 const FILE = 'api-key'
 
 /**
- * The data dir's own account and its key, made on first start with every permission. The key is in a 0600 file;
- * a file that was removed gives a new key, and so does a key that was revoked.
+ * Returns the data directory's local account and its key, created on the first start with every permission. The key is
+ * in a 0600 file. If the file was removed or the key revoked, a new key is created.
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
   return await store.transaction(async (db) => {
-    // Processes that share a folder start at once, and so do those that share a database.
+    // Processes that share a directory or a database may start at once.
     await lockUntilCommit(db, 'local account')
     return await openIn(db, dataDir, now)
   })

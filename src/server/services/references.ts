@@ -16,25 +16,25 @@ import { Refusal } from './refusal.ts'
 /** A reference ID of a request, with the digest of its operation. */
 export type Wanted = Pick<NewReference, 'reference_id' | 'digest'>
 
-/** What a reference ID names. */
+/** The operation of a reference ID. */
 export interface Known extends KnownReference {
-  /** It failed without effect: the next operation with this reference ID takes its place. */
+  /** It failed without effect: the next operation with this reference ID replaces it. */
   isFree: boolean
 }
 
-/** @throws Refusal 422 where a request has a reference ID twice */
+/** @throws Refusal 422 if a request has a reference ID twice */
 export function refuseRepeated(ids: readonly string[]): void {
   const seen = new Set<string>()
   for (const [index, id] of ids.entries()) {
     if (seen.has(id)) {
-      const message = `reference_ids[${index}] repeats "${id}": each NFT needs a reference ID of its own`
+      const message = `reference_ids[${index}] repeats "${id}": each NFT needs its own reference ID`
       throw new Refusal(422, TITLES.validation, message, { [HEADERS.errorCode]: REFERENCE_ERRORS.repeated })
     }
     seen.add(id)
   }
 }
 
-/** What reference IDs name; unknown ones are left out. */
+/** Returns what reference IDs refer to; unknown ones are left out. */
 export async function lookUpReferences(
   db: Db,
   scope: ReferenceScope,
@@ -48,8 +48,8 @@ export async function lookUpReferences(
 }
 
 /**
- * What the reference IDs of a request name, in its order, where each names an operation with the same digest: then there
- * is nothing to create. Null where one is unknown or free.
+ * Returns the operations of a request's reference IDs, in its order, if each exists with the same digest: then nothing
+ * has to be created. Null if one is unknown or free.
  *
  * @throws Refusal 409 where one names another operation
  */
@@ -65,8 +65,8 @@ export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readon
 }
 
 /**
- * Gives the operations of a request their reference IDs, and returns those that exist already: their reference IDs
- * stay as they are, and nothing is created for them. Call it in the transaction that creates the others.
+ * Assigns a request's operations to their reference IDs, and returns those that already exist: their reference IDs stay
+ * unchanged, and nothing is created for them. Call it in the transaction that creates the others.
  *
  * @throws Refusal 409 where one names another operation
  */
@@ -75,7 +75,7 @@ export async function claimReferences(
   scope: ReferenceScope,
   operations: readonly NewReference[],
 ): Promise<Map<string, Known>> {
-  // In the same order everywhere: two processes that wait for each other would end one of the transactions.
+  // Always in the same order, so that two processes can't deadlock.
   const sorted = [...operations].sort((a, b) => (a.reference_id < b.reference_id ? -1 : 1))
   const existing = new Map<string, Known>()
   if (sorted.length === 0) return existing
@@ -97,7 +97,7 @@ export async function claimReferences(
   return existing
 }
 
-/** The answer names so many. */
+/** Maximum number of conflicts in the response. */
 const MAX_CONFLICTS = 50
 
 function refuseConflicts(
@@ -127,12 +127,12 @@ function refuseConflicts(
   )
 }
 
-/** The ID of what a reference ID names, under the name that the API has for it. */
+/** Returns the ID of a reference's operation, under its API name. */
 export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
   operation.startsWith('createnft') ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
 
 /**
- * What a response says of an operation beside its ID: one that was just created, by that ID, or one that existed.
+ * Returns the fields that a response adds to an operation's ID, for one that was just created or one that existed.
  *
  * @param reference_id the one of the request, if it has one
  */
@@ -144,6 +144,6 @@ export const showAccepted = (operation: string | Known, acceptedAt: number, refe
   }
 }
 
-/** The ID of an operation that was just created, or of one that existed. */
+/** Returns the ID of an operation that was just created, or of one that existed. */
 export const idOf = (operation: string | Known): string =>
   typeof operation === 'string' ? operation : operation.target_id

@@ -4,12 +4,12 @@ import { type FieldIssue, formatIssue } from '../../api/validate.ts'
 
 type Title = (typeof TITLES)[keyof typeof TITLES]
 
-/** Why the service won't do what it was asked: an HTTP status and the two texts of error form A. */
+/** Why the service rejects a request: an HTTP status and the two texts of error form A. */
 export class Refusal extends Error {
   readonly status: number
   readonly title: Title
   readonly headers: Readonly<Record<string, string>>
-  /** Fields for programs, beside the two texts. */
+  /** Machine-readable fields in addition to the two texts. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -28,7 +28,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal that error form B names by a code of its own. */
+/** A rejection with its own code in error form B. */
 export class CodedRefusal extends Refusal {
   readonly errorCode: string
 
@@ -39,7 +39,7 @@ export class CodedRefusal extends Refusal {
   }
 }
 
-// An answer doesn't grow with the request: names of a million unknown fields help nobody.
+// The response doesn't grow with the request: a million unknown fields aren't listed.
 const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
@@ -48,14 +48,14 @@ function tell(issues: readonly FieldIssue[]): string {
     const sentence = formatIssue(issue)
     return sentence.length <= MAX_ISSUE_LENGTH ? sentence : `${sentence.slice(0, MAX_ISSUE_LENGTH).toWellFormed()}…`
   })
-  if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more faults`)
+  if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more problems`)
   return shown.join('; ')
 }
 
-/** A request that breaks its schema, with its problems (the first 50 of very many). */
+/** A request that violates its schema, with its problems (at most the first 50). */
 export class InvalidRequest extends Refusal {
   readonly issues: readonly FieldIssue[]
-  /** Where the faults are: in the body, or in the URL's query. */
+  /** Where the problems are: in the body, or in the URL's query. */
   readonly part: 'body' | 'query'
 
   constructor(status: 400 | 422, issues: readonly FieldIssue[], part: 'body' | 'query' = 'body') {
@@ -66,12 +66,12 @@ export class InvalidRequest extends Refusal {
   }
 }
 
-/** What this backend can't do as it is: nothing was accepted, which the header says too. */
+/** A rejection because of the backend's configuration. Nothing was accepted, and the header says so too. */
 export const nothingAccepted = (message: string) =>
   new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
 
 /**
- * What can't be done at the moment: nothing was accepted, which the header says too, since a 5xx alone leaves that open.
+ * A temporary rejection. Nothing was accepted, and the header says so too, since a 5xx alone leaves that open.
  *
  * @param seconds after which to ask again
  */
@@ -83,7 +83,7 @@ export const notNow = (message: string, seconds: number) =>
 
 export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
 
-/** Why a request isn't taken whose fields are at fault, or don't go together. */
+/** A rejection because of invalid or inconsistent fields. */
 export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Refusal {
   const inconsistent = issues.find((issue) => issue.inconsistent)
   return inconsistent === undefined ? new InvalidRequest(status, issues) : badRequest(formatIssue(inconsistent))

@@ -7,8 +7,8 @@ import type { ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 10
 
 /**
- * Refuses what would be accepted and then lie: on a network that wasn't set up, or whose signers can't sign or pay. That
- * a network can't be asked at the moment refuses nothing: it is waited for.
+ * Rejects requests that could never complete: on a network that isn't set up, or whose signers can't sign or pay. An
+ * unreachable network rejects nothing, because it is temporary.
  */
 export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
   const { chains, store } = deps

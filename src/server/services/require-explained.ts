@@ -11,8 +11,8 @@ const RETRY_SECONDS = 5
 type Deps = Pick<ServiceDeps, 'store' | 'chains' | 'comparedGroups'>
 
 /**
- * Refuses NFTs where the chain may have them already: the database was restored, or lost commits, and clients send again
- * what was accepted after the backup.
+ * Rejects NFTs that may already be on chain: the database was restored or lost commits, and clients resend what was
+ * accepted after the backup.
  */
 export async function requireExplained(deps: Deps, collection: CollectionRow): Promise<void> {
   const { db } = deps.store
@@ -21,18 +21,18 @@ export async function requireExplained(deps: Deps, collection: CollectionRow): P
   const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
   if (open.some(({ state }) => state === 'unexplained')) {
     throw nothingAccepted(
-      `the collection has ${tokens} tokens on ${blockchain} that this backend does not know; nothing was accepted. Its operator can list them with gdn tx unknown, and let the collection mint again with gdn tx release`,
+      `the collection has ${tokens} tokens on ${blockchain} that this backend does not know, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
     )
   }
   const isRead = isEvm(blockchain) ? !(await isBehind(db, blockchain)) : await isCompared(deps, collection, blockchain)
   if (open.length > 0 || !isRead) {
-    throw notNow(`this backend is reading what is on ${blockchain}; nothing was accepted, try again`, RETRY_SECONDS)
+    throw notNow(`this backend is synchronizing with ${blockchain}; nothing was accepted, try again`, RETRY_SECONDS)
   }
 }
 
 /**
- * Whether this process has found that the database knows all members of a collection on a Solana cluster: once, since
- * members are compared again before each group of NFTs is signed.
+ * Whether this process has verified that the database has all members of a collection on a Solana cluster. Once is
+ * enough, since members are compared again before each group of NFTs is signed.
  */
 async function isCompared(
   { store, chains: { solana }, comparedGroups }: Deps,

@@ -6,8 +6,8 @@ import type { ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 30
 
 /**
- * The address of who signs on a Solana blockchain, from which those of tokens follow; or a refusal where the machine
- * can't run it as an embedded chain, or its cluster wasn't set up, or nothing can be paid for there.
+ * Returns the address of a Solana blockchain's signer, from which token addresses are derived. Rejects if the machine
+ * can't run it as an embedded chain, its cluster isn't set up, or nothing can be paid for.
  */
 export async function requireSolana(
   { chains: { solana } }: Pick<ServiceDeps, 'chains'>,

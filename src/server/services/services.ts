@@ -5,7 +5,7 @@ import type { FileStorage } from '../storage/adapter.ts'
 import type { CheckedFiles } from '../storage/checked-files.ts'
 import type { Store } from '../store/open-store.ts'
 
-/** What every service works with. */
+/** Dependencies of all services. */
 export interface ServiceDeps {
   store: Store
   chains: Chains
@@ -13,14 +13,14 @@ export interface ServiceDeps {
   checkedFiles: CheckedFiles
   pipeline: Pipeline
   signedUrls: {
-    /** What they are signed with, hex. */
+    /** The signing secret, hex. */
     secret: Secret
-    /** Whether a second POST is refused. */
+    /** Whether a second POST is rejected. */
     singleUse: boolean
-    /** Milliseconds since the epoch, on a clock that never goes back. */
+    /** Returns milliseconds since the epoch of a clock that never goes back. */
     clock: () => number
   }
-  /** Collections on Solana clusters of which this process has found that the database knows all tokens. */
+  /** Collections on Solana clusters for which this process has verified that the database has all tokens. */
   comparedGroups: Set<string>
   now: () => number
 }
@@ -28,15 +28,15 @@ export interface ServiceDeps {
 /** A request that passed authentication and validation. */
 export interface ServiceRequest<Parsed> {
   accountId: string
-  /** As the contract's schema gives it. */
+  /** As parsed by the contract's schema. */
   parsed: Parsed
-  /** As it was sent: echoes are taken from it. */
+  /** As sent by the client, for echoes in the response. */
   body: Readonly<Record<string, unknown>>
   idempotencyKey: string | null
-  /** New and its own, whatever the client calls it. */
+  /** A new, unique ID, whatever ID the client sends. */
   requestId: string
-  /** The run of a batch that it came with, as the client calls it. */
+  /** The run of a batch that sent it, named by the client. */
   run: string | null
-  /** The origin that the request was addressed to. @throws Refusal where its Host header names no host */
+  /** The origin that the request was addressed to. @throws Refusal if its Host header has no host */
   origin: () => string
 }

@@ -3,13 +3,13 @@ import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
 import type { FieldIssue } from '../../api/validate.ts'
 import type { Secret } from '../../core/secret.ts'
 
-/** The parameters of a signed URL, as text; names and meaning are those of api-v1.1.md. */
+/** The parameters of a signed URL, as text. Names and meanings follow api-v1.1.md. */
 type Parameters = Record<(typeof NAMES)[number], string>
 
 const NAMES = ['expiry', 'issued_at', 'action', 'issuer', 'signature'] as const
 const ACTION = 'generate_wallet'
 
-/** What a signed URL says. Times are Unix seconds. */
+/** The content of a signed URL. Times are Unix seconds. */
 export interface SignedUrlClaims {
   expiry: number
   issued_at: number
@@ -17,16 +17,16 @@ export interface SignedUrlClaims {
   issuer: string
 }
 
-/** Hex digits. They make two URLs differ that were given out within a second. */
+/** Hex digits that distinguish two URLs issued within a second. */
 const SALT_LENGTH = 32
 
-/** Percent-encodes all that RFC 3986 doesn't call unreserved: no HTTP client respells what is spelled so. */
+/** Percent-encodes everything except RFC 3986's unreserved characters, so that no HTTP client respells it. */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
 const pair = (name: string, value: string) => `${name}=${encode(value)}`
 
-/** Salt, then HMAC-SHA-256 over method, path, the parameters as they stand in the URL, and the salt. */
+/** Returns the salt, then HMAC-SHA-256 over method, path, the parameters as in the URL, and the salt. */
 function signatureOf(secret: Secret, signed: Omit<Parameters, 'signature'>, salt: string): string {
   const hmac = createHmac('sha256', Buffer.from(secret.reveal(), 'hex'))
   return salt + hmac.update(`POST\n${WALLET_CREATE_PATH}\n${queryOf(signed)}\n${salt}`).digest('hex')
@@ -35,7 +35,7 @@ function signatureOf(secret: Secret, signed: Omit<Parameters, 'signature'>, salt
 const queryOf = ({ expiry, issued_at, action, issuer }: Omit<Parameters, 'signature'>) =>
   [pair('expiry', expiry), pair('issued_at', issued_at), pair('action', action), pair('issuer', issuer)].join('&')
 
-/** A signed URL on an origin (`https://host[:port]`). */
+/** Returns a signed URL on an origin (`https://host[:port]`). */
 export function signUrl(
   secret: Secret,
   { origin, issuer, issuedAt, expiry }: { origin: string; issuer: string; issuedAt: number; expiry: number },
@@ -47,13 +47,13 @@ export function signUrl(
 
 export type ReadSignedUrl =
   | { ok: true; claims: SignedUrlClaims; signature: string }
-  /** `malformed`: it never was a signed URL. `tampered`: it looks like one, and the signature is not ours. */
+  /** `malformed`: it isn't a signed URL. `tampered`: it has the form of one, but the signature isn't ours. */
   | { ok: false; reason: 'malformed'; issues: FieldIssue[] }
   | { ok: false; reason: 'tampered' }
 
 /**
- * Reads the query of a signed URL, as it was sent, and checks its signature. It is valid byte by byte as it was given
- * out: parameters in another order or in another spelling are not. Whether the URL is still valid is not asked here.
+ * Parses the query of a signed URL and checks its signature. The URL is valid only byte for byte: reordered or
+ * respelled parameters are rejected. It doesn't check the expiry.
  */
 export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
   const { parameters, issues } = parse(query)
@@ -78,7 +78,7 @@ const issue = (name: string, message: string, code: string): FieldIssue => ({
 
 function parse(query: string): { parameters: Parameters | null; issues: FieldIssue[] } {
   if (query.length > MAX_QUERY) {
-    return { parameters: null, issues: [issue('', 'has more parameters than a signed URL has', 'custom')] }
+    return { parameters: null, issues: [issue('', 'has too many parameters for a signed URL', 'custom')] }
   }
   const found = new Map<string, string>()
   const issues: FieldIssue[] = []
@@ -86,7 +86,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
     const [name, value] = decodePair(part)
     if (name === null) issues.push(issue('', 'has a parameter that is not properly encoded', 'custom'))
     else if (!isKnown(name)) issues.push(issue(name.slice(0, 100), 'is not a parameter of a signed URL', 'unknown'))
-    else if (found.has(name)) issues.push(issue(name, 'is given more than once', 'duplicate'))
+    else if (found.has(name)) issues.push(issue(name, 'is repeated', 'duplicate'))
     else if (value === null) issues.push(issue(name, 'is not properly encoded', 'custom'))
     else found.set(name, value)
   }
@@ -106,7 +106,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
 
 const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
 
-/** A plus stays a plus: e-mail addresses have them, and we encode spaces otherwise. */
+/** A plus isn't decoded to a space: e-mail addresses contain it, and spaces are percent-encoded here. */
 function decodePair(part: string): [name: string | null, value: string | null] {
   const at = part.indexOf('=')
   return at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))]

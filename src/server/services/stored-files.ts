@@ -4,17 +4,17 @@ import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
 
 /**
- * So many files of one request are looked for while it is waited for, which is what a request of our own client may
- * name. A body has room for tens of thousands: those beyond, the pipeline finds.
+ * Maximum number of files that are looked up while a request waits, which is what our own client may send. A body has
+ * space for tens of thousands: the pipeline looks up the rest.
  */
 export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 
-/** Between two such slices everybody else gets a turn. */
+/** Yields between two slices. */
 const NFTS_AT_ONCE = 100
 
 /**
- * For each NFT, key to path of its files where every one of them is stored here already and checked, else null: they
- * are the pipeline's to fetch and to check. A file that many of them name is looked for once, and none is read.
+ * Returns, for each NFT, its files' places if all are stored here and checked, else null: the pipeline then fetches and
+ * checks them. A file that many NFTs share is looked up once, and none is read.
  */
 export async function storedFiles(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,

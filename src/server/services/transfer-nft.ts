@@ -22,12 +22,12 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof transfernft.request>
 
-/** A chain that takes longer to say who owns a token can't be asked. */
+/** Timeout of the chain for the owner of a token. */
 const CHAIN_PATIENCE_MS = 10_000
 
 /**
- * Accepts a transfer when the chain says that the sender owns the NFT now. That the receiver is somebody else is no rule
- * of the reference, and ERC-721 allows it: such a transfer is made.
+ * Accepts a transfer if the sender owns the NFT on chain now. The receiver may be the sender: the reference has no rule
+ * against it, and ERC-721 allows it.
  */
 export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline, now } = deps
@@ -95,11 +95,11 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
 }
 
 /**
- * 400 as the reference has it for every failure of transfernft. 409 would say that a request with this Idempotency-Key
- * is still running, and clients then take the outcome for unknown; here it is known that nothing was accepted.
+ * 400 is what the reference has for every failure of transfernft. 409 would mean that a request with this
+ * Idempotency-Key is in progress, and clients then treat the outcome as unknown. Here nothing was accepted.
  */
 const pending = () =>
-  badRequest('a transfer of this NFT is under way; ask gettransactions what became of it before the next')
+  badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before the next one')
 
 async function refuseUnlessSameNft(
   { store }: Pick<ServiceDeps, 'store'>,
@@ -110,8 +110,9 @@ async function refuseUnlessSameNft(
   if (nft?.collection_id !== collection.id) {
     throw badRequest('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
   }
-  if (nft.status === 'failed') throw badRequest(`the NFT failed and was never created: ${nft.error}`)
-  if (nft.status !== 'deployed') throw badRequest('the NFT is not deployed yet; wait until getnfts says so')
+  if (nft.status === 'failed') throw badRequest(`the NFT failed and was not created: ${nft.error}`)
+  if (nft.status !== 'deployed')
+    throw badRequest('the NFT is not deployed yet: wait until its status in getnfts is deployed')
   if (nft.token_id !== token_id) {
     throw badRequest('nft_gdn_id and token_id are inconsistent: they are not the same NFT')
   }
@@ -128,7 +129,7 @@ async function refuseUnlessOwner(
     enableTransfer: state.enableTransfer,
   })
   if (owner !== what.sender) {
-    throw badRequest(`sender_wallet_address does not own the NFT: its present owner is ${owner}`)
+    throw badRequest(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
   }
 }
 
@@ -148,16 +149,16 @@ async function askChain(
   }
   const tooLong = async () => {
     await delay(CHAIN_PATIENCE_MS, undefined, { ref: false })
-    throw new Error(`${blockchain} gave no answer for ${CHAIN_PATIENCE_MS / 1000} s`)
+    throw new Error(`${blockchain} did not respond within ${CHAIN_PATIENCE_MS / 1000} s`)
   }
   try {
     return await Promise.race([ask(), tooLong()])
   } catch (cause) {
-    // Whatever kept the chain from answering: without its word no transfer is accepted.
+    // No transfer is accepted without a response of the chain, whatever the cause.
     const message =
       cause instanceof RunElsewhere
-        ? `${cause.message}, so that nobody here can say who owns the NFT; nothing was accepted`
-        : `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`
+        ? `${cause.message}, so the NFT's owner can't be verified; nothing was accepted`
+        : `the NFT's owner on ${blockchain} can't be verified; nothing was accepted, try again`
     const refusal = notNow(message, 1)
     refusal.cause = cause
     throw refusal

@@ -6,19 +6,19 @@ const KEY_BYTES = 32
 const HEX = '0123456789abcdef'
 
 /**
- * A private key that can be made to disappear. Its bytes are in memory of their own, outside the garbage collector's
- * heap, and are never made a string or a BigInt: those can't be overwritten, and stay until their memory is used again.
+ * A private key that can be erased. Its bytes are in memory outside of the garbage collector's heap, and never become a
+ * string or a BigInt: those can't be overwritten, and stay until their memory is reused.
  */
 export interface WalletKey {
-  /** With its checksum. */
+  /** Checksummed. */
   address: string
-  /** `0x` and 64 digits as the bytes of their characters. */
+  /** `0x` and 64 digits as bytes of ASCII characters. */
   spelled: Buffer
-  /** Overwrites every copy there is in this process. */
+  /** Overwrites all copies in this process. */
   destroy(): void
 }
 
-/** A new key from the operating system's generator. */
+/** Creates a key with the operating system's random generator. */
 export function createWalletKey(): WalletKey {
   const memory = Buffer.from(new ArrayBuffer(KEY_BYTES + 2 + 2 * KEY_BYTES))
   const bytes = memory.subarray(0, KEY_BYTES)
@@ -33,7 +33,7 @@ export function createWalletKey(): WalletKey {
   return { address, spelled, destroy: () => void memory.fill(0) }
 }
 
-/** Fills it with a private key; the result is the public one. */
+/** Fills the buffer with a private key; returns the public one. */
 function fillWithKey(bytes: Buffer): Buffer {
   const curve = createECDH('secp256k1')
   for (;;) {
@@ -46,12 +46,12 @@ function fillWithKey(bytes: Buffer): Buffer {
     }
   }
   const publicKey = curve.getPublicKey()
-  // OpenSSL keeps a copy until the object is collected; it overwrites it when another takes its place.
+  // OpenSSL keeps a copy until the object is collected, and overwrites it when another takes its place.
   curve.setPrivateKey(Buffer.alloc(KEY_BYTES, 1))
   return publicKey
 }
 
-/** The last 20 bytes of the hash of an uncompressed public key, without the byte that says so. */
+/** Returns the last 20 bytes of the hash of an uncompressed public key, without its prefix byte. */
 function addressOf(publicKey: Buffer): string {
   const hash = Buffer.from(keccak_256(publicKey.subarray(1)))
   return checksumAddress(`0x${hash.toString('hex', hash.length - 20)}`)

@@ -128,19 +128,22 @@ describe('it does not start with', () => {
     })
   }
 
-  it('a key that others may read, and says how to mend it', async () => {
+  it('a key that others may read, and says how to fix it', async () => {
     await chmod(files.keyFile, 0o644)
-    await expect(start()).rejects.toMatchObject({ place: { flag: '--tls-key' }, hint: `chmod 600 ${files.keyFile}` })
+    await expect(start()).rejects.toMatchObject({
+      place: { flag: '--tls-key' },
+      hint: `Run \`chmod 600 ${files.keyFile}\`.`,
+    })
   })
 
   it.each([0o640, 0o604, 0o660, 0o610])('a key of mode %o', async (mode) => {
     await chmod(files.keyFile, mode)
-    await refused(/others may read it/, '--tls-key')
+    await refused(/others may read the private key/, '--tls-key')
   })
 
   it('a file that is not there', async () => {
     files.certFile += '.missing'
-    await refused(/cert\.pem\.missing is not there/, '--tls-cert')
+    await refused(/cert\.pem\.missing does not exist/, '--tls-cert')
   })
 
   it('a key of another certificate', async () => {

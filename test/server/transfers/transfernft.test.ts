@@ -249,7 +249,7 @@ describe('is refused, and nothing is accepted,', () => {
   it('when the sender is not the present owner', async () => {
     expectRefused(
       await transfer({ ...body, sender_wallet_address: owner.address }),
-      new RegExp(`does not own the NFT: its present owner is ${holder.address}`),
+      new RegExp(`does not own the NFT: its owner is ${holder.address}`),
     )
   })
 
@@ -312,7 +312,7 @@ describe('is refused, and nothing is accepted,', () => {
       expect(answer).toMatchObject({ status: 503, json: { error: { title: 'Service Unavailable' } } })
       expect(answer.headers.get('retry-after')).toBe('1')
       expect(answer.json.error.message).toMatch(/nothing was accepted/)
-      expect(backend.log.join('')).toContain('fantom gave no answer for')
+      expect(backend.log.join('')).toContain('fantom did not respond within')
     } finally {
       process.kill(pid, 'SIGCONT')
     }
@@ -327,7 +327,7 @@ describe('between acceptance and the transaction', () => {
     const body = await transferable(await createCollection())
     const resume = await holdSigning(dataDir.path, 'transfer')
     const first = idOf(await transfer(body))
-    expectRefused(await transfer(body), /a transfer of this NFT is under way/)
+    expectRefused(await transfer(body), /a transfer of this NFT is pending/)
     expectRefused(await transfer({ ...body, receiver_wallet_address: owner.address }), /under way/)
     await resume()
     expect(await outcome(first)).toMatchObject({ status: 'deployed' })
