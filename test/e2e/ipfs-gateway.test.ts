@@ -61,7 +61,7 @@ test('without a gateway the image keeps its URL, and nft show marks it', async (
 test('without a gateway and with --require-stored-files the NFT fails with the reason', async () => {
   const { code, stderr } = await mintOn(['--require-stored-files'])
   expect(code).toBe(5)
-  expect(stderr).toContain("isn't stored here")
+  expect(stderr).toContain('is not stored here')
 })
 
 test('a GDN_IPFS_GATEWAY that is no address is named', async () => {

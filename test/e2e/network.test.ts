@@ -161,7 +161,9 @@ test('funds that end in the midst of a batch are told wherever one looks, and wh
     expect(metrics).toContain('gdn_network_hindered{blockchain="polygon"} 1')
     const status = await bare().run('chain', 'status', 'polygon', '--data-dir', dataDir, '--json')
     expect(status.exitCode).toBe(5)
-    expect(JSON.parse(status.stdout)).toMatchObject([{ problem: expect.stringMatching(/^it has less than 0\.\d+/) }])
+    expect(JSON.parse(status.stdout)).toMatchObject([
+      { problem: expect.stringMatching(/^the balance is below 0\.\d+/) },
+    ])
     const doctor = await gdn.json<{ check: string; status: string; message: string }[]>('doctor')
     expect(doctor.find(({ check }) => check === 'backend')).toMatchObject({
       status: 'warn',
@@ -193,7 +195,7 @@ test('a signer that is added signs only after it was appointed, and then shares 
   await fund(operators[1], 10n * COIN)
   const status = () =>
     bare().json<{ signer: string; problem: string | null }[]>('chain', 'status', 'polygon', '--data-dir', dataDir)
-  expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory does not know this signer'])
+  expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory has not appointed this signer'])
   expect(await bare().json(...setup('--dry-run'))).toMatchObject({ to_appoint: [addressOf(operators[1])] })
   isHalted = true
   const settingUp = bare().json(...setup('--yes'))

@@ -33,7 +33,7 @@ test('a bucket that takes requests and answers none is told, and does not keep a
   try {
     const ready = await fetch(`${backend?.url}/readyz`)
     expect(ready.status).toBe(503)
-    expect(await ready.text()).toContain('gives no answer')
+    expect(await ready.text()).toContain('does not respond')
   } finally {
     expect(await starting.end('SIGTERM')).toBe(0)
   }

@@ -98,7 +98,10 @@ test('a test event that the receiver does not take is exit code 5, and says what
   const { id } = await home.json<Webhook>(beside('webhook', 'add', refusing.url, '--event', '*'))
   const { code, stdout, stderr } = await home.run(beside('webhook', 'test', id, '--json'))
   expect([code, JSON.parse(stdout).response]).toEqual([5, 'teapot'])
-  expect(JSON.parse(stderr).error).toMatchObject({ code: 'refused', message: expect.stringContaining('answered 418') })
+  expect(JSON.parse(stderr).error).toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('returned HTTP 418'),
+  })
   await home.run(beside('webhook', 'rm', id))
   await refusing.close()
 })

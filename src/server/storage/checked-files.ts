@@ -1,12 +1,12 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
 
 /**
- * CIDs of stored files that this process found acceptable by its own rules: their first bytes need not be read again.
- * Others may be parts of larger files, or pages that were stored while HTML was allowed.
+ * CIDs of stored files whose first bytes this process has checked by its rules. Other CIDs may be parts of larger
+ * files, or pages that were stored while HTML was allowed.
  */
 export type CheckedFiles = BoundedMap<true>
 
-/** Some 6 MiB. */
+/** About 6 MiB. */
 const MOST = 50_000
 
 export const createCheckedFiles = (): CheckedFiles => new BoundedMap(MOST)

@@ -7,14 +7,14 @@ import { base64, base64url } from 'multiformats/bases/base64'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 
-/** Bytes as they are: a file, or a part of one. */
+/** Raw bytes: a file, or a part of one. */
 export const RAW = 0x55
 /** A UnixFS node: a directory, or the list of a large file's parts. */
 export const DAG_PB = 0x70
 const SHA2_256 = 0x12
 
-// Longer than any CID of a 32-byte digest in the widest of these bases (base16: 73). Decoding is quadratic in base36
-// and base58, so what is longer isn't tried.
+// Longer than any CID of a 32-byte digest in the widest of these bases (base16: 73). Decoding base36 and base58 is
+// quadratic, so longer text isn't decoded.
 const MAX_LENGTH = 128
 
 const BASES = new Map<string | undefined, { decode(text: string): Uint8Array<ArrayBuffer> }>(
@@ -33,22 +33,22 @@ const anyBase = {
 }
 
 /**
- * A CID as anyone may write it (v0 `Qm…`, v1 in any usual base), as version 1; null when it is none, or one that this
- * storage never makes: only raw and dag-pb blocks under sha2-256 are kept.
+ * Parses a CID in any form (v0 `Qm…`, v1 in any usual base) and returns it as version 1; null for other text, and for
+ * CIDs that this storage never creates: it has only raw and dag-pb blocks with sha2-256.
  */
 export function parseCid(text: string): CID | null {
   if (text.length > MAX_LENGTH) return null
   try {
     const { code, multihash } = CID.parse(text, anyBase)
     if ((code !== RAW && code !== DAG_PB) || multihash.code !== SHA2_256 || multihash.digest.length !== 32) return null
-    // Made anew: the parsed one would remember the text it came from, and its bytes may hold longer varints.
+    // Created anew: the parsed one would keep a reference to its text, and its bytes may have longer varints.
     return CID.createV1(code, createDigest(SHA2_256, multihash.digest))
   } catch {
     return null
   }
 }
 
-/** Whether a text is a CID of any kind, stored here or not. */
+/** Whether a text is any valid CID, stored here or not. */
 export function isCid(text: string): boolean {
   if (text.length > MAX_LENGTH) return false
   try {
@@ -59,17 +59,17 @@ export function isCid(text: string): boolean {
   }
 }
 
-/** The CID of bytes that fit in one block. */
+/** Returns the CID of bytes that fit in one block. */
 export function rawCid(bytes: Uint8Array): CID {
   return CID.createV1(RAW, createDigest(SHA2_256, sha256(bytes)))
 }
 
-/** The CID of a directory by its 32-byte digest, as a contract stores it in hex. */
+/** Returns the CID of a directory from its 32-byte digest, which a contract stores in hex. */
 export function directoryCid(digest: string): CID {
   return CID.createV1(DAG_PB, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))
 }
 
-/** Whether bytes are those that a CID names. */
+/** Whether bytes match a CID. */
 export function matchesCid(cid: CID, bytes: Uint8Array): boolean {
   return Buffer.compare(sha256(bytes), cid.multihash.digest) === 0
 }

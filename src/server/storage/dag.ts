@@ -3,7 +3,7 @@ import type { BlockTable } from '../store/block-table.ts'
 import { parseCid } from './cid.ts'
 import { isDirectory, readNode } from './nodes.ts'
 
-/** Every block of the table that a CID leads to, each once; null where its own block isn't there. */
+/** Returns every block of the table that is reachable from a CID, each once; null if its own block doesn't exist. */
 export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ cid: CID; bytes: Uint8Array }[] | null> {
   const first = parseCid(root)
   if (first === null || !(await blocks.has(root))) return null

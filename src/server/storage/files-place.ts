@@ -13,20 +13,20 @@ const NAME = 'files-place'
 const ASK_AGAIN_MS = 5_000
 
 /**
- * Whose data dir holds the larger files of a database that several processes share. One that stored its files elsewhere
- * would store what the others never see, and miss what they have.
+ * Records which data directory has the larger files of a cluster's database. A process that stored its files elsewhere
+ * would hide them from the others, and miss theirs.
  */
 export interface FilesPlace {
-  /** This data dir holds them from now on. @throws StorageUnavailableError where another one does */
+  /** Claims the place for this data directory. @throws StorageUnavailableError if another one has it */
   claim(): Promise<void>
-  /** What is in the way as it was seen last; asks again from time to time. */
+  /** Returns the problem as of the last check, and checks periodically. */
   problem(): string | null
 }
 
 const HINT =
-  'have all processes share one place: storage: { kind: s3, … } or { kind: ipfs, … } in backend.yaml, or one folder as --data-dir; where that folder was moved here, move its file files-place along'
+  'Configure one place for all processes: storage with kind: s3 or kind: ipfs in backend.yaml, or one shared directory as --data-dir. If that directory was moved here, move its file files-place too.'
 
-/** @throws GdnError `invalid_config` where another data dir holds the files of this database */
+/** @throws GdnError `invalid_config` if another data directory has the files of this database */
 export async function openFilesPlace(store: Store, dataDir: string): Promise<FilesPlace> {
   const here = await placeOf(dataDir)
   const find = async () =>
@@ -34,9 +34,9 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
   const compare = (there: string | null): string | null =>
     there === null || there === here
       ? null
-      : `files of this database are in ${withoutId(there)}, and this process has its own in ${withoutId(here)}: neither would see what the other stores`
+      : `files of this database are in ${withoutId(there)}, but this process would store its files in ${withoutId(here)}`
 
-  // Those of a data dir that moved to this database.
+  // Files of a data directory that was moved to this database.
   const there = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => here) : await find()
   let seen = compare(there)
   if (seen !== null) throw new GdnError('invalid_config', seen, { hint: HINT })
@@ -64,14 +64,17 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
   }
 }
 
-/** The name of a data dir, which it keeps wherever it is mounted; paths alone are the same on every machine. */
+/**
+ * Returns the name of a data directory, which is the same wherever it is mounted; paths alone are the same on every
+ * machine.
+ */
 async function placeOf(dataDir: string): Promise<string> {
   const path = join(dataDir, NAME)
   const read = () => readPrivateText(path, { code: 'data_dir' })?.trim() ?? null
   const known = read()
   if (known !== null) return known
-  // Of several processes that start in one folder at once, one gives the name.
-  const name = `the data dir ${resolve(dataDir)} of ${hostname()} #${randomBytes(8).toString('hex')}`
+  // If several processes start in one directory at once, one creates the name.
+  const name = `the data directory ${resolve(dataDir)} of ${hostname()} #${randomBytes(8).toString('hex')}`
   return (await writeNewFile(path, name)) ? name : (read() ?? name)
 }
 

@@ -15,27 +15,30 @@ import { withNodeBlocks } from './remote/node-blocks.ts'
 import type { RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 
-/** Up to this size a file is a row of the block table: a database reads and keeps those better than a file system. */
+/** Up to this size, a file is a row of the block table: a database handles small files better than a file system. */
 export const SMALL_FILE_BYTES = 16 * 1024
 
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
-  /** No other process works in the data dir: whatever is unfinished there was left by a crash. So by default. */
+  /** No other process uses the data directory, so unfinished files there were left by a crash. True by default. */
   alone?: boolean
-  /** Where larger files go, in place of the data dir. What the data dir holds already is read from there. */
+  /**
+   * Where larger files are stored, instead of the data directory. Files that are already in the data directory are read
+   * from there.
+   */
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
-  /** Called before a larger file is begun; what it throws keeps the file from being stored. */
+  /** Called before a larger file is stored; if it throws, the file isn't stored. */
   beforeLarge?: (() => Promise<void>) | undefined
-  /** Told of everything that was added, before it counts as added: so that it is known elsewhere too. */
+  /** Called for all added content before `add` resolves, so that it can be recorded elsewhere. */
   onAdded?: ((cid: string, where: 'blocks' | 'files') => Promise<void>) | undefined
 }
 
 /**
- * Storage of a backend: small files and directories in the block table, larger files as flat files in the data dir, or
- * in a bucket or an IPFS node in its place.
+ * The storage of a backend: small files and directories in the block table, larger files as flat files in the data
+ * directory, or in a bucket or an IPFS node.
  *
- * The parts of a large file can't be asked for by CIDs of their own: they are only stretches of the flat file.
+ * The parts of a large file have no CIDs of their own here: they are only ranges of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const { dataDir, blocks: own, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
@@ -50,7 +53,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
     if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
     const node = await readNode(blocks, cid)
     if (node === null || !(await isComplete(blocks, node))) return null
-    // Sharded directories are made elsewhere, and few of their shards are here: only paths lead through them.
+    // Sharded directories come from elsewhere, and few of their shards are stored here, so only paths lead through
+    // them.
     if (node.type === 'shard') return null
     if (node.type === 'directory') {
       return { type: 'directory', cid: key, entries: node.entries.map(({ name, cid }) => ({ name, cid })) }
@@ -114,7 +118,7 @@ async function* limit(content: AsyncIterable<Uint8Array>, { maxBytes = Infinity 
   }
 }
 
-/** Reads until it is clear whether the file is a small one. */
+/** Reads until it is known whether the file is small. */
 async function readHead(content: AsyncIterator<Uint8Array>): Promise<{ head: Buffer; complete: boolean }> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -157,7 +161,7 @@ async function addLarge(
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()
     else await file.keepAs(key, nodes)
-    // After the file: a node in the table says that what it lists can be read.
+    // After the file, because a node in the table means that everything it lists can be read.
     if (nodes.length > 0) await blocks.put(nodes)
     return { cid: key, size }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { partsOf, placeOf } from '../../core/ipfs-url.ts'
 import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
 
-/** The stored file that an ipfs URL names, with its place; null where there is none. */
+/** Returns the stored file of an ipfs URL, with its place; null if there is none. */
 export async function findStored(
   storage: FileStorage,
   url: string,

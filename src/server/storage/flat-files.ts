@@ -7,23 +7,23 @@ import type { ByteRange } from './adapter.ts'
 
 const READ_BYTES = 256 * 1024
 
-/** Content as plain files: `files/<2 characters>/<cid>`, with what is still being written in `files/tmp`. */
+/** Content as plain files: `files/<2 characters>/<cid>`, with unfinished files in `files/tmp`. */
 export interface FlatFiles {
-  /** A new file for content whose CID isn't known yet. */
+  /** Creates a file for content whose CID isn't known yet. */
   create(): Promise<UnfinishedFile>
-  /** Whether content needn't be kept again. */
+  /** Whether the content is already stored. */
   keeps(cid: string, size: number): Promise<boolean>
-  /** The size of a stored file, null when there is none. */
+  /** Returns the size of a stored file; null if it doesn't exist. */
   size(cid: string): Promise<number | null>
   stream(cid: string, size: number, range?: ByteRange): AsyncIterable<Uint8Array>
 }
 
 export interface UnfinishedFile {
   write(bytes: Uint8Array): Promise<void>
-  /** What was written so far, from `start` up to `end`. */
+  /** Returns what was written so far, from `start` to `end`. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
   /**
-   * Syncs the content, and only then gives it its name: under a CID there is never a part of a file.
+   * Syncs the content before the rename, so that a CID never names a partial file.
    *
    * @param nodes what lists its pieces, where it is a large one
    */
@@ -31,11 +31,11 @@ export interface UnfinishedFile {
   discard(): Promise<void>
 }
 
-/** What others write to it is younger; an upload takes minutes at most. */
+/** Files that others are writing are younger: an upload takes minutes at most. */
 const LEFT_AFTER_MS = 24 * 3600_000
 
 /**
- * Opens the folder and removes what a crash left unfinished.
+ * Opens the folder and removes files that a crash left unfinished.
  *
  * @param alone no other process works in this folder; else only what is a day old counts as left
  */
@@ -49,7 +49,7 @@ export async function openFlatFiles(dataDir: string, { alone = true } = {}): Pro
     if (isLeft) await rm(path, { recursive: true, force: true })
   }
 
-  // All CIDs begin and end alike, so folders are named by two characters before the last.
+  // All CIDs begin and end alike, so folders are named by the two characters before the last.
   const pathOf = (cid: string) => join(root, cid.slice(-3, -1), cid)
 
   return {
@@ -122,7 +122,7 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
   }
 }
 
-/** Makes names in a folder survive a crash, where the system can sync folders (Windows can't, and needn't). */
+/** Makes names in a folder durable, if the system can sync folders (Windows can't, and doesn't need it). */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | undefined
   try {
@@ -135,14 +135,14 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** A range as `slice` understands it, cut to what there is. */
+/** Cuts a range, as in `slice`, to the available bytes. */
 export function bounds(size: number, range: ByteRange): [start: number, end: number] {
   return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
 }
 
-/** Stored content that isn't what it was. */
+/** Returns the error for stored content that doesn't match its CID. */
 export function damaged(cid: string): GdnError {
   return new GdnError('unexpected', `stored content ${cid} is damaged`, {
-    hint: 'restore the data dir from a backup, or store the file again',
+    hint: 'Restore the data directory from a backup, or store the file again.',
   })
 }

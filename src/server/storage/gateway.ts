@@ -15,11 +15,11 @@ import { isReadable, type StoredNode } from './unixfs.ts'
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
   url: string
-  /** Follow redirects to private addresses and any port too: for development. */
+  /** Also follow redirects to private addresses and any port, for development. */
   allowPrivate?: boolean
   userAgent: string
   pace?: Pace
-  /** Milliseconds for a block; by default 30 s. */
+  /** Timeout of a block in milliseconds; 30 s by default. */
   timeoutMs?: number | undefined
 }
 
@@ -31,7 +31,7 @@ export interface FileRules {
 export interface Gateway {
   /**
    * Fetches the file of an ipfs URL block by block, checks each block against its CID, and stores them, so that the
-   * file is found under the same URL.
+   * file is available under the same URL.
    *
    * @returns its place, `<cid>[/<path>]`
    * @throws FetchFailure (`lasting` or not); ContentTooLargeError; the signal's reason once it is aborted
@@ -40,21 +40,21 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-/** What implementations of IPFS hand on is at most 2 MiB. */
+/** IPFS implementations transfer at most 2 MiB per block. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 const TIMEOUT_MS = 30_000
-/** A file of 64 MiB in the smallest usual parts, 16 KiB, has 4,096 and the nodes above them. */
+/** A file of 64 MiB in the smallest usual parts, 16 KiB, has 4,096 of them and the nodes above. */
 const MAX_BLOCKS = 5000
-/** Nodes that are remembered from one file to the next: 32 MiB at most. */
+/** Number of nodes cached across files: 32 MiB at most. */
 const RECENT_NODES = 16
-/** A file may take as long as this many blocks at their time limit. */
+/** Timeout of a file, in block timeouts. */
 const FILE_TIMEOUTS = 4
-/** Parts are stored when so many bytes of them are there. */
+/** Parts are stored in groups of this many bytes. */
 const FLUSH_BYTES = 4 * 1024 * 1024
 
 /**
- * Reads content of IPFS through an HTTP gateway that an operator named. It may be on a private address. What it
- * redirects to, as subdomain gateways do, has to be public.
+ * Reads IPFS content through an HTTP gateway that the operator configured. The gateway may have a private address. Its
+ * redirects, as of subdomain gateways, must be public.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
@@ -67,13 +67,13 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
 
-  /** A block that matches its CID. Files of one drop have the nodes of their directory in common. */
+  /** Fetches a block and checks its CID. Files of one drop share the nodes of their directory. */
   const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
     const recent = nodes.get(text)
     if (recent !== undefined) return recent
     const bytes = await block(text, signal)
     const cid = parseCid(text)
-    if (cid === null || !matchesCid(cid, bytes)) throw passing(`the IPFS gateway sent other bytes for ${text}`)
+    if (cid === null || !matchesCid(cid, bytes)) throw passing(`the IPFS gateway returned other bytes for ${text}`)
     if (cid.code !== RAW) nodes.set(text, bytes)
     return bytes
   }
@@ -85,7 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { response } = await asker.follow(target, clock, { accept: 'application/vnd.ipld.raw' })
       if (response.statusCode !== 200) {
         response.body.on('error', () => undefined).destroy()
-        throw passing(`${target.label} answered ${response.statusCode} for ${cid}`)
+        throw passing(`${target.label} returned HTTP ${response.statusCode} for ${cid}`)
       }
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
       const limits = { contentEncoding, label: target.label, maxBytes: MAX_BLOCK_BYTES }
@@ -96,7 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         return Buffer.concat(parts)
       })
     } catch (error) {
-      // Another gateway, or this one tomorrow, may have it: no answer of it is final.
+      // Another gateway may have it, or this one later, so its response is never final.
       throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
     } finally {
       clock.stop()
@@ -109,7 +109,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { cid: text, path } = partsOf(place)
       const root = parseCid(text)
       if (root === null) {
-        throw lasting(`${url} has a CID of a kind that is not read here`, 'use a sha2-256 CID of a file or directory')
+        throw lasting(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
       }
       const deadline = performance.now() + FILE_TIMEOUTS * timeoutMs
       const late = () => passing(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
@@ -120,11 +120,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       let cid = root
       for (const part of path) {
         const found = await findEntry((one) => fetched.node(one, url), await fetched.node(cid, url), part)
-        if (found === null) throw lasting(`${url} does not exist: there is no ${JSON.stringify(part)}`)
+        if (found === null) throw lasting(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
         cid = found
       }
       const node = await fetched.node(cid, url)
-      if (isDirectory(node)) throw lasting(`${url} is a directory`, 'name a file in it: ipfs://<cid>/<path>')
+      if (isDirectory(node)) throw lasting(`${url} is a directory`, 'Use the URL of a file in it: ipfs://<cid>/<path>.')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)
@@ -147,11 +147,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-const lasting = (message: string, hint = 'give the URL of a file') => new FetchFailure(message, { lasting: true, hint })
+const lasting = (message: string, hint = 'Use the URL of a file.') => new FetchFailure(message, { lasting: true, hint })
 const malformed = (url: string) => lasting(`${url} is not a well-formed file`)
 const passing = (message: string) => new FetchFailure(message, { lasting: false })
 
-/** The content of a file; one whose tree is too deep is no file that is read here. */
+/** Returns the content of a file. A tree that is too deep isn't a supported file. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
   try {
     yield* content
@@ -160,7 +160,7 @@ async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): Async
   }
 }
 
-/** The blocks of one file as they are read. Parts are stored on the way, what leads to them at the end. */
+/** The blocks of one file as they are read. Parts are stored on the way, nodes at the end. */
 class FetchedBlocks implements Pick<BlockTable, 'get'> {
   readonly #url: string
   readonly #storage: FileStorage
@@ -177,7 +177,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   }
 
   async get(cid: string): Promise<Uint8Array> {
-    // Visits, not fetches: a few nodes that name each other many times would keep everybody waiting.
+    // Counts visits, not fetches: a few nodes that refer to each other many times would take forever.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known
@@ -195,7 +195,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw lasting(`${url} leads through a kind of node that is not read here`)
+    throw lasting(`${url} leads through an unsupported kind of node`)
   }
 
   async flushIfFull(): Promise<void> {

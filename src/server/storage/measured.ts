@@ -1,16 +1,16 @@
 import type { ByteRange, FileStorage, StoredContent } from './adapter.ts'
 
-/** Something that was done with stored files, how it went, and how long it took. */
+/** An operation on stored files, its outcome, and its duration. */
 export interface StorageObservation {
   operation: 'add' | 'open' | 'read' | 'keep'
-  /** `absent`: it isn't stored here, which is an answer. */
+  /** `absent`: it isn't stored here, which is a valid result. */
   outcome: 'done' | 'absent' | 'failed'
   seconds: number
-  /** Of content written or read. */
+  /** Bytes written or read. */
   bytes: number
 }
 
-/** A storage that tells what is done with it. Storing takes as long as its source, reading as long as its reader. */
+/** Wraps a storage and reports its operations. The time of storing includes the source, that of reading the reader. */
 export function measured(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
   const time = async <Result>(
     operation: StorageObservation['operation'],
@@ -37,7 +37,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
   async function* read(content: Extract<StoredContent, { type: 'file' }>, range: ByteRange | undefined) {
     const since = performance.now()
     let bytes = 0
-    // Whoever has enough before the end has had what was asked for.
+    // A reader that stops early has got what it needed.
     let outcome: StorageObservation['outcome'] = 'done'
     try {
       for await (const part of content.stream(range)) {

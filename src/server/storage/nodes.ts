@@ -6,8 +6,8 @@ import { bounds, damaged } from './flat-files.ts'
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
- * A block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must not go unseen).
- * Null when it isn't there, and for kinds of node that gdn doesn't read, such as symbolic links.
+ * Returns a block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must be
+ * detected). Null if it doesn't exist, and for kinds of nodes that gdn doesn't support, such as symbolic links.
  */
 export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
@@ -17,12 +17,12 @@ export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promi
   return cid.code === DAG_PB ? (await import('./unixfs.ts')).understand(bytes) : null
 }
 
-/** Names are hashed by murmur3-x64-64, the first half of the 128-bit hash. */
+/** Names are hashed with murmur3-x64-64, the first half of the 128-bit hash. */
 const HASH_BYTES = 8
 
 /**
- * The CID that a name leads to from a directory; null where there is none. In a sharded directory, each level has the
- * next byte of the name's hash in hex before the names of its links: alone for a shard, with the name for an entry.
+ * Returns the CID of a name in a directory; null if there is none. In a sharded directory, each level prefixes its link
+ * names with the next byte of the name's hash in hex: alone for a shard, with the name for an entry.
  *
  * @see https://specs.ipfs.tech/unixfs/#hamt-structure-and-parameters
  */
@@ -46,8 +46,8 @@ export async function findEntry(
 }
 
 /**
- * Whether every part of a file is in the table. Those of a large file aren't (its content is a flat file), though the
- * nodes between are: asked for alone, these lead nowhere.
+ * Whether every part of a file is in the table. The parts of a large file aren't (its content is a flat file), though
+ * its inner nodes are: these can't be read alone.
  */
 export async function isComplete(
   blocks: BlockTable,
@@ -57,7 +57,7 @@ export async function isComplete(
   if (node.type !== 'file') return true
   for (const { cid } of node.parts) {
     const key = cid.toString()
-    // A node may be named again and again, which makes a long way of a few blocks.
+    // A node may be referenced repeatedly, which makes a long traversal of a few blocks.
     if (seen.has(key)) continue
     seen.add(key)
     if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, seen))) return false
@@ -73,18 +73,20 @@ async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): 
 export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
   node.type === 'directory' || node.type === 'shard'
 
-/** Levels of a file's tree at most. With 174 parts for each node, a balanced tree of 7 levels holds a petabyte. */
+/**
+ * Maximum number of levels of a file's tree. With 174 parts for each node, a balanced tree of 7 levels has a petabyte.
+ */
 const MAX_LEVELS = 32
 
-/** A file whose tree has more levels than anybody makes: each byte passes through all of them, which takes time. */
+/** The tree is deeper than in any real file: each byte passes through all levels, which takes time. */
 export class TooDeepError extends Error {
   constructor(cid: CID) {
-    super(`the file ${cid} is a tree of more than ${MAX_LEVELS} levels`)
+    super(`the file ${cid} has a tree of more than ${MAX_LEVELS} levels`)
   }
 }
 
 /**
- * The content of a file whose parts are all in the table, in order; parts outside the range aren't read.
+ * Returns the content of a file whose parts are all in the table, in order; parts outside the range aren't read.
  *
  * @throws TooDeepError
  */

@@ -18,28 +18,28 @@ export interface OpenStorageOptions {
   settings: Pick<Settings, 'storage' | 'pinning'>
   dataDir: string
   store: Store
-  /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
+  /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory: string | undefined
-  /** Holds AWS_* variables, perhaps. */
+  /** The environment, which may have AWS_* variables. */
   env: NodeJS.ProcessEnv
   userAgent: string
   now: () => number
   log: Log
 }
 
-/** Whether it can be reached is found out anew after so long: while it can't, and while it can. */
+/** Intervals of the reachability check: while it fails, and while it succeeds. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
-/** For the first check; a wrong configuration is found out in less. */
+/** Timeout of the first check; a wrong configuration is detected sooner. */
 const FIRST_ANSWER_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
 
-/** Where stored metadata is published: an IPFS node, a pinning service, or first the one and then the other. */
+/** Where stored metadata is published: an IPFS node, a pinning service, or both in this order. */
 export interface PublishPlaces {
-  /** Where stored metadata goes first. */
+  /** The first destination of stored metadata. */
   first: PublishTarget
-  /** Holds what is published. */
+  /** Has the content to publish. */
   blocks: BlockTable
   node: NodeBlocks | null
   pinning: {
@@ -51,18 +51,18 @@ export interface PublishPlaces {
 
 export interface OpenedStorage {
   files: FileStorage
-  /** What is in the way of storing now, a sentence each. What passes is noticed by asking again. */
+  /** Returns what prevents storing now, one sentence each. A recovery is detected by repeated checks. */
   problems(): string[]
-  /** Where the metadata that is stored is published; null for nowhere. */
+  /** The publication of stored metadata; null if there is none. */
   publishing: PublishPlaces | null
-  /** Starts to send files that wait in the data dir, and to end unfinished uploads. */
+  /** Starts sending files from the data directory, and aborting unfinished uploads. */
   startUpkeep(): void
   close(): Promise<void>
 }
 
 /**
- * Opens the storage of the settings. One that is away now is told and used when it is back; one that is configured
- * wrong, or that lacks files which were stored elsewhere, keeps the backend from starting.
+ * Opens the configured storage. An unreachable one is reported and used when it is back. A wrong configuration, or one
+ * that lacks files stored elsewhere, prevents the start.
  *
  * @throws GdnError
  */
@@ -75,7 +75,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const remote = await openRemoteFiles(settings.storage, options)
   let pinning: PinningService | null = null
   let ownPlace: FilesPlace | null = null
-  /** What was said the last time that it was asked whether it can be used. */
+  /** The result of the last check. */
   let refusal: string | null = null
   const close = async () => {
     await Promise.all([remote?.close(), pinning?.close()])
@@ -87,7 +87,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     await checkSoon(remote).catch((error) => {
       if (!(error instanceof StorageUnavailableError)) throw error
       refusal = messageOf(error)
-      log.error({ error: messageOf(error) }, 'the storage of files is away: what needs it waits')
+      log.error({ error: messageOf(error) }, 'the file storage is unreachable: work that needs it waits')
     })
   } catch (error) {
     await close()
@@ -110,7 +110,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     remote:
       remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
     onAdded: async (cid, where) => {
-      // A larger file is in the node already.
+      // A larger file is already in the node.
       const target = where === 'files' ? afterNode : publishTo
       if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
     },
@@ -131,14 +131,14 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const tidy = () => {
     remote?.tidy?.end(new Date(now() - DAY_MS)).then(
       (ended) => {
-        if (ended !== null && ended > 0) log.info({ ended }, 'uploads that nobody finished were given up')
+        if (ended !== null && ended > 0) log.info({ ended }, 'unfinished uploads were aborted')
       },
-      (error) => log.warn({ error: messageOf(error) }, 'unfinished uploads could not be looked for'),
+      (error) => log.warn({ error: messageOf(error) }, 'unfinished uploads could not be listed'),
     )
   }
   let tidying: NodeJS.Timeout | undefined
   const closing = new AbortController()
-  /** Others of this database see only what is where all of them reach it. */
+  /** Other processes of this database see only files in a place that all of them reach. */
   const sendLocal = async () => {
     if (remote === null || store.postgres === null) return
     const { sendLocalFiles } = await import('./remote/send-local.ts')
@@ -146,11 +146,14 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     while (!closing.signal.aborted) {
       try {
         const sent = await sendLocalFiles({ dataDir, remote, stored, signal: closing.signal })
-        if (sent > 0) log.info({ sent }, `files of the data dir were put into ${remote.name}`)
+        if (sent > 0) log.info({ sent }, `files of the data directory were sent to ${remote.name}`)
         return
       } catch (error) {
         if (closing.signal.aborted) return
-        log.warn({ error: messageOf(error) }, `files of the data dir could not be put into ${remote.name}; tried again`)
+        log.warn(
+          { error: messageOf(error) },
+          `files of the data directory could not be sent to ${remote.name}, which is retried`,
+        )
         await sleep(SEND_AGAIN_MS, closing.signal).catch(() => {})
       }
     }
@@ -185,15 +188,15 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   }
 }
 
-/** A storage that takes a request and gives no answer is away too: nobody waits for it until all tries have failed. */
+/** A storage that accepts requests but doesn't respond counts as unreachable, before all retries have failed. */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return
   const answered = await within(
     remote.check().then(() => true),
     FIRST_ANSWER_WITHIN_MS,
   )
-  // What it says afterwards is asked for again.
-  if (answered === null) throw new StorageUnavailableError(`${remote.name} gives no answer`)
+  // A later response is checked again.
+  if (answered === null) throw new StorageUnavailableError(`${remote.name} does not respond`)
 }
 
 const placeInDataDir = async (store: Store, dataDir: string) =>
@@ -202,7 +205,7 @@ const placeInDataDir = async (store: Store, dataDir: string) =>
 const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null, openPinning: () => null }
 
 /**
- * Files in a place that nobody asks any more would be lost to everybody who looks for them.
+ * Rejects a storage change that would make stored files unavailable.
  *
  * @param here the place of the settings; null for the data dir
  */
@@ -219,15 +222,15 @@ async function refuseLostFiles(
       continue
     }
     const files = await countFilesIn(db, place)
-    const now = here ?? 'the data dir'
+    const now = here ?? 'the data directory'
     throw new GdnError(
       'invalid_config',
-      `files of this data (${files}) are in ${place}, and the settings name ${now}`,
+      `files of the database (${files}) are in ${place}, but the configured storage is ${now}`,
       {
         hint:
           here === null
-            ? `name ${place} as the storage again`
-            : `name ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}`,
+            ? `Configure ${place} as the storage again.`
+            : `Configure ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}.`,
       },
     )
   }

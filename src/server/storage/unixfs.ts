@@ -11,17 +11,17 @@ interface FilePart {
 
 export type NamedLink = DirectoryEntry & { link: CID }
 
-/** A block of the table, understood. A shard is a node of a directory that is too large for one. */
+/** A decoded block of the table. A shard is a node of a directory that is too large for one. */
 export type StoredNode =
   | { type: 'bytes'; bytes: Uint8Array }
   | { type: 'file'; size: number; data: Uint8Array; parts: readonly FilePart[] }
   | { type: 'directory'; entries: readonly NamedLink[] }
   | { type: 'shard'; entries: readonly NamedLink[] }
 
-/** Links of a shard at most, as all implementations of IPFS make them. */
+/** Maximum number of links of a shard, as in all implementations of IPFS. */
 const SHARD_FANOUT = 256n
 
-/** Decodes a block of the kind dag-pb. Returns null for kinds of node that gdn doesn't read. */
+/** Decodes a dag-pb block. Returns null for kinds of nodes that gdn doesn't support. */
 export function understand(bytes: Uint8Array): StoredNode | null {
   const node = decode(bytes)
   if (node.Data === undefined) return null
@@ -43,10 +43,10 @@ function namedLink({ Name, Hash }: PBNode['Links'][number]): NamedLink {
   return { name: Name ?? '', cid: link.toString(), link }
 }
 
-/** The hash of a name in a sharded directory. */
+/** Returns the hash of a name in a sharded directory. */
 export const hashOfName = (name: string) => murmur3128.encode(Buffer.from(name))
 
-/** Whether a block of the kind dag-pb can be understood at all. */
+/** Whether a dag-pb block can be decoded at all. */
 export function isReadable(bytes: Uint8Array): boolean {
   try {
     understand(bytes)

@@ -224,7 +224,7 @@ describe('an NFT', () => {
   it('that failed is shown with the reason', async () => {
     const nft = await show(backend, `nfts/${failed}`)
     expect(nft).toMatchObject({ status: 'failed', token_id: null, owners: [], transactions: [], metadata_path: null })
-    expect(nft.error).toMatch(/isn't stored here/)
+    expect(nft.error).toMatch(/is not stored here/)
     expect(nft.image).toMatchObject({ url: null, cid: null, content_type: null, kind: 'other' })
   })
 
@@ -248,7 +248,7 @@ describe('a run', () => {
       counts: { initiated: 0, deployed: 3, failed: 1 },
       failures: [{ count: 1, nft_gdn_ids: [failed] }],
     })
-    expect(shown.failures[0].error).toMatch(/isn't stored here/)
+    expect(shown.failures[0].error).toMatch(/is not stored here/)
     const { transactions } = await show(backend, `nfts/${ids[0]}`)
     expect(shown.gas_used).toBe(transactions[0].gas_used)
     expect(Date.parse(shown.last_accepted_at)).toBeGreaterThanOrEqual(Date.parse(shown.first_accepted_at))

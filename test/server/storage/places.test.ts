@@ -338,7 +338,7 @@ describe('a bucket', () => {
 
   test.each([
     ['no such bucket', { bucket: 'other' }, 'invalid_config', /NoSuchBucket/],
-    ['another region', { region: 'eu-west-1' }, 'invalid_config', /isn't in the region eu-west-1/],
+    ['another region', { region: 'eu-west-1' }, 'invalid_config', /is not in the region eu-west-1/],
   ])('%s is a fault of the settings', async (_what, more, code, message) => {
     const remote = bucket(s3.url, more)
     undo.push(() => remote.close())
@@ -450,7 +450,7 @@ describe('an IPFS node', () => {
     const { storage, stored } = await storageOn(
       openKuboNode({ api: other.url, authorization: null, userAgent: 'gdn/test' }),
     )
-    await expect(storage.add(pieces(noise(SIZES['one block'])))).rejects.toThrow('made another CID of a file')
+    await expect(storage.add(pieces(noise(SIZES['one block'])))).rejects.toThrow('returned another CID for a file')
     expect(stored.sizes.size).toBe(0)
   })
 
@@ -496,7 +496,7 @@ describe('an IPFS node', () => {
     expect([...node.pinned]).toEqual([built.cid])
     const strange = parseCid('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
     if (strange === null) throw new Error('no CID')
-    await expect(remote.nodeBlocks?.publish([strange], blocks)).rejects.toThrow(/did not take bafkreigh/)
+    await expect(remote.nodeBlocks?.publish([strange], blocks)).rejects.toThrow(/did not pin bafkreigh/)
   })
 
   test('that wants to know who asks is told by the header, and its refusal is a fault of the settings', async () => {

@@ -162,7 +162,7 @@ describe('settings', () => {
   test.each([
     ['storage: { kind: ftp }', /must be files, s3 or ipfs/],
     ['storage: { kind: s3, bucket: UPPER }', /must be the name of a bucket/],
-    ['storage: { kind: s3, bucket: art, prefix: /a }', /must be the beginning of a key/],
+    ['storage: { kind: s3, bucket: art, prefix: /a }', /must be a valid key prefix/],
     [
       'storage: { kind: s3, bucket: art, endpoint: "https://key:secret-of-mine@example" }',
       /must not have a user name or password/,
@@ -183,10 +183,10 @@ describe('settings', () => {
       message: expect.stringContaining('may be read or changed by others'),
     })
     await secret('keys', '[other]\n')
-    expect(await refusal(inBucket())).toMatchObject({ message: 'has no credentials for profile default' })
+    expect(await refusal(inBucket())).toMatchObject({ message: 'the file has no credentials for profile default' })
     const absent = 'storage: { kind: ipfs, auth_credential: token-of-the-node }'
     expect(await refusal(absent)).toMatchObject({
-      message: expect.stringContaining('there is no credential token-of-the-node'),
+      message: expect.stringContaining('the credential token-of-the-node'),
     })
     expect(s3.seen).toEqual([])
   })
@@ -232,7 +232,7 @@ describe('another storage over data that is there', () => {
     await before.close()
     expect(await refusal('storage: { kind: files }\n')).toMatchObject({
       code: 'invalid_config',
-      message: 'files of this data (1) are in s3://art/one/, and the settings name the data dir',
+      message: 'files of the database (1) are in s3://art/one/, but the configured storage is the data directory',
     })
     const there = inBucket('archive', ', prefix: two')
     expect(await refusal(there)).toMatchObject({

@@ -10,7 +10,7 @@ import type { RemoteFiles } from './remote-files.ts'
 const ATTEMPTS = 3
 const PAUSE_MS = 100
 
-/** A piece of content that has a hash of its own. */
+/** A piece of content with its own hash. */
 interface Leaf {
   cid: CID
   start: number
@@ -18,8 +18,8 @@ interface Leaf {
 }
 
 /**
- * Content of another machine, each piece checked against its hash before anything of it is handed on. An answer that
- * breaks off, or holds other bytes, is asked for again from that piece on.
+ * Reads content of another machine, and checks each piece against its hash before any of it is returned. A response
+ * that breaks off, or has other bytes, is requested again from that piece on.
  *
  * @param blocks where the nodes are that list the pieces
  */
@@ -57,7 +57,7 @@ export async function* readChecked(
 
 class WrongBytes extends Error {}
 
-/** One request for all of them, cut into pieces as they come. */
+/** Sends one request for all pieces, and splits the response. */
 async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf[]) {
   const [first] = leaves
   const last = leaves.at(-1)
@@ -79,7 +79,7 @@ async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf
       filled = 0
     }
   }
-  if (leaf !== undefined) throw new StorageUnavailableError(`${remote.name} broke off in the middle of ${cid}`)
+  if (leaf !== undefined) throw new StorageUnavailableError(`${remote.name} ended the response in the middle of ${cid}`)
 }
 
 async function* leavesOf(blocks: BlockTable, cid: CID, start: number, size: number): AsyncGenerator<Leaf> {

@@ -12,20 +12,20 @@ import { collect, openStorageClient, type StorageResponse, type StorageTextRespo
 export interface KuboNodeOptions {
   /** Its RPC API, without a trailing slash: `http://127.0.0.1:5001`. */
   api: string
-  /** What the Authorization header says, where the node wants one. Asked for each request. */
+  /** The value of the Authorization header, if the node requires one. Read for each request. */
   authorization: (() => Secret) | null
   userAgent: string
 }
 
-/** As `ipfs add` made files when CIDs of version 1 came up, whatever the node is configured to do today. */
+/** The parameters with which `ipfs add` created CIDs of version 1 originally, whatever the node's configuration. */
 const ADD = 'add?cid-version=1&raw-leaves=true&chunker=size-262144&hash=sha2-256&trickle=false&pin=true&progress=false'
 
-/** An IPFS node by the RPC API of Kubo. Whatever it holds can be read, not only what was put there by us. */
+/** An IPFS node with Kubo's RPC API. All of its content can be read, not only what this backend stored. */
 export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions): RemoteFiles {
   const name = `the IPFS node ${new URL(api).host}`
   const client = openStorageClient(name, userAgent)
 
-  /** Everything is a POST with this API. */
+  /** Every request of this API is a POST. */
   const call = (path: string, form?: Form) => ({
     method: 'POST' as const,
     url: `${api}/api/v0/${path}`,
@@ -41,15 +41,15 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
   const refusal = ({ status, body }: Pick<StorageTextResponse, 'status' | 'body'>): GdnError => {
     const details = { status }
     if (status === 401 || status === 403) {
-      return new GdnError('forbidden', `${name} refused: it lets only known callers in (${status})`, {
-        hint: 'check storage.auth_file, and API.Authorizations of the node',
+      return new GdnError('forbidden', `${name} rejected the request: it requires authorization (${status})`, {
+        hint: 'Check storage.auth_file, and API.Authorizations of the node.',
         details,
       })
     }
     const said = messageIn(body)
     if (said !== null) return new StorageUnavailableError(`${name} failed: ${said}`, { details })
-    return new GdnError('bad_answer', `${name} did not answer as the RPC API of an IPFS node does (${status})`, {
-      hint: 'check storage.api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001',
+    return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
+      hint: 'Check storage.api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
       details,
     })
   }
@@ -79,8 +79,8 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
       const said = linesOf(expectOk(await ask(ADD, form)).body).at(-1)?.Hash
       const theirs = typeof said === 'string' ? parseCid(said) : null
       if (theirs?.equals(cid)) return
-      throw new GdnError('bad_answer', `${name} made another CID of a file: ${String(said)} instead of ${cid}`, {
-        hint: 'use a Kubo node; some others make other CIDs',
+      throw new GdnError('bad_answer', `${name} returned another CID for a file: ${String(said)} instead of ${cid}`, {
+        hint: 'Use a Kubo node: other implementations may create other CIDs.',
       })
     },
 
@@ -90,7 +90,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
 
     nodeBlocks: {
       async block(cid) {
-        // Only what the node has: it would look for the rest in the whole network, for minutes.
+        // Only local content: otherwise the node would search the whole network for minutes.
         const answer = await client.open(call(`block/get?arg=${cid}&offline=true`))
         const body = await collect(answer.body, MAX_BLOCK_BYTES)
         if (answer.status === 200) return body
@@ -112,7 +112,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
         for (const root of roots) {
           const problem = kept.get(root.toString())
           if (problem === '') continue
-          throw new StorageUnavailableError(`${name} did not take ${root}: ${problem ?? 'it said nothing about it'}`)
+          throw new StorageUnavailableError(`${name} did not pin ${root}: ${problem ?? 'it gave no reason'}`)
         }
       },
 
@@ -133,7 +133,7 @@ interface Form {
   open(): AsyncIterable<Uint8Array>
 }
 
-/** A form with one file. */
+/** Builds a form with one file. */
 function fileForm(file: { size: number; open(): AsyncIterable<Uint8Array> }): Form {
   const boundary = `gdn-${randomBytes(18).toString('hex')}`
   const head = Buffer.from(
@@ -173,7 +173,7 @@ const MAX_BLOCK_BYTES = 4 * 2 ** 20
 
 type Json = Record<string, unknown>
 
-/** Objects of JSON, a line each; what is none is left out. */
+/** Parses lines of JSON objects; other lines are left out. */
 function linesOf(body: Buffer): Json[] {
   return body
     .toString('utf8')
@@ -193,7 +193,7 @@ function messageIn(body: Buffer): string | null {
   return typeof said === 'string' ? redactText(said).slice(0, 200) : null
 }
 
-/** What a node says of a root: its CID, and what kept it from being pinned, or nothing. */
+/** The result for a root: its CID, and the error that prevented its pin, or an empty string. */
 function rootIn({ Root }: Json): [string, string][] {
   if (Root === null || typeof Root !== 'object') return []
   const { Cid, PinErrorMsg } = Root as { Cid?: { '/'?: unknown }; PinErrorMsg?: unknown }

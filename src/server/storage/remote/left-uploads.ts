@@ -1,11 +1,11 @@
 import type { StorageClient, StorageRequest, StorageTextResponse } from './storage-client.ts'
 
-/** A process that was killed in the midst of an upload leaves its parts in the bucket, where they cost money unseen. */
+/** Aborts uploads of killed processes, whose parts stay in the bucket and cost money unseen. */
 export interface LeftUploads {
   /**
-   * Gives up uploads of ours that were begun long ago, the first thousand of them.
+   * Aborts our old uploads, at most a thousand.
    *
-   * @returns how many, or null where the credentials may not list them
+   * @returns how many, or null if the credentials can't list them
    */
   end(before: Date): Promise<number | null>
 }
@@ -13,13 +13,13 @@ export interface LeftUploads {
 export interface LeftUploadsOptions {
   client: Pick<StorageClient, 'ask'>
   signed: (request: StorageRequest) => Promise<StorageRequest>
-  /** The URL of a key, or of the bucket for an empty one, with a query. */
+  /** Returns the URL of a key, or of the bucket for an empty one, with a query. */
   urlOf: (key: string, query: string) => string
   prefix: string
   refusal: (answer: StorageTextResponse) => Error
 }
 
-/** Keys of ours: CIDs, as they are spelled here. Others may share the bucket. */
+/** Our keys are CIDs, as spelled here. Others may share the bucket. */
 const OURS = /^ba[a-z2-7]{50,}$/
 const NOT_FOR_US = new Set([403, 405, 501])
 

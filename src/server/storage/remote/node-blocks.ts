@@ -2,7 +2,7 @@ import type { BlockTable } from '../../store/block-table.ts'
 import { parseCid } from '../cid.ts'
 import type { NodeBlocks } from './remote-files.ts'
 
-/** The block table, and behind it the blocks of a place that others use too. What comes from there is checked by who reads it. */
+/** The block table, then the blocks of a remote place that others use too. The reader checks remote blocks. */
 export function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
     const cid = parseCid(text)
@@ -10,7 +10,7 @@ export function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTa
   }
   return {
     get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),
-    // Pieces of a large file are looked at when they are read.
+    // Pieces of a large file are checked when they are read.
     has: async () => true,
     put: (blocks) => own.put(blocks),
   }

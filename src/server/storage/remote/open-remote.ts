@@ -11,7 +11,7 @@ import type { RemoteFiles } from './remote-files.ts'
 import { openS3Bucket } from './s3-bucket.ts'
 
 const MAX_SECRET_BYTES = 64 * 1024
-/** Secrets are read again after this time: those that are lent are replaced while the backend runs. */
+/** Interval after which secrets are read again: temporary credentials are replaced while the backend runs. */
 const FRESH_MS = 60_000
 
 export interface Surroundings {
@@ -22,7 +22,7 @@ export interface Surroundings {
 }
 
 /**
- * The place that the settings name, unchecked; null for the data dir.
+ * Returns the configured place, unchecked; null for the data directory.
  *
  * @throws GdnError where a secret is missing, or others may read it
  */
@@ -32,7 +32,8 @@ export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroun
   if (entry.kind === 'ipfs') {
     const { auth_file: file, auth_credential: credential } = entry
     const open = file !== undefined || credential !== undefined
-    const header = () => headerIn(readSecret({ file, credential, what: 'opens the IPFS node' }, surroundings))
+    const header = () =>
+      headerIn(readSecret({ file, credential, what: 'authorizes requests to the IPFS node' }, surroundings))
     return openKuboNode({ api: entry.api, authorization: open ? kept(header, surroundings.now) : null, userAgent })
   }
   const { bucket, prefix, region, endpoint = null } = entry
@@ -44,12 +45,12 @@ export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroun
   })
 }
 
-/** @throws GdnError where the token is missing, or others may read it */
+/** @throws GdnError if the token is missing, or others may read it */
 export function openPinning(entry: PinningEntry | null, surroundings: Surroundings): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
   const token = kept(
-    () => readSecret({ file, credential, what: 'opens the pinning service' }, surroundings),
+    () => readSecret({ file, credential, what: 'authorizes requests to the pinning service' }, surroundings),
     surroundings.now,
   )
   return openPinningService({ endpoint, token, userAgent: surroundings.userAgent })
@@ -58,11 +59,14 @@ export function openPinning(entry: PinningEntry | null, surroundings: Surroundin
 async function readCredentials(entry: S3Entry, surroundings: Surroundings): Promise<AwsCredentials> {
   const { credentials_file: file, credentials_credential: credential, profile } = entry
   if (file === undefined && credential === undefined) return await awsCredentials(surroundings.env)
-  const { text, path } = readText({ file, credential, what: `opens the bucket ${entry.bucket}` }, surroundings)
+  const { text, path } = readText(
+    { file, credential, what: `authorizes requests to the bucket ${entry.bucket}` },
+    surroundings,
+  )
   const found = credentialsIn(text, profile)
   if (found !== null) return found
-  throw new GdnError('invalid_config', `has no credentials for profile ${profile}`, {
-    hint: `write [${profile}] with aws_access_key_id and aws_secret_access_key there`,
+  throw new GdnError('invalid_config', `the file has no credentials for profile ${profile}`, {
+    hint: `Add [${profile}] with aws_access_key_id and aws_secret_access_key.`,
     place: { file: path },
   })
 }
@@ -83,13 +87,13 @@ function readSecret(place: SecretPlace, surroundings: Surroundings): Secret {
   return passwordIn(text.trimEnd(), path, passwordProblem)
 }
 
-/** A token alone is sent as most services want it. */
+/** Adds the scheme that most services expect to a token alone. */
 function headerIn(secret: Secret): Secret {
   const text = secret.reveal()
   return text.includes(' ') ? secret : new Secret(`Bearer ${text}`)
 }
 
-/** The value of `read`, read at once and again when it is no longer fresh. */
+/** Caches the value of `read`, which is called at once and again when the value is no longer fresh. */
 function kept<Value>(read: () => Value, now: () => number): () => Value {
   let value = read()
   let readAt = now()

@@ -5,21 +5,21 @@ import { StorageUnavailableError } from '../adapter.ts'
 import { openStorageClient, type StorageRequest } from './storage-client.ts'
 
 export interface PinRequest {
-  /** What the service calls it. */
+  /** The service's ID of the request. */
   id: string
   status: 'queued' | 'pinning' | 'pinned' | 'failed'
-  /** What the service says of a failure. */
+  /** The service's reason for a failure. */
   details: string | null
 }
 
 /** A service that keeps content on the IPFS network (IPFS Pinning Service API). */
 export interface PinningService {
   readonly name: string
-  /** Asks it to keep what a CID leads to. Asked twice, it may keep it twice: look before. */
+  /** Requests that the service pins a CID. A repeated request may create a second pin, so look it up first. */
   pin(cid: string, origins: readonly string[]): Promise<PinRequest>
-  /** What it keeps or is about to keep under a CID already; null where that is nothing. */
+  /** Returns the existing or pending pin of a CID; null if there is none. */
   find(cid: string): Promise<PinRequest | null>
-  /** How far a request is; null where it knows of none. */
+  /** Returns the status of a request; null if the service doesn't know it. */
   status(id: string): Promise<PinRequest | null>
   problem(): string | null
   close(): Promise<void>
@@ -40,22 +40,22 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
   const get = (path: string) => client.ask(async () => ({ method: 'GET', url: endpoint + path, headers: headers() }))
 
-  /** What `read` finds in an answer; undefined is an answer that isn't one. */
+  /** Returns what `read` extracts from a response; undefined marks an invalid response. */
   const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
     const json = parse(body)
     const found = status === 200 || status === 202 ? read(json) : undefined
     if (found !== undefined) return found
     const details = { status }
     if (status === 401 || status === 403) {
-      throw new GdnError('forbidden', `${name} refused the token (${status})`, {
-        hint: 'check pinning.token_file',
+      throw new GdnError('forbidden', `${name} rejected the token (${status})`, {
+        hint: 'Check pinning.token_file.',
         details,
       })
     }
     const said = reasonIn(json)
-    if (said !== null) throw new StorageUnavailableError(`${name} refused: ${said}`, { details })
-    throw new GdnError('bad_answer', `${name} did not answer as the IPFS Pinning Service API has it (${status})`, {
-      hint: 'check pinning.endpoint: /pins is added to it',
+    if (said !== null) throw new StorageUnavailableError(`${name} rejected the request: ${said}`, { details })
+    throw new GdnError('bad_answer', `${name} did not respond like an IPFS Pinning Service API (${status})`, {
+      hint: 'Check pinning.endpoint, to which /pins is appended.',
       details,
     })
   }
@@ -76,7 +76,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
           },
         },
       }
-      // Once: after a lost answer it is to be looked for first.
+      // Sent once: after a lost response the pin must be looked up first.
       const answer = await client.askOnce(request)
       return understand(answer.status, answer.body, (json) => pinIn(json) ?? undefined)
     },

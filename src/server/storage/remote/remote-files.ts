@@ -1,47 +1,47 @@
 import type { CID } from 'multiformats/cid'
 
-/** Content that waits on the disk of this machine to be sent. */
+/** Local content to be sent. */
 export interface SpooledContent {
   size: number
   /** In hexadecimal. */
   sha256: string
-  /** Bytes `start` up to, not including, `end`; any number of times. */
+  /** Returns bytes from `start` to `end` (exclusive), any number of times. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
 }
 
-/** A place for files on other machines. What it says is believed only as far as hashes show it. */
+/** File storage on other machines. Its responses are trusted only as far as hashes confirm them. */
 export interface RemoteFiles {
-  /** By which the database knows what was put there: `s3://bucket/prefix`. */
+  /** The name in the database: `s3://bucket/prefix`. */
   readonly place: string
-  /** For people: `the bucket art`. */
+  /** The name in messages: `the bucket art`. */
   readonly name: string
   /**
-   * Whether it can be used as it is configured.
+   * Checks whether it can be used as configured.
    *
    * @throws GdnError of what is configured wrong; StorageUnavailableError where it can't be reached now
    */
   check(): Promise<void>
-  /** Puts content there under its CID; again changes nothing. */
+  /** Stores content under its CID; repeated calls have no effect. */
   put(cid: CID, content: SpooledContent): Promise<void>
-  /** Bytes `start` up to `end`, as they come: perhaps fewer, perhaps others. */
+  /** Returns bytes from `start` to `end` as they arrive: there may be fewer, or other ones. */
   read(cid: CID, start: number, end: number): AsyncIterable<Uint8Array>
-  /** Why it can't be used, as far as was seen; null where nothing is in the way. */
+  /** Returns why it can't be used, as of the last request; null if nothing prevents it. */
   problem(): string | null
-  /** Of a place where a killed process leaves something behind. */
+  /** Present if a killed process can leave something behind. */
   readonly tidy?: { end(before: Date): Promise<number | null> }
-  /** Of a place that holds more than what was put there by us. */
+  /** Present if the place also has content that this backend didn't store. */
   readonly nodeBlocks?: NodeBlocks
   close(): Promise<void>
 }
 
-/** Blocks of a place that knows content by its CID, whoever put it there. */
+/** Blocks of a content-addressed place, whoever stored them. */
 export interface NodeBlocks {
-  /** A block that is there, unchecked; null where it isn't. */
+  /** Returns an existing block, unchecked; null if it doesn't exist. */
   block(cid: CID): Promise<Uint8Array | null>
-  /** Holds on to everything that a CID leads to. */
+  /** Pins everything that is reachable from a CID. */
   keep(cid: CID): Promise<void>
-  /** Puts blocks there, and holds on to what the roots lead to. */
+  /** Stores blocks, and pins everything that is reachable from the roots. */
   publish(roots: readonly CID[], blocks: readonly { cid: CID; bytes: Uint8Array }[]): Promise<void>
-  /** Where others reach it, as multiaddresses. */
+  /** Multiaddresses at which others reach it. */
   addresses(): Promise<string[]>
 }

@@ -7,7 +7,7 @@ import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface RemoteFlatFilesOptions {
-  /** Holds content until it is sent, and what was stored before there was another place. */
+  /** Has content until it is sent, and files from before the remote place was configured. */
   local: FlatFiles
   remote: RemoteFiles
   stored: StoredFiles
@@ -15,8 +15,8 @@ export interface RemoteFlatFilesOptions {
 }
 
 /**
- * Files in another place than the data dir. They wait in the data dir until their CID is known and they are sent: the
- * key is the CID. What the data dir holds from before is read from there.
+ * Files in a remote place. They are buffered in the data directory until their CID is known and they are sent; the key
+ * is the CID. Older files are read from the data directory.
  */
 export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFilesOptions): FlatFiles {
   return {
@@ -33,9 +33,10 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
         },
         async keepAs(cid, nodes) {
           const parsed = parseCid(cid)
-          if (parsed === null) throw new Error(`${cid} is no CID of ours`)
+          if (parsed === null) throw new Error(`${cid} is not a CID of this storage`)
           await remote.put(parsed, { size, sha256: hash.digest('hex'), read: spool.read })
-          // Killed before this, nothing is stored; the next attempt finds the content there and only notes it.
+          // If the process is killed before this, nothing counts as stored. The next attempt finds the content there
+          // and only records it.
           await stored.put(cid, size, nodes)
           await spool.discard()
         },

@@ -16,17 +16,17 @@ import {
   type StorageTextResponse,
 } from './storage-client.ts'
 
-/** Larger content goes in parts, each repeated by itself should it fail. S3 takes none below 5 MiB. */
+/** Larger content is sent in parts, each retried separately. S3 accepts none below 5 MiB. */
 export const PART_BYTES = 8 * 2 ** 20
 
 export interface S3BucketOptions {
   bucket: string
-  /** What keys begin with; empty, or ending with a slash. */
+  /** Prefix of the keys; empty, or ending with a slash. */
   prefix: string
   region: string
   endpoint: string | null
   pathStyle: boolean
-  /** Asked for each request: lent ones change. */
+  /** Read for each request, since temporary credentials change. */
   credentials: () => Promise<AwsCredentials>
   userAgent: string
 }
@@ -37,17 +37,17 @@ interface Part {
   sha256: string
 }
 
-/** Its content lies there under its name: `gdn serve` puts it there to see whether it may. */
+/** Stored under its name by `gdn serve`, to check the permissions. */
 const PROBE = Buffer.from('Files of a gdn backend, each under its CID.\n')
 
-/** A bucket of S3, or of something that speaks like it: an object for each file, its key the CID. */
+/** A bucket of S3, or of a compatible service: one object per file, with its CID as the key. */
 export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   const { bucket, prefix, region } = options
   const root = bucketRoot(options)
   const place = `s3://${bucket}/${prefix}`
   const name = `the bucket ${bucket} (${new URL(root).host})`
   const client: StorageClient = openStorageClient(name, options.userAgent)
-  /** Of services that know nothing of conditions; then content that is there already is written over by its equal. */
+  /** For services without conditional writes; existing content is then overwritten with equal content. */
   let conditional = true
 
   const urlOf = (key: string, query = '') => objectUrl(root, prefix + key) + query
@@ -61,31 +61,32 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
   const refusal = ({ status, headers, body }: Pick<StorageTextResponse, 'status' | 'headers' | 'body'>): GdnError => {
     const code = refusalCode(body)
-    const said = `${name} refused: ${code ?? status}`
+    const said = `${name} rejected the request: ${code ?? status}`
     const details = { status, ...(code === undefined ? {} : { code }) }
     if (status >= 500 || status === 429) return new StorageUnavailableError(said, { details })
     if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
       const there = headers['x-amz-bucket-region']
-      const hint = there === undefined ? 'check storage.region and storage.endpoint' : `set storage.region to ${there}`
-      return new GdnError('invalid_config', `${said}: it isn't in the region ${region}`, { hint, details })
+      const hint =
+        there === undefined ? 'Check storage.region and storage.endpoint.' : `Set storage.region to ${there}.`
+      return new GdnError('invalid_config', `${said}: it is not in the region ${region}`, { hint, details })
     }
     if (status === 401 || status === 403) {
-      const hint = `check the credentials of the storage: they must be allowed to get and put objects in ${place}`
+      const hint = `Check the credentials of the storage: they need the permission to get and put objects in ${place}.`
       return new GdnError('forbidden', said, { hint, details })
     }
-    const hint = 'check storage.bucket and storage.endpoint'
+    const hint = 'Check storage.bucket and storage.endpoint.'
     return new GdnError(status === 404 ? 'invalid_config' : 'refused', said, { hint, details })
   }
 
   const sizeOf = async (key: string): Promise<number | null> => {
     const { status, headers, body } = await ask({ method: 'HEAD', url: urlOf(key) })
     if (status === 200) return Number(headers['content-length'])
-    // Who may not list is told 403 for what isn't there.
+    // Without the permission to list, a missing object returns 403.
     if (status === 404 || status === 403) return null
     throw refusal({ status, headers, body })
   }
 
-  /** Sends what is there only if nothing is; true where something is. */
+  /** Sends content only if it doesn't exist; returns true if it exists. */
   const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { size, sha256 } = content
     const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
@@ -95,10 +96,10 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
     return settle(await ask({ method: 'PUT', url: urlOf(key), headers: all, body }, sha256))
   }
 
-  /** True for "it is there already". */
+  /** Whether the response means "already exists". */
   const settle = (answer: StorageTextResponse): boolean => {
     if (answer.status === 412) return true
-    // A part of these services answers 200 at once, and in the body what came of it.
+    // Some services return 200 at once, with the result in the body.
     if (answer.status === 200 && refusalCode(answer.body) === undefined) return false
     throw refusal(answer.status === 200 ? { ...answer, status: 500 } : answer)
   }
@@ -126,11 +127,11 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const url = urlOf(key, `?${upload}`)
       const only = condition === undefined ? {} : { 'if-none-match': condition }
       const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Of(xml))
-      // Completed by an attempt whose answer was lost.
+      // Completed by an attempt whose response was lost.
       if (refusalCode(answer.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
       return settle(answer)
     } catch (error) {
-      // What is left of it costs money; nobody waits for that.
+      // Leftover parts cost money. This doesn't wait for the cleanup.
       await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})
       throw error
     }
@@ -144,7 +145,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
     if (conditional) {
       try {
         const there = await send(key, content, { ...headers, 'if-none-match': '*' })
-        // What was put under this CID is as long as this, or it is something else and written over.
+        // Content stored under this CID has the same length; anything else is overwritten.
         if (!there || (await sizeOf(key)) === content.size) return
       } catch (error) {
         if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error
@@ -165,8 +166,8 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const found = await ask({ method: 'GET', url: urlOf(key) })
       if (found.status !== 200) throw refusal(found)
       if (!found.body.equals(PROBE)) {
-        throw new GdnError('invalid_config', `${name} doesn't give back what was put there`, {
-          hint: `something else stands in ${place}${key}: choose another storage.prefix`,
+        throw new GdnError('invalid_config', `${name} does not return what was stored`, {
+          hint: `Choose another storage.prefix: ${place}${key} has other content.`,
         })
       }
     },
@@ -177,12 +178,12 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const headers = { range: `bytes=${start}-${end - 1}` }
       const answer = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
       if (answer.status === 206) return void (yield* answer.body)
-      // Ranges are no duty.
+      // Servers may ignore ranges.
       if (answer.status === 200) return void (yield* within(answer.body, start, end))
       const body = await collect(answer.body)
       if (answer.status === 404) {
-        throw new StorageUnavailableError(`${name} doesn't show ${prefix}${cid}, which was put there`, {
-          hint: 'was it deleted, or does the bucket show only later what is put there?',
+        throw new StorageUnavailableError(`${name} does not return ${prefix}${cid}, which was stored there`, {
+          hint: 'Check whether it was deleted, or whether the bucket is only eventually consistent.',
         })
       }
       throw refusal({ ...answer, body })

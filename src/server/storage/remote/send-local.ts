@@ -8,8 +8,8 @@ import { parseCid } from '../cid.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
 /**
- * Puts what a data dir holds from before where all processes of its database reach it, a file after the other. What is
- * there already is passed over, and nothing is taken away from the data dir.
+ * Sends files of a data directory to a place that all processes of its database reach, one after the other. Existing
+ * files are skipped, and nothing is removed from the data directory.
  *
  * @returns how many were sent
  */
@@ -22,14 +22,14 @@ export async function sendLocalFiles(options: {
   const { dataDir, remote, stored, signal } = options
   let sent = 0
   for await (const files of foldersOf(join(dataDir, 'files'))) {
-    // Whatever was sent is asked for again at every start: by a folder at once.
+    // Sent files are checked again at every start: folder by folder.
     const there = await stored.among(files.map(({ cid }) => cid.toString()))
     for (const { cid, path } of files) {
       if (there.has(cid.toString())) continue
       signal.throwIfAborted()
       const { size } = await stat(path)
       await remote.put(cid, await contentOf(path, size))
-      // What lists its pieces has been in the database since it was stored.
+      // The node that lists its pieces has been in the database since it was stored.
       await stored.put(cid.toString(), size, [])
       sent += 1
     }
@@ -55,7 +55,7 @@ async function contentOf(path: string, size: number): Promise<SpooledContent> {
     size,
     sha256: hash.digest('hex'),
     async *read(start, end) {
-      // An end that is included, of which nothing has none.
+      // An inclusive end, which an empty file doesn't have.
       if (start < end) yield* createReadStream(path, { start, end: end - 1 })
     },
   }

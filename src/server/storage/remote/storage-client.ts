@@ -8,10 +8,10 @@ import { StorageUnavailableError } from '../adapter.ts'
 const ATTEMPTS = 3
 const PAUSES = { firstMs: 100, maxMs: 10_000 }
 const CONNECT_MS = 5_000
-/** Between two pieces of an answer, and until it begins. */
+/** Timeout between two pieces of a response, and until it begins. */
 const SILENCE_MS = 30_000
 const MAX_TEXT_BYTES = 1024 * 1024
-/** The slowest line that an upload is still given time for: 32 bytes a millisecond. */
+/** The slowest supported upload: 32 bytes a millisecond. */
 const BYTES_PER_MS = 32
 
 export interface StorageRequest {
@@ -34,25 +34,25 @@ export interface StorageTextResponse {
   body: Buffer
 }
 
-/** HTTP client of a storage service, and the last problem that it saw. */
+/** HTTP client of a storage service, with the last problem that it had. */
 export interface StorageClient {
-  /** One attempt; the caller reads the body to its end, or leaves it. */
+  /** Makes one attempt; the caller reads the body to its end, or aborts it. */
   open(request: StorageRequest): Promise<StorageResponse>
-  /** One attempt, with its whole answer. */
+  /** Makes one attempt, and reads the whole response. */
   askOnce(request: StorageRequest): Promise<StorageTextResponse>
-  /** A request without effect beyond the first time, repeated over passing failures, with its whole answer. */
+  /** Sends an idempotent request, retries temporary errors, and reads the whole response. */
   ask(prepare: () => Promise<StorageRequest>): Promise<StorageTextResponse>
-  /** Why it couldn't be reached when it was last tried; null where it could. */
+  /** Returns why the last attempt failed; null if it succeeded. */
   problem(): string | null
   close(): Promise<void>
 }
 
 const isPassing = (status: number) => status === 429 || status >= 500
 
-/** The most that one request may take, in milliseconds, by the bytes that it sends; 64 MiB where it fetches some. */
+/** Timeout of one request in milliseconds, by the bytes that it sends; for 64 MiB if it receives some. */
 const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
 
-/** @param name what is spoken to, in messages: `the bucket art (s3.example)` */
+/** @param name the service in messages: `the bucket art (s3.example)` */
 export function openStorageClient(name: string, userAgent: string, longestMs = longest): StorageClient {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
@@ -80,14 +80,15 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       },
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
-      // Alone: on Node 20 a garbage collection ends AbortSignal.any of it. Closing ends the agent, and with it this.
+      // Not combined: on Node 20 a garbage collection ends AbortSignal.any of it. Closing ends the agent, and with it
+      // this.
       signal: AbortSignal.timeout(longestMs(size)),
     })
-    problem = isPassing(statusCode) ? `${name} answers ${statusCode}` : null
+    problem = isPassing(statusCode) ? `${name} returned HTTP ${statusCode}` : null
     return { status: statusCode, headers: answer.headers, body: cut(answer.body) }
   }
 
-  /** The body, its failures in our words. */
+  /** Yields the body, with our error messages. */
   async function* cut(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       yield* body
@@ -139,20 +140,20 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   }
 }
 
-/** Not the network's: this machine's disk, a refusal to read a secret, or a mistake of ours. */
+/** Local errors: this machine's disk, a secret that can't be read, or a bug of ours. */
 const isOwn = (error: unknown) =>
   (error instanceof GdnError && !(error instanceof StorageUnavailableError)) ||
   error instanceof RangeError ||
   error instanceof TypeError ||
   ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
 
-/** All of a body, which must not be longer than a text is. */
+/** Reads a whole body, which must not exceed the limit of a text. */
 export async function collect(body: AsyncIterable<Uint8Array>, maxBytes = MAX_TEXT_BYTES): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body) {
     size += part.length
-    if (size > maxBytes) throw new StorageUnavailableError('the answer is longer than any that there should be')
+    if (size > maxBytes) throw new StorageUnavailableError('the response is too long')
     parts.push(part)
   }
   return Buffer.concat(parts)
