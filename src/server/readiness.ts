@@ -12,19 +12,19 @@ import { appliedMigrations, pendingMigrations, unknownMigrations } from './store
 import type { Store } from './store/open-store.ts'
 import { listUnknownMints } from './store/unknown-mints.ts'
 
-/** How a process stands at this moment, a sentence for each thing that is in the way. */
+/** The readiness of a process, one sentence per problem. */
 export interface Condition {
-  /** Nothing can be done; empty where it can. */
+  /** Problems that prevent all work; empty if ready. */
   problems: readonly string[]
-  /** Some of the work waits, the rest goes on. */
+  /** Problems that delay some of the work. */
   warnings: readonly string[]
 }
 
 export type Readiness = () => Promise<Condition>
 
-/** A database that takes longer to say that it is there isn't ready. */
+/** A database that takes longer to respond counts as not ready. */
 const ANSWER_WITHIN_MS = 2000
-/** Less than what a database and a file under way need for themselves. */
+/** Below what a database and a file in transfer need. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
@@ -35,27 +35,27 @@ interface Networks {
 export interface Watched {
   store: Store
   storage: Pick<OpenedStorage, 'problems'>
-  /** Those by RPC URL. */
+  /** Networks by RPC URL. */
   networks: readonly Networks[]
   dataDir: string
 }
 
 export interface ReadinessOfProcess {
   ask: Readiness
-  /** From now on the process isn't ready: it ends, and what balances load should turn away. */
+  /** Marks the process as not ready, because it is about to stop and load balancers should route elsewhere. */
   stopping(): void
 }
 
 /**
- * Whether work can be done: by what is seen of database, disk, storage and networks when it is asked. Of several networks
- * one that is away is told and no more: the others' work goes on, and a process taken out for it would stop that too. So
- * is one whose signers can't pay: what was minted can still be read, and no other process has the funds.
+ * Checks database, disk, storage and networks on request. With several networks, an unreachable one is only a warning:
+ * taking the process out of service would also stop work on the others. A signer without funds is a warning too: reads
+ * still work, and no other process has the funds.
  */
 export function watchReadiness({ store, storage, networks, dataDir }: Watched): ReadinessOfProcess {
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
-  // Anybody may ask, as often as he likes: it costs queries, and those of a database that is away queue up.
+  // Results are shared: anybody may request them, they cost queries, and queries to an unreachable database queue up.
   const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
       conditionOf(store),
@@ -87,12 +87,12 @@ async function conditionOf({ db }: Store): Promise<Condition> {
     const newer = unknownMigrations(applied)
     return {
       problems: [
-        ...(pending.length === 0 ? [] : [`the database lacks migrations (${pending.join(', ')}): gdn db migrate`]),
-        ...((await takesWrites(db)) ? [] : ['the database takes no writes: it is a standby, or set to read only']),
+        ...(pending.length === 0 ? [] : [`the database lacks migrations (${pending.join(', ')}): run gdn db migrate`]),
+        ...((await takesWrites(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
       ],
       warnings: [
-        // While processes are replaced one by one, the first of the new ones migrates.
-        ...(newer.length === 0 ? [] : [`the database is of a newer gdn (${newer.join(', ')})`]),
+        // During a rolling update, the first process of the new version migrates.
+        ...(newer.length === 0 ? [] : [`the database was migrated by a newer version of gdn (${newer.join(', ')})`]),
         ...(pending.length === 0 ? await heldCollections(db) : []),
       ],
     }
@@ -101,13 +101,13 @@ async function conditionOf({ db }: Store): Promise<Condition> {
     const late = delay(ANSWER_WITHIN_MS, null, { ref: false })
     const looked = await Promise.race([look(), late])
     if (looked !== null) return looked
-    throw new Error('it gives no answer')
+    throw new Error('it does not respond')
   } catch (error) {
     return { problems: [`the database can't be read: ${messageOf(error)}`], warnings: [] }
   }
 }
 
-/** Collections that mint no more until an operator releases them. */
+/** Collections whose mints are blocked until an operator releases them. */
 async function heldCollections(db: Store['db']): Promise<string[]> {
   const tokens = new Map<string, number>()
   for (const { blockchain, contract_address, state, token_count } of await listUnknownMints(db)) {
@@ -116,7 +116,7 @@ async function heldCollections(db: Store['db']): Promise<string[]> {
     tokens.set(name, (tokens.get(name) ?? 0) + token_count)
   }
   return [...tokens].map(
-    ([name, count]) => `${name} has ${count} tokens that this backend does not know and mints no more: gdn tx unknown`,
+    ([name, count]) => `mints of ${name} are blocked by ${count} unknown tokens: see gdn tx unknown`,
   )
 }
 
@@ -133,8 +133,8 @@ async function diskProblems(dataDir: string): Promise<string[]> {
     const free = bavail * bsize
     return free >= LEAST_FREE_BYTES
       ? []
-      : [`the disk of the data dir is full: ${formatBytes(Math.floor(free / 2 ** 20) * 2 ** 20)} are left`]
+      : [`the disk of the data directory is full: ${formatBytes(Math.floor(free / 2 ** 20) * 2 ** 20)} free`]
   } catch (error) {
-    return [`the data dir can't be written: ${messageOf(error)}`]
+    return [`the data directory is not writable: ${messageOf(error)}`]
   }
 }

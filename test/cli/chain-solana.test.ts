@@ -62,13 +62,13 @@ describe('a Solana cluster on the command line', () => {
     expect(Number(planned.cost_per_nft)).toBeLessThan(0.01)
     expect(Number(planned.cost_per_collection)).toBeGreaterThan(0.004)
     const before = await gdn('chain', 'status', 'solana')
-    expect([before.code, JSON.parse(before.stdout)[0].problem]).toEqual([5, 'it is not set up'])
+    expect([before.code, JSON.parse(before.stdout)[0].problem]).toEqual([5, 'the cluster is not set up'])
 
     expect(await json('chain', 'setup', 'solana')).toMatchObject({ status: 'done', signer: place.signer })
     const poor = await gdn('chain', 'status', 'solana')
     expect([poor.code, JSON.parse(poor.stdout)[0].problem]).toEqual([
       5,
-      'the signer has not enough funds for a collection',
+      'the signer does not have enough funds for a collection',
     ])
     await cluster.fund(place.signer, 2_000_000_000n)
     const [status] = await json('chain', 'status', 'solana')

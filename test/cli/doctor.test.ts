@@ -238,7 +238,7 @@ test('on a terminal each finding begins with its word, with what to do under it,
 describe('what a backend says that it can’t do', () => {
   const CONDITION = {
     ready: false,
-    problems: ['the disk of the data dir is full: 12 MiB are left'],
+    problems: ['the disk of the data directory is full: 12 MiB free'],
     warnings: ['polygon: no node responds'],
   }
   const readyz = () => ({ status: 503, body: CONDITION })
@@ -259,7 +259,7 @@ describe('what a backend says that it can’t do', () => {
   test('is told with what to do about each', async () => {
     const { doctor } = await home()
     expect(told(await doctor(['--base-url', (await ailing()).url]))).toEqual([
-      ['backend', 'the disk of the data dir is full: 12 MiB are left', null],
+      ['backend', 'the disk of the data directory is full: 12 MiB free', null],
       ['backend', 'polygon: no node responds', onNetwork],
     ])
   })
@@ -274,7 +274,7 @@ describe('what a backend says that it can’t do', () => {
   test('is told of the local backend beside another server, with where its log is', async () => {
     const { doctor } = await localBackend(await fakeApi({ '/readyz': readyz }))
     expect(told(await doctor(SERVER))).toEqual([
-      ['local backend', 'the disk of the data dir is full: 12 MiB are left', 'Run `gdn local logs` to show its log.'],
+      ['local backend', 'the disk of the data directory is full: 12 MiB free', 'Run `gdn local logs` to show its log.'],
       ['local backend', 'polygon: no node responds', onNetwork],
     ])
   })

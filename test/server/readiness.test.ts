@@ -124,7 +124,7 @@ describe('it is not, and says why,', () => {
     expect(await ask()).toEqual(nothing)
     only.refuse(true)
     const away = await until(ask, ({ problems }) => problems.length > 0)
-    expect(away.problems).toEqual([expect.stringMatching(/^polygon: the node at 127\.0\.0\.1:\d+ answered 500$/)])
+    expect(away.problems).toEqual([expect.stringMatching(/^polygon: the node at 127\.0\.0\.1:\d+ returned HTTP 500$/)])
     only.refuse(false)
     expect(await until(ask, ({ problems }) => problems.length === 0)).toEqual(nothing)
   })
@@ -185,16 +185,16 @@ describe('it is not, and says why,', () => {
   it('when the database lacks migrations; one of a newer gdn is a warning: the first of a new version migrates', async () => {
     const { ask } = await ready()
     await sql`delete from kysely_migration`.execute(store.db)
-    expect((await ask()).problems).toEqual(['the database lacks migrations (0001-initial): gdn db migrate'])
+    expect((await ask()).problems).toEqual(['the database lacks migrations (0001-initial): run gdn db migrate'])
     await sql`insert into kysely_migration values ('9999-later', '')`.execute(store.db)
-    expect((await ask()).warnings).toEqual(['the database is of a newer gdn (9999-later)'])
+    expect((await ask()).warnings).toEqual(['the database was migrated by a newer version of gdn (9999-later)'])
   })
 
   it('when the data dir is gone', async () => {
     const other = await freshDataDir()
     const { ask } = await ready({}, { dataDir: other.path })
     await rm(other.path, { recursive: true })
-    expect((await ask()).problems).toEqual([expect.stringMatching(/^the data dir can't be written: .*ENOENT/)])
+    expect((await ask()).problems).toEqual([expect.stringMatching(/^the data directory is not writable: .*ENOENT/)])
   })
 
   it('when the disk of the data dir is full', async () => {
@@ -203,6 +203,6 @@ describe('it is not, and says why,', () => {
     if (typeof disk === 'string') return expect(disk).toContain("can't be mounted here")
     undo.push(() => disk.remove())
     const { ask } = await ready({}, { dataDir: disk.path })
-    expect((await ask()).problems).toEqual([expect.stringMatching(/^the disk of the data dir is full: .* are left$/)])
+    expect((await ask()).problems).toEqual([expect.stringMatching(/^the disk of the data directory is full: .* free$/)])
   })
 })

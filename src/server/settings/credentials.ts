@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 
-/** Where containers find what they were given as secrets. */
+/** Directory where containers mount secrets. */
 const CONTAINER_SECRETS = '/run/secrets'
 
 /**
- * A secret that the service manager hands over as a file.
+ * Reads a secret that the service manager provides as a file.
  *
  * @param what it does, for the message: `opens keys/one.json`
  * @param credentialsDirectory where systemd puts a service's credentials (CREDENTIALS_DIRECTORY)
@@ -20,10 +20,10 @@ export function readCredential(
   const places = [credentialsDirectory, CONTAINER_SECRETS].filter((place) => place !== undefined)
   const path = places.map((place) => join(place, name)).find((candidate) => existsSync(candidate))
   if (path === undefined) {
-    throw new GdnError('invalid_config', `there is no credential ${name}, which ${what}`, {
-      hint: `it is looked for in ${places.join(' and ')}`,
+    throw new GdnError('invalid_config', `the credential ${name}, which ${what}, does not exist`, {
+      hint: `Provide it in ${places.join(' or ')}.`,
     })
   }
-  // Whoever puts it there also decides who may read it: the folder is the service's own.
+  // The service manager also sets the permissions: the directory belongs to the service.
   return { text: readFileSync(path, 'utf8'), path }
 }

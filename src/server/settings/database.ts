@@ -4,22 +4,23 @@ import { GdnError } from '../../core/errors.ts'
 import { Secret } from '../../core/secret.ts'
 import { settingsPath } from './settings.ts'
 
-/** Where a PostgreSQL database is. */
+/** The location of a PostgreSQL database. */
 export interface DatabaseSettings {
   url: Secret
-  /** Of the server itself, where `url` is that of a pooler. */
+  /** The server's own URL, if `url` points to a pooler. */
   directUrl?: Secret | undefined
 }
 
 export interface DatabasePlace {
   dataDir: string
   settingsFile?: string | undefined
-  /** By flag or environment; these go before the settings file. */
+  /** Values of flags or environment, which take precedence over the settings file. */
   database?: Partial<DatabaseSettings> | undefined
 }
 
 /**
- * The PostgreSQL database of a backend: as given, else by its settings file; null where it has SQLite in its data dir.
+ * Returns the PostgreSQL database of a backend, from the options or its settings file; null if it uses SQLite in its
+ * data directory.
  *
  * @throws GdnError `invalid_config`, `invalid_input`
  */
@@ -41,7 +42,9 @@ async function readDatabase(path: string): Promise<Partial<DatabaseSettings>> {
     if (url === undefined)
       return file === undefined ? undefined : readPasswordFile(resolve(dirname(path), file), isEmpty)
     if (file === undefined) return new Secret(url)
-    throw new GdnError('invalid_config', `has ${field} and ${field}_file: give one of them`, { place: { file: path } })
+    throw new GdnError('invalid_config', `the file has both ${field} and ${field}_file: keep one of them`, {
+      place: { file: path },
+    })
   }
   const url = read('database_url', database_url, database_url_file)
   const directUrl = read('database_direct_url', database_direct_url, database_direct_url_file)

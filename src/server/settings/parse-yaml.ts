@@ -4,7 +4,7 @@ import { type FieldIssue, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 
 /**
- * Reads a file that people write for the backend: YAML, or JSON, which is YAML too.
+ * Parses a configuration file of the backend: YAML, or JSON, which is valid YAML.
  *
  * @param text its content
  * @param file its name, for messages
@@ -20,7 +20,9 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
   }
   const [broken] = [...document.errors, ...document.warnings]
   if (broken !== undefined) {
-    throw new GdnError('invalid_config', `is no YAML: ${broken.message}`, { place: placeAt(broken.pos[0]) })
+    throw new GdnError('invalid_config', `the file is not valid YAML: ${broken.message}`, {
+      place: placeAt(broken.pos[0]),
+    })
   }
   const result = validate(
     schema,
@@ -32,7 +34,7 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
     message: issue.message,
   }))
   const [first] = issues
-  throw new GdnError('invalid_config', first?.message ?? 'is not what is expected here', {
+  throw new GdnError('invalid_config', first?.message ?? 'the value is not valid here', {
     place: first?.place ?? { file },
     details: { issues },
   })
@@ -42,11 +44,14 @@ function readValue(read: () => unknown, file: string): unknown {
   try {
     return read()
   } catch (cause) {
-    throw new GdnError('invalid_config', 'uses aliases, which have no use here', { place: { file }, cause })
+    throw new GdnError('invalid_config', 'the file has YAML aliases, which are not supported', {
+      place: { file },
+      cause,
+    })
   }
 }
 
-/** Where the field at fault stands: its key where it is an unknown one, else its value, else what should hold it. */
+/** Returns the location of an invalid field: its key if it is unknown, else its value, else its parent. */
 function offsetOf(root: Node | null, { path, code }: FieldIssue): number | undefined {
   let node: Node | null | undefined = root
   let offset = root?.range?.[0]

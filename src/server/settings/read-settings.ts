@@ -48,7 +48,7 @@ export function readSettings(path: string): Settings {
   }
 }
 
-/** Files are named as seen from the settings. */
+/** Resolves file names relative to the settings file. */
 function besides<Entry extends object>(entry: Entry, path: string): Entry {
   const fields = Object.entries(entry).map(([key, value]) =>
     key.endsWith('_file') && typeof value === 'string' ? [key, resolve(dirname(path), value)] : [key, value],
@@ -56,7 +56,7 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
   return Object.fromEntries(fields) as Entry
 }
 
-/** All that stands in the file, as it stands there. @throws as `readSettings` */
+/** Returns the content of the file, unchanged. @throws as `readSettings` */
 export const readSettingsFile = (path: string): SettingsFile =>
   parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
 
@@ -91,9 +91,9 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
   const retired = RETIRED[blockchain]
   if (retired !== undefined && entry.chain_id === undefined) {
     const { since, successor, chainId } = retired
-    throw new GdnError('invalid_config', `${blockchain} was shut down in ${since}: there is no such network any more`, {
+    throw new GdnError('invalid_config', `${blockchain} was shut down in ${since}`, {
       place: { file: path, field: `chains.${blockchain}` },
-      hint: `point it at its successor ${successor} with chain_id: ${chainId}, or leave it out and use it embedded`,
+      hint: `Use its successor ${successor} with chain_id: ${chainId}, or remove it to use an embedded chain.`,
     })
   }
   for (const url of entry.rpc_urls) knowKeysIn(url)

@@ -8,11 +8,11 @@ const rpcUrl = z.string().check((context) => {
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
 })
 
-/** Nodes of a network, the one to prefer first. */
+/** Nodes of a network, the preferred one first. */
 export const rpcUrls = z
   .array(rpcUrl)
-  .min(1, { error: 'needs one URL at least' })
-  .max(MAX_URLS, { error: `may hold ${MAX_URLS} URLs` })
+  .min(1, { error: 'must have at least one URL' })
+  .max(MAX_URLS, { error: `must have at most ${MAX_URLS} URLs` })
 
 export const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
@@ -42,16 +42,16 @@ export function refuseUnknownHosts(context: z.core.ParsePayload<Limited>): void 
   const hosts = urls.map((url) => parseUrl(url)?.host ?? '')
   for (const host of typeof limit === 'object' ? Object.keys(limit) : []) {
     if (hosts.includes(host)) continue
-    const message = `is no host of rpc_urls: those are ${hosts.join(', ')}`
+    const message = `is not a host of rpc_urls, which are ${hosts.join(', ')}`
     context.issues.push({ code: 'custom', message, input: limit, path: ['requests_per_second', host] })
   }
 }
 
 function urlProblem(text: string): string | null {
   const url = parseUrl(text)
-  if (url === null) return 'is no URL'
+  if (url === null) return 'is not a URL'
   const { protocol, username, password } = url
   if (protocol !== 'http:' && protocol !== 'https:') return 'must be an http or https URL'
-  if (username !== '' || password !== '') return "holds a user's name or password, which isn't sent"
+  if (username !== '' || password !== '') return 'must not have a user name or password, which would not be sent'
   return null
 }

@@ -13,7 +13,7 @@ const depth = z
   .min(1, { error: 'must be at least 1 block' })
   .max(MAX_CONFIRMATIONS, { error: `must be at most ${MAX_CONFIRMATIONS} blocks` })
 
-/** A key in a keystore, and where its password is: a file, or a credential that the service manager hands over. */
+/** The keystore of a key, and its password in a file or in a credential of the service manager. */
 const signer = z
   .strictObject({
     keystore: z.string().min(1),
@@ -24,20 +24,22 @@ const signer = z
 
 const chain = z
   .strictObject({
-    /** Nodes of the network, the one to prefer first. */
+    /** Nodes of the network, the preferred one first. */
     rpc_urls: rpcUrls,
-    /** By default as often as there is work. */
+    /** Poll interval; by default as often as there is work. */
     requests_per_second: requestsPerSecond.optional(),
-    /** Where the blockchain stands for another network than that of the reference: its successor, mostly. */
+    /**
+     * Required if the blockchain's name is used for another network than in the API reference, mostly its successor.
+     */
     chain_id: z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' }).optional(),
-    /** Blocks, a transaction's own included, until it counts. */
+    /** Number of blocks, a transaction's own included, until it counts. */
     confirmations: depth.default(12),
-    /** Blocks until nothing is undone any more. */
+    /** Number of blocks until finality. */
     finality: depth.default(64),
     poll_seconds: seconds.default(2),
-    /** How long a transaction may be the next of its signer before its fees are raised. */
+    /** How long a transaction may be its signer's next before its fees are raised. */
     stuck_seconds: seconds.default(60),
-    /** No transaction offers more for a unit of gas. */
+    /** Upper limit of the fee for a unit of gas. */
     max_fee_gwei: z
       .number({ error: 'must be a number of gwei' })
       .gt(0, { error: 'must be above 0' })
@@ -46,8 +48,8 @@ const chain = z
     block_explorer_url: webUrl.optional(),
     operators: z
       .array(signer)
-      .min(1, { error: 'needs one signer at least' })
-      .max(MAX_OPERATORS, { error: `may name ${MAX_OPERATORS} signers` }),
+      .min(1, { error: 'must have at least one signer' })
+      .max(MAX_OPERATORS, { error: `must have at most ${MAX_OPERATORS} signers` }),
   })
   .check(refuseUnknownHosts)
   .check((context) => {
@@ -70,14 +72,14 @@ export const settingsFile = z.strictObject({
     .default({}),
   storage: storage.default({ kind: 'files' }),
   pinning: pinning.optional(),
-  /** A trustless gateway: `ipfs:` files that are not stored here are fetched from it. */
+  /** A trustless gateway, from which `ipfs:` files that aren't stored here are fetched. */
   ipfs_gateway: address.optional(),
-  /** Mint no NFT with a file that is not stored here. */
+  /** Mint no NFT with a file that isn't stored here. */
   require_stored_files: z.boolean({ error: 'must be true or false' }).default(false),
   database_url: z.string().min(1).optional(),
-  /** A private file that holds it. */
+  /** A private file with the URL. */
   database_url_file: z.string().min(1).optional(),
-  /** Of the server itself, where the other is that of a pooler. */
+  /** The server's own URL, if the other one points to a pooler. */
   database_direct_url: z.string().min(1).optional(),
   database_direct_url_file: z.string().min(1).optional(),
 })

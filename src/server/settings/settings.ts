@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Settings } from './types.ts'
 
-/** Where a data dir's own settings are, should there be any. */
+/** Path of a data directory's own settings file. */
 const FILE = 'backend.yaml'
 
 const NONE: Settings = {
@@ -14,11 +14,13 @@ const NONE: Settings = {
   requireStoredFiles: false,
 }
 
-/** The file that holds a backend's settings, should it be there. */
+/** Returns the path of a backend's settings file, if it exists. */
 export const settingsPath = (dataDir: string, named: string | undefined): string =>
   named === undefined ? join(dataDir, FILE) : resolve(named)
 
-/** The settings in a file that is named, else in the data dir's own, else none; their reader is loaded only for a file. */
+/**
+ * Reads the settings of the given file, else of the data directory, else none. The parser is loaded only for a file.
+ */
 export async function loadSettings(dataDir: string, named: string | undefined): Promise<Settings> {
   const path = settingsPath(dataDir, named)
   if (named === undefined && !existsSync(path)) return NONE

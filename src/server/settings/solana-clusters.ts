@@ -1,6 +1,6 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 
-/** The public clusters by the hash of their genesis, which any node of a cluster tells. */
+/** Public clusters by genesis hash, which any node of a cluster returns. */
 export const GENESIS_HASHES = {
   'mainnet-beta': '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
   testnet: '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY',
@@ -11,12 +11,12 @@ export type Cluster = keyof typeof GENESIS_HASHES
 
 export const CLUSTERS = Object.keys(GENESIS_HASHES) as [Cluster, ...Cluster[]]
 
-/** What a blockchain of the API stands for, unless the settings say otherwise. */
+/** Default cluster of each Solana blockchain of the API. */
 export const CLUSTER_OF: Readonly<Record<SolanaBlockchain, Cluster>> = {
   solana: 'mainnet-beta',
   'solana-testnet': 'testnet',
 }
 
-/** What people call a cluster; its genesis hash where it is one of their own. */
+/** Returns the name of a cluster; its genesis hash for a private one. */
 export const clusterName = (genesisHash: string): string =>
   CLUSTERS.find((name) => GENESIS_HASHES[name] === genesisHash) ?? genesisHash

@@ -8,7 +8,7 @@ const HASH_BYTES = 32
 
 const genesisHash = z.string().check((context) => {
   if (isHash(context.value)) return
-  context.issues.push({ code: 'custom', message: 'is no hash in base58', input: context.value })
+  context.issues.push({ code: 'custom', message: 'is not a base58 hash', input: context.value })
 })
 
 function isHash(text: string): boolean {
@@ -19,7 +19,7 @@ function isHash(text: string): boolean {
   }
 }
 
-/** A keypair file of solana-keygen, or a credential that the service manager hands over. */
+/** A keypair file from solana-keygen, or a credential of the service manager. */
 const signer = z
   .strictObject({
     keypair_file: z.string().min(1).optional(),
@@ -27,19 +27,19 @@ const signer = z
   })
   .check(fileOrCredential('keypair_file', 'keypair_credential', { needed: true }))
 
-/** A Solana cluster that is reached by RPC URL. */
+/** A Solana cluster behind RPC URLs. */
 export const solanaChain = z
   .strictObject({
     rpc_urls: rpcUrls,
     requests_per_second: requestsPerSecond.optional(),
-    /** Of the public clusters, where it isn't that of the blockchain's name. */
+    /** A public cluster, if it isn't the blockchain's default. */
     cluster: z.enum(CLUSTERS).optional(),
-    /** Of a cluster of one's own. */
+    /** Genesis hash of a private cluster. */
     genesis_hash: genesisHash.optional(),
-    /** What counts as done: finalized is never undone, confirmed is some twelve seconds sooner. */
+    /** The commitment that counts as complete: finalized is never reverted, confirmed is about 12 s sooner. */
     commitment: z.enum(['finalized', 'confirmed']).default('finalized'),
     poll_seconds: seconds.default(2),
-    /** Millionths of a lamport that are offered for a compute unit at most; 0 offers nothing beyond the base fee. */
+    /** Maximum price in micro-lamports for a compute unit; with 0 only the base fee is paid. */
     max_compute_unit_price: z
       .int({ error: 'must be a whole number of micro-lamports' })
       .min(0)
@@ -51,7 +51,7 @@ export const solanaChain = z
   .check((context) => {
     const { cluster, genesis_hash } = context.value
     if (cluster === undefined || genesis_hash === undefined) return
-    const message = "is another cluster's: give cluster or genesis_hash"
+    const message = 'belongs to another cluster: set either cluster or genesis_hash'
     context.issues.push({ code: 'custom', message, input: genesis_hash, path: ['genesis_hash'] })
   })
   .check(refuseUnknownHosts)

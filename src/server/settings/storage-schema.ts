@@ -4,7 +4,7 @@ import { credentialName, fileOrCredential } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
-/** An http or https URL without what isn't a part of an API's address; given without a trailing slash. */
+/** An http or https base URL without user, query or fragment; normalized without a trailing slash. */
 export const address = z
   .string()
   .check((context) => {
@@ -13,7 +13,7 @@ export const address = z
   })
   .transform((text) => text.replace(/\/+$/, ''))
 
-/** The place that this one takes over from: all of its content was copied here. `s3://art/one` is `s3://art/one/`. */
+/** The place that this one replaces: all of its content was copied here. `s3://art/one` means `s3://art/one/`. */
 const replaced = z
   .string()
   .min(1)
@@ -27,22 +27,22 @@ const s3 = z
     bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
       error: 'must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
     }),
-    /** What keys begin with. */
+    /** Prefix of the keys. */
     prefix: z
       .string()
       .max(512, { error: 'must have at most 512 characters' })
-      .regex(/^(?!\/)(?!.*\/\/)(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^\p{Cc}]*$/u, { error: 'must be the beginning of a key' })
+      .regex(/^(?!\/)(?!.*\/\/)(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^\p{Cc}]*$/u, { error: 'must be a valid key prefix' })
       .transform((text) => (text === '' || text.endsWith('/') ? text : `${text}/`))
       .default(''),
     region: z
       .string()
       .regex(/^[a-z0-9-]{1,64}$/, { error: 'must be a region, such as eu-central-1' })
       .default('us-east-1'),
-    /** Of another service than AWS. */
+    /** For other services than AWS. */
     endpoint: address.optional(),
-    /** The bucket is a part of the path, not of the host; so by default with an endpoint. */
+    /** Puts the bucket in the path, not in the host; the default with an endpoint. */
     path_style: z.boolean({ error: 'must be true or false' }).optional(),
-    /** As ~/.aws/credentials is written; without it, the AWS_* variables and that file count. */
+    /** A file in the format of ~/.aws/credentials; without it, AWS_* variables and that file are used. */
     credentials_file: z.string().min(1).optional(),
     credentials_credential: credentialName.optional(),
     profile: z.string().min(1).default('default'),
@@ -55,23 +55,23 @@ const ipfs = z
     kind: z.literal('ipfs'),
     /** The RPC API of a Kubo node. */
     api: address.default('http://127.0.0.1:5001'),
-    /** Holds what the Authorization header says, or a token alone. */
+    /** The value of the Authorization header, or only a token. */
     auth_file: z.string().min(1).optional(),
     auth_credential: credentialName.optional(),
     replaces: replaced.optional(),
   })
   .check(fileOrCredential('auth_file', 'auth_credential', { needed: false }))
 
-/** Where files are kept. */
+/** Where files are stored. */
 export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
 
-/** A service that keeps content on the IPFS network, by the IPFS Pinning Service API. */
+/** A service that keeps content on the IPFS network, with the IPFS Pinning Service API. */
 export const pinning = z
   .strictObject({
     endpoint: address,
     token_file: z.string().min(1).optional(),
     token_credential: credentialName.optional(),
-    /** Where the service finds the content, as multiaddresses; with an IPFS node, its own are told without this. */
+    /** Multiaddresses from which the service fetches content; with an IPFS node, its own are sent by default. */
     origins: z
       .array(z.string().regex(/^\/\S+$/, { error: 'must be a multiaddress' }))
       .max(MAX_ORIGINS)
@@ -82,7 +82,7 @@ export const pinning = z
     const { endpoint } = context.value
     const url = parseUrl(endpoint)
     if (url?.protocol === 'http:' && !/^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) {
-      const message = 'must be https: the token would travel for everybody to read'
+      const message = 'must be https, because the token would be sent unencrypted'
       context.issues.push({ code: 'custom', message, input: endpoint, path: ['endpoint'] })
     }
   })

@@ -7,9 +7,9 @@ import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 export interface ChainSettings {
   blockchain: EvmBlockchain
   chainId: number
-  /** May hold a provider's key: messages name the host and no more. */
+  /** May contain a provider's key: messages quote only the host. */
   rpcUrls: readonly string[]
-  /** Requests per second, of those URLs that have a limit. */
+  /** Requests per second of the URLs that have a limit. */
   requestLimits: ReadonlyMap<string, number>
   confirmations: number
   finality: number
@@ -25,14 +25,14 @@ export interface ChainSettings {
 /** A Solana cluster that the backend reaches by RPC URL. */
 export interface ClusterSettings {
   blockchain: SolanaBlockchain
-  /** base58; of whatever node, this has to be its genesis. */
+  /** base58; every node must return this genesis hash. */
   genesisHash: string
-  /** May hold a provider's key: messages name the host and no more. */
+  /** May contain a provider's key: messages quote only the host. */
   rpcUrls: readonly string[]
   requestLimits: ReadonlyMap<string, number>
   commitment: 'finalized' | 'confirmed'
   pollMs: number
-  /** Micro-lamports for a compute unit at most. */
+  /** Maximum price in micro-lamports for a compute unit. */
   priceCap: bigint
   blockExplorerUrl: string | null
   /** Its path is absolute. */

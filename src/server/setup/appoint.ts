@@ -15,10 +15,11 @@ interface Attempt {
 }
 
 /**
- * Has a factory take what an operator signs; resolves once that has its confirmations, and may still be undone. Until
- * then it is sent again where it is forgotten or undone, and for more where it is stuck. It resolves too, with nothing
- * done, where what the admin had sent before was undone: that has to come first. Nothing of it is kept, and still nothing
- * is paid for twice: what an earlier run has sent has either had its effect or has the same nonce.
+ * Appoints an operator in a factory. Resolves once the transaction has its confirmations; it may still be reverted.
+ * Until then, the transaction is submitted again if it was dropped or reverted, and replaced with higher fees if it is
+ * stuck. It also resolves without an effect if an earlier transaction of the admin was reverted, which has to be
+ * repeated first. Nothing is stored, but nothing is paid for twice: transactions of an earlier run have had their
+ * effect or have the same nonce.
  *
  * @param newestHead number of the newest block; rejects where the node that tells it is behind
  * @throws GdnError `refused` where the admin's key was used for another transaction, or its transaction failed
@@ -38,9 +39,9 @@ export async function appoint(
   let newest: Attempt | null = null
   const hashes: Hex[] = []
   let unexplained = 0
-  await until(options, `Waiting until ${operator} is appointed`, async () => {
+  await until(options, `Waiting for the appointment of ${operator}`, async () => {
     const head = await newestHead()
-    // Both of one block: where it has an earlier appointment, it has its nonce as used too.
+    // Both from the same block: if it has an earlier appointment, its nonce counts as used too.
     const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
@@ -58,7 +59,7 @@ export async function appoint(
     }
     const [outcome] = await network.broadcast([raw])
     if (outcome?.outcome === 'rejected' && next > nonce) {
-      // One of ours may have been mined since it was looked for: so the second time counts.
+      // One of ours may have been mined after the lookup, so only a second observation counts.
       unexplained += 1
       if (unexplained < 2) return null
       if (await isKnown()) return true
@@ -68,7 +69,7 @@ export async function appoint(
     if (now() - at < publicNetwork.stuckMs) return null
     const suggested = await publicNetwork.suggestFees()
     const raised = raiseFees(fees, suggested)
-    // A network that stands still is no reason to offer more and more.
+    // A halted network is no reason to raise fees further.
     if (raised.maxFeePerGas > publicNetwork.feeCap || isFarAbove(raised, suggested)) return null
     newest = await sign(nonce, raised)
     hashes.push(newest.hash)
@@ -84,4 +85,4 @@ async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: n
 }
 
 const refusal = (operator: Hex, why: string) =>
-  new GdnError('refused', `${operator} was not appointed: ${why}`, { hint: 'the same command again goes on' })
+  new GdnError('refused', `${operator} was not appointed: ${why}`, { hint: 'Run the same command again to resume.' })

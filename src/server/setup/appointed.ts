@@ -3,7 +3,9 @@ import { isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 
-/** The first of these operators whom a factory didn't know as of a block; null where it knew all. */
+/**
+ * Returns the first of these operators that a factory had not appointed as of a block; null if it had appointed all.
+ */
 export async function findMissing(
   network: RemoteNetwork,
   factory: Hex,
@@ -15,8 +17,7 @@ export async function findMissing(
 }
 
 /**
- * Whether a factory knew all of these operators in a block that no reorg undoes any more; null where nobody says: nodes
- * need not have kept what was the state then.
+ * Whether a factory had appointed all of these operators in a final block; null if no node has that state.
  */
 export async function wereAppointed(
   network: RemoteNetwork,

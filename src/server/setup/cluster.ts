@@ -24,32 +24,33 @@ export interface OpenedCluster {
   signer: SolanaSigner
 }
 
-/** A cluster of the settings as it is now, with who signs there. Amounts are SOL, decimal. */
+/** The current state of a configured cluster and its signer. Amounts are SOL, decimal. */
 export interface ClusterStatus {
   blockchain: string
-  /** Its name, or the hash of its genesis where it has none. */
+  /** Its name, or its genesis hash if it has none. */
   cluster: string
   genesis_hash: string
   /** Height of the newest final block. */
   block: number
   signer: string
   balance: string
-  /** What one costs at most with a name of 64 letters: rent, which is bound for as long as the token is there, and fees. */
+  /** Maximum cost of a token with a name of 64 letters: fees, and rent, which is bound as long as the token exists. */
   cost_per_nft: string
   cost_per_collection: string
-  /** NFTs that the balance pays for. */
+  /** Number of NFTs that the balance pays for. */
   nfts_left: number
-  /** Micro-lamports that are offered for a compute unit now. */
+  /** Current price in micro-lamports for a compute unit. */
   compute_unit_price: string
-  /** The signer was accepted for it, and collections can be made. */
+  /** The signer was accepted for the cluster, so collections can be created. */
   set_up: boolean
-  /** What keeps it from signing; null where nothing does. */
+  /** What prevents it from signing; null if nothing does. */
   problem: string | null
   [field: string]: unknown
 }
 
 /**
- * Works on a cluster of the settings and the database of a data dir, beside its running backend or before its first start.
+ * Works on a configured cluster and the database of a data directory, beside its running backend or before its first
+ * start.
  *
  * @throws GdnError `invalid_config` where the settings don't name the blockchain; what opening the keypair throws
  */
@@ -61,9 +62,9 @@ export async function withCluster<Result>(
   const { dataDir, settingsFile, credentialsDirectory } = place
   const settings = (await loadSettings(dataDir, settingsFile)).clusters.get(blockchain)
   if (settings === undefined) {
-    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the settings`, {
+    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
       place: { file: settingsPath(dataDir, settingsFile) },
-      hint: `write chains: ${blockchain}: with rpc_urls and signer there, or name another file with --config`,
+      hint: `Add ${blockchain} with rpc_urls and signer below chains, or pass another file with --config.`,
     })
   }
   const signer = openKeypair(settings.signer, credentialsDirectory)
@@ -81,11 +82,11 @@ export async function withCluster<Result>(
   }
 }
 
-/** Asks a cluster for all that making tokens on it takes, and costs. */
+/** Reads the state of a cluster and the cost of tokens. */
 export async function clusterStatus({ store, settings, network, signer }: OpenedCluster): Promise<ClusterStatus> {
   const { blockchain, genesisHash } = settings
   const known = await findChain(store.db, blockchain)
-  // The first answer is that of the right cluster, or there is none.
+  // The first response is from the right cluster, or the request fails.
   const block = await network.blockHeight()
   const price = await network.computeUnitPrice()
   const [costs, balance] = await Promise.all([tokenCosts(network, price), network.balance(signer.address)])
@@ -106,13 +107,13 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
 }
 
 function problemOf(accepted: string | null, { address }: SolanaSigner, canPay: boolean): string | null {
-  if (accepted === null) return 'it is not set up'
-  if (accepted !== address) return `it was set up for another signer: ${accepted}`
-  return canPay ? null : 'the signer has not enough funds for a collection'
+  if (accepted === null) return 'the cluster is not set up'
+  if (accepted !== address) return `the cluster was set up for another signer (${accepted})`
+  return canPay ? null : 'the signer does not have enough funds for a collection'
 }
 
 /**
- * Accepts the signer for the cluster: nothing is sent, since a token makes all that it needs. From then on the database
+ * Accepts the signer for the cluster. Nothing is sent, since a token needs no contract. From then on, the database
  * belongs to that cluster, and its tokens to that signer.
  *
  * @throws GdnError `invalid_config` where it was set up for another
@@ -135,8 +136,8 @@ export async function setUpCluster({ store, settings, signer }: OpenedCluster, n
     known?.network === 'embedded'
       ? 'an embedded chain'
       : `the cluster ${clusterName(known?.genesis_hash ?? '')} with the signer ${known?.factory_address}`
-  throw new GdnError('invalid_config', `${blockchain} of this data is ${what}`, {
-    hint: 'use another data dir, or the settings that belong to this one',
+  throw new GdnError('invalid_config', `the database has ${blockchain} as ${what}`, {
+    hint: 'Use another data directory, or the configuration that belongs to this one.',
   })
 }
 

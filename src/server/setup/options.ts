@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import type { SetupPlan } from './plan.ts'
 
-/** What the set-up of a network works with. */
+/** Dependencies of a network's setup. */
 export interface SetupOptions {
   store: Store
   network: RemoteNetwork
@@ -15,6 +15,6 @@ export interface SetupOptions {
   now: () => number
   log: Log
   signal: AbortSignal
-  /** What is waited for, for people. */
+  /** Prints what is waited for. */
   say(what: string): void
 }

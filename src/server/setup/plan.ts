@@ -11,31 +11,31 @@ import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
 import { wereAppointed } from './appointed.ts'
 
-/** Gas of appointing an operator: a slot, an event, and what a call costs. */
+/** Gas of appointing an operator: a slot, an event, and the call itself. */
 export const APPOINT_GAS = 80_000n
 
 export interface PlannedOperator {
   address: Hex
-  /** Wei. */
+  /** Price in wei. */
   balance: bigint
   appointed: boolean
 }
 
-/** What setting a network up would do, and cost. */
+/** The steps and the cost of setting up a network. */
 export interface SetupPlan {
-  /** Where the factory is; null where it is to be deployed. */
+  /** The factory's address; null if it has to be deployed. */
   factory: Hex | null
   operators: readonly PlannedOperator[]
-  /** Operators that are to be appointed by a transaction; those of a new factory need none. */
+  /** Operators to appoint by transaction; a new factory appoints its own. */
   toAppoint: readonly Hex[]
-  /** Gas at most. */
+  /** Maximum gas. */
   gas: bigint
   fees: Fees
-  /** Wei at most. */
+  /** Maximum cost in wei. */
   cost: bigint
-  /** Of the admin's account, wei. */
+  /** Balance of the admin's account in wei. */
   balance: bigint
-  /** Nothing is to be sent, and nothing of what was can be undone. */
+  /** Nothing has to be sent, and everything sent is final. */
   isDone: boolean
 }
 
@@ -44,19 +44,19 @@ export interface SetupTarget {
   network: RemoteNetwork
   admin: Hex
   operators: readonly Hex[]
-  /** A factory that was deployed before, to go on with. */
+  /** An existing factory to continue with. */
   known?: Hex | undefined
 }
 
 /**
- * Looks at the network and the database, and changes nothing.
+ * Reads the network and the database without changes.
  *
  * @throws GdnError `invalid_config` for a factory that isn't this admin's, or an admin that is an operator too
  */
 export async function planSetup({ store, network, admin, operators, known }: SetupTarget): Promise<SetupPlan> {
   if (operators.includes(admin)) {
-    throw new GdnError('invalid_config', `${admin} is the admin and an operator: a key can't be both`, {
-      hint: 'the admin is a cold key, which appoints operators; give another keystore',
+    throw new GdnError('invalid_config', `the key ${admin} can't be both the admin and an operator`, {
+      hint: 'Use another keystore: the admin is a cold key that only appoints operators.',
     })
   }
   const { blockchain } = network
@@ -95,7 +95,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   }
 }
 
-/** The transaction of a factory that came to nothing. */
+/** Whether the factory's transaction had no effect. */
 export const hasEnded = ({ state }: Pick<TransactionRow, 'state'>): boolean =>
   state === 'reverted' || state === 'lost' || state === 'cancelled'
 
@@ -105,9 +105,9 @@ async function refuseOthersFactory(network: RemoteNetwork, factory: Hex, admin: 
   throw new GdnError(
     'invalid_config',
     appointed === null
-      ? `${network.blockchain} has no factory of gdn at ${factory}`
-      : `the factory ${factory} is administrated by ${appointed}, not by ${admin}`,
-    { hint: 'give the keystore of its admin, or the address of another factory' },
+      ? `${network.blockchain} has no gdn factory at ${factory}`
+      : `the admin of the factory ${factory} is ${appointed}, not ${admin}`,
+    { hint: 'Use the keystore of its admin, or the address of another factory.' },
   )
 }
 

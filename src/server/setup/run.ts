@@ -18,9 +18,9 @@ import { hasEnded } from './plan.ts'
 import { until } from './until.ts'
 
 /**
- * Deploys the factory and appoints the operators, as far as that isn't done yet; resolves with the factory's address once
- * nothing of it can be undone. Interrupted at any point, it goes on where it was: what is sent stands in the database
- * before, and is the same the next time.
+ * Deploys the factory and appoints the operators, as far as that isn't done yet. Resolves with the factory's address
+ * once everything is final. If it is interrupted, the next run resumes: transactions are stored before they are sent,
+ * and stay the same.
  */
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
@@ -44,20 +44,20 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   return factory
 }
 
-/** What a node that is behind says of the newest state has been true before: an appointment would be paid for twice. */
+/** Rejects the state of a lagging node, which was correct earlier: an appointment would be paid for twice. */
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
   return async () => {
     const head = await network.publicNetwork.head()
-    if (head < newest) throw new GdnError('unreachable', 'a node is behind')
+    if (head < newest) throw new GdnError('unreachable', 'a node lags')
     newest = head
     return head
   }
 }
 
 /**
- * Resolves when no appointment can be undone any more or, earlier, when one is missing: with who is. That of an earlier
- * run may be as new as one of this.
+ * Resolves with null when all appointments are final, or with an operator whose appointment is missing. Appointments of
+ * an earlier run may be as recent as those of this one.
  */
 async function untilAppointmentsFinal(
   options: SetupOptions,
@@ -66,14 +66,14 @@ async function untilAppointmentsFinal(
 ): Promise<{ missing: Hex | null }> {
   const { network, operators } = options
   let final: number | null = null
-  return await until(options, 'Waiting until no appointment can be undone', async () => {
+  return await until(options, 'Waiting for finality of the appointments', async () => {
     const head = await newestHead()
     const missing = await findMissing(network, factory, operators, head)
     if (missing !== null) return { missing }
     const isOver = final !== null && head >= final
     if (final !== null && !isOver) return null
     final ??= head + network.publicNetwork.finality - 1
-    // Where nobody says how it was then, the blocks that came meanwhile are enough.
+    // If no node has the old state, the number of blocks since then is enough.
     const wereKnown = (await wereAppointed(network, factory, operators, head)) ?? isOver
     return wereKnown ? { missing: null } : null
   })
@@ -86,7 +86,7 @@ async function deploy(options: SetupOptions): Promise<Hex> {
     await lockUntilCommit(db, `factory ${blockchain}`)
     const known = await findFactoryTransaction(db, blockchain)
     if (known !== null && !hasEnded(known)) return
-    // Nothing depends on it: collections are accepted only once the factory is there.
+    // Nothing depends on it: collections are accepted only once the factory exists.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
     const draft = {
       ...{ blockchain, chainId, fees: plan.fees },
@@ -101,25 +101,25 @@ async function deploy(options: SetupOptions): Promise<Hex> {
   return getContractAddress({ from: admin.address, nonce: BigInt(nonce) })
 }
 
-/** The step of the pipeline that sends, watches and raises fees, for this one transaction. */
+/** The pipeline step that sends, watches and replaces, for this one transaction. */
 async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { store, network, admin, now, log } = options
   const { blockchain } = network
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log })
   const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
-  return await until(options, 'Waiting until the factory is deployed and can’t be undone', async () => {
+  return await until(options, 'Waiting for finality of the factory deployment', async () => {
     await turn()
     const found = await findFactoryTransaction(store.db, blockchain)
-    if (found === null) throw new Error('the transaction of the factory is gone from the database')
+    if (found === null) throw new Error("the factory's transaction is missing from the database")
     if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return { nonce: nonceOf(found) }
     if (!hasEnded(found)) return null
     throw new GdnError(
       'refused',
       found.state === 'lost'
-        ? `the admin's key was used for another transaction meanwhile, in place of ${found.hash}`
+        ? `the admin's key was used for another transaction instead of ${found.hash}`
         : `the transaction ${found.hash} of the factory failed`,
-      { hint: 'the same command again deploys it anew' },
+      { hint: 'Run the same command again to deploy it.' },
     )
   })
 }

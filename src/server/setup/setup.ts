@@ -1,4 +1,4 @@
-// All that the command line needs to set networks up, in one module that it loads when it is needed.
+// Everything that the CLI needs to set up networks, in one module that it loads on demand.
 export { formatEther } from 'viem'
 export { openKeystoreFile } from '../chain/evm/open-signer.ts'
 export { type ClusterStatus, clusterStatus, setUpCluster, withCluster } from './cluster.ts'

@@ -7,29 +7,29 @@ import { findChain } from '../store/chains.ts'
 import { listSignedOf } from '../store/transactions.ts'
 import type { OpenedChain } from './with-chain.ts'
 
-/** A signer of a network, and the network as it is now. */
+/** A signer of a network, and the network's current state. */
 export interface SignerStatus {
   blockchain: string
   chain_id: number
   /** Number of the newest block. */
   block: number
-  /** What is offered for a unit of gas now, decimal. */
+  /** Current price for a unit of gas, decimal. */
   max_fee_gwei: string
   /** Null before it is set up. */
   factory: string | null
   /** Its address. */
   signer: string
-  /** Whole coins, decimal. */
+  /** Balance in whole coins, decimal. */
   balance: string
   appointed: boolean
-  /** Transactions of it that the network hasn't taken for good. */
+  /** Number of its transactions that aren't final. */
   waiting: number
-  /** What keeps it from signing; null where nothing does. */
+  /** What prevents it from signing; null if nothing does. */
   problem: string | null
   [field: string]: unknown
 }
 
-/** Asks a network for all that signing on it takes. */
+/** Reads everything from a network that signing requires. */
 export async function chainStatus({ store, network, operators }: OpenedChain): Promise<SignerStatus[]> {
   const { blockchain, chainId, publicNetwork } = network
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
@@ -66,7 +66,7 @@ interface Facts {
 
 function problemOf({ factory, appointed, balance, least, due }: Facts): string | null {
   if (factory === null) return 'the factory is not deployed'
-  if (!appointed) return 'the factory does not know this signer'
-  if (balance < due) return `it has less than ${formatEther(due)}, which its next transaction may cost that waits`
-  return balance < least ? `it has less than ${formatEther(least)}, which a large request may cost` : null
+  if (!appointed) return 'the factory has not appointed this signer'
+  if (balance < due) return `the balance is below ${formatEther(due)}, the maximum cost of its next pending transaction`
+  return balance < least ? `the balance is below ${formatEther(least)}, the maximum cost of a large request` : null
 }

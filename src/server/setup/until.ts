@@ -3,8 +3,8 @@ import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import type { SetupOptions } from './options.ts'
 
 /**
- * Looks again and again until there is something to tell. A network that goes away meanwhile comes back: that is said
- * once, and waited for. What is under way when the signal comes is cut.
+ * Polls until there is a result. An unreachable network is reported once and retried. The signal aborts the request in
+ * flight.
  */
 export async function until<Found>(
   { network, signal, say }: Pick<SetupOptions, 'network' | 'signal' | 'say'>,
@@ -26,8 +26,8 @@ export async function until<Found>(
       } catch (error) {
         if (signal.aborted || !isNoAnswer(error)) throw signal.aborted ? signal.reason : error
         failures += 1
-        // Once is usual: of several nodes one is a block behind.
-        if (failures === 2) say(`${what}: ${error.message}; trying on`)
+        // A single failure is common: one of several nodes lags by a block.
+        if (failures === 2) say(`${what}: ${error.message}, retrying`)
       }
       await sleep(network.publicNetwork.pollMs, signal)
     }

@@ -23,7 +23,7 @@ export interface OpenedChain {
 }
 
 /**
- * Works on a network of the settings and the database of a data dir, beside its running backend or before its first
+ * Works on a configured network and the database of a data directory, beside its running backend or before its first
  * start.
  *
  * @throws GdnError `invalid_config` where the settings don't name the blockchain; what opening keystores throws
@@ -36,9 +36,9 @@ export async function withChain<Result>(
   const { dataDir, settingsFile } = place
   const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (settings === undefined) {
-    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the settings`, {
+    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
       place: { file: settingsPath(dataDir, settingsFile) },
-      hint: `write chains: ${blockchain}: with rpc_urls and operators there, or name another file with --config`,
+      hint: `Add ${blockchain} with rpc_urls and operators below chains, or pass another file with --config.`,
     })
   }
   const operators = await openSigners(settings.operators, place.credentialsDirectory)

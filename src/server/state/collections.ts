@@ -11,18 +11,18 @@ export async function addCollection(db: Db, collection: Omit<NewRow<'collections
     .execute()
 }
 
-/** The contract is on chain. Call it in a transaction, since webhooks are notified. */
+/** Marks the collection as deployed. Call it in a transaction, since webhooks are notified. */
 export async function deployCollection(db: Db, id: string): Promise<void> {
   await change(db, id, { status: 'deployed' })
 }
 
-/** The collection fails for good, and every unfinished NFT in it. Call it in a transaction. */
+/** Marks the collection and every unfinished NFT in it as failed. Call it in a transaction. */
 export async function failCollection(db: Db, id: string, error: string): Promise<void> {
   await change(db, id, { status: 'failed', error, lease_until: 0 })
   await failNftsOfCollection(db, id, error)
 }
 
-/** A reorg removed the contract: the collection waits for its transaction again. */
+/** Marks the collection as initiated again, after a reorg removed the contract. */
 export async function withdrawCollection(db: Db, id: string): Promise<void> {
   await stateDb(db).updateTable('collections').set({ status: 'initiated' }).where('id', '=', id).execute()
 }

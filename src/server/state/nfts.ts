@@ -6,7 +6,7 @@ import { indexFiles } from '../store/title-index.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
 
-/** An NFT of an accepted request. Its step says whether its files are to be fetched first. */
+/** An NFT of an accepted request. Its step says whether its files have to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
 
 // SQLite binds at most 32,766 parameters in a statement; a row here has 10.
@@ -21,7 +21,7 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
 
 type Claimed = Pick<NftRow, 'seq' | 'generation'>
 
-/** Changes a claimed NFT. False, and nothing is written, if the claim was lost to another worker. */
+/** Changes a claimed NFT. Returns false, and writes nothing, if another worker has claimed it. */
 async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NewRow<'nfts'>>): Promise<boolean> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('nfts')
@@ -33,7 +33,7 @@ async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NewRow<'
   return numUpdatedRows > 0n
 }
 
-/** The files are stored: the NFT waits for a batch, and is found by them. */
+/** Records the stored files: the NFT is ready for a batch, and can be searched by them. */
 export async function passOnToMint(
   db: Db,
   claimed: Claimed & Pick<NftRow, 'collection_id'>,
@@ -45,26 +45,26 @@ export async function passOnToMint(
   return passed
 }
 
-/** The fetching failed for good. */
+/** Marks the NFT as failed because its files can't be fetched. */
 export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
   if (failed && (await hasWebhooks(db))) await tellNfts(db, 'nft.failed', [claimed])
   return failed
 }
 
-/** Every unfinished NFT of a collection fails with one reason. */
+/** Marks every unfinished NFT of a collection as failed, with one reason. */
 export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
   for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndTell(db, unfinished)
 }
 
-/** Every NFT of a collection that would be transferred in the step that creates it fails with one reason. */
+/** Marks every NFT of a collection that would be transferred when it is minted as failed, with one reason. */
 export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
   for (const unfinished of unfinishedOf(db, collectionId, error)) {
     await failAndTell(db, unfinished.where('sender', 'is not', null))
   }
 }
 
-/** One change for each step. */
+/** Runs one update for each step. */
 const unfinishedOf = (db: Db, collectionId: string, error: string) =>
   UNFINISHED.map((step) =>
     stateDb(db)
@@ -75,8 +75,8 @@ const unfinishedOf = (db: Db, collectionId: string, error: string) =>
   )
 
 /**
- * Changes the NFTs of a request that no worker has seen yet, and returns their IDs. Each step by itself, because each
- * has its own index.
+ * Changes the NFTs of a request that no worker has claimed yet, and returns their IDs. Each step has its own statement,
+ * because each has its own index.
  */
 async function changeFresh(
   db: Db,
@@ -97,13 +97,13 @@ async function changeFresh(
   return changed
 }
 
-/** They fail before anything is done for them. */
+/** Marks them as failed before any work is done. */
 export async function failFreshNfts(db: Db, requestId: string, error: string): Promise<void> {
   const failed = await changeFresh(db, requestId, { status: 'failed', error })
   if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', failed)
 }
 
-/** They stay initiated: no step looks at them. */
+/** Leaves them initiated: no step processes them. */
 export async function holdFreshNfts(db: Db, requestId: string): Promise<void> {
   await changeFresh(db, requestId, {})
 }
@@ -111,13 +111,13 @@ export async function holdFreshNfts(db: Db, requestId: string): Promise<void> {
 export interface Assignment {
   seq: number
   transactionId: string
-  /** Which file of the transaction's directory is its metadata. */
+  /** Index of its metadata file in the transaction's directory. */
   index: number
 }
 
 /**
- * Ties each NFT to the transaction that mints it. Returns how many were still waiting: fewer than given means that
- * another worker was faster, and the caller must roll back.
+ * Assigns each NFT to the transaction that mints it. Returns how many were still pending: if fewer than given, another
+ * worker was faster, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
   const rows = sql.join(
@@ -131,9 +131,9 @@ export async function assignToTransactions(db: Db, assignments: readonly Assignm
 }
 
 /**
- * Marks the NFTs of final transactions as deployed, with their token IDs and owners. A receiver may have transferred a
- * token already. Then its last event has the owner, or the transfer was settled first because it was mined in the same
- * block.
+ * Marks the NFTs of final transactions as deployed, with their token IDs and owners. If a receiver has already
+ * transferred a token, its owner comes from the last event. If both happened in one block, the transfer was settled
+ * first.
  */
 export async function deployNfts(db: Db, transactionIds: readonly string[]): Promise<void> {
   if (transactionIds.length === 0) return
@@ -153,7 +153,7 @@ export async function deployNfts(db: Db, transactionIds: readonly string[]): Pro
 export interface FoundMember {
   nft: { seq: number; id: string }
   transaction: NewTransaction & { id: string }
-  /** Which file of the transaction's directory is its metadata. */
+  /** Index of its metadata file in the transaction's directory. */
   index: number
 }
 
@@ -167,14 +167,15 @@ export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promi
     transactionId: transaction.id,
     index,
   }))
-  if ((await assignToTransactions(db, assignments)) !== found.length) throw new Error('an NFT was signed for meanwhile')
+  if ((await assignToTransactions(db, assignments)) !== found.length)
+    throw new Error('an NFT was signed for in the meantime')
   await deployNfts(
     db,
     transactions.map(({ id }) => id),
   )
 }
 
-/** The batch reverted and had no effect: its NFTs wait for another. */
+/** Makes the NFTs of a batch without effect pending again, after its revert. */
 export async function returnBatchToMint(db: Db, transactionId: string): Promise<void> {
   await stateDb(db)
     .updateTable('nfts')
@@ -184,7 +185,7 @@ export async function returnBatchToMint(db: Db, transactionId: string): Promise<
     .execute()
 }
 
-/** The batch can't be minted. */
+/** Marks the NFTs of a batch that can't be minted as failed. */
 export async function failBatch(db: Db, transactionId: string, error: string): Promise<void> {
   const change = stateDb(db)
     .updateTable('nfts')
@@ -194,7 +195,7 @@ export async function failBatch(db: Db, transactionId: string, error: string): P
   await failAndTell(db, change)
 }
 
-/** A reorg removed the mint of a batch: its NFTs wait for their transaction again. */
+/** Makes the NFTs of a batch wait for their transaction again, after a reorg removed the mint. */
 export async function withdrawBatch(
   db: Db,
   batch: { collectionId: string; transactionId: string; startId: string; count: number },

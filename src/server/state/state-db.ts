@@ -22,5 +22,5 @@ interface StateSchema extends Omit<Schema, 'collections' | 'nfts' | 'transfers' 
 
 export type NewRow<Table extends keyof StateSchema> = Insertable<StateSchema[Table]>
 
-/** The database with the columns of state writable: for this folder and for tests. */
+/** The database with writable state columns: for this folder and for tests. */
 export const stateDb = (db: Db): Kysely<StateSchema> => db as unknown as Kysely<StateSchema>

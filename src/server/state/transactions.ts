@@ -15,12 +15,12 @@ export async function addTransactions(
   await stateDb(db).insertInto('transactions').values(rows).execute()
 }
 
-/** What the chain has of an executed transaction. */
+/** The result of an executed transaction. */
 export type Seen = Partial<
   Pick<NewTransaction, 'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'watched' | 'directory' | 'error'>
 >
 
-/** Ends a claimed transaction. False, and nothing is written, if the claim was lost or it has ended already. */
+/** Ends a claimed transaction. Returns false, and writes nothing, if the claim was lost or it has already ended. */
 export async function endTransaction(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
@@ -36,7 +36,10 @@ export async function endTransaction(
   return numUpdatedRows > 0n
 }
 
-/** A reorg removed its block: it is pending again, with the same bytes. False if another worker has done so. */
+/**
+ * Makes a transaction pending again with the same bytes, after a reorg removed its block. False if another worker has
+ * done so.
+ */
 export async function returnTransaction(
   db: Db,
   { id, block_hash }: Pick<TransactionRow, 'id' | 'block_hash'>,
@@ -61,7 +64,7 @@ export async function returnTransaction(
   return numUpdatedRows > 0n
 }
 
-/** A transaction that counts as lost is on chain: it waits with the bytes that were found there. */
+/** Makes a transaction that counted as lost pending again, with the bytes that were found on chain. */
 export async function returnLostTransaction(db: Db, id: string, found: Partial<NewTransaction>): Promise<void> {
   await stateDb(db)
     .updateTable('transactions')

@@ -3,7 +3,7 @@ import { tellTransfer } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 
-/** Stores an accepted transfer. False, and nothing is written, where the NFT has a pending transfer already. */
+/** Stores an accepted transfer. Returns false, and writes nothing, if the NFT already has a pending transfer. */
 export async function addTransfer(db: Db, transfer: Omit<NewRow<'transfers'>, 'status'>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await stateDb(db)
     .insertInto('transfers')
@@ -13,7 +13,7 @@ export async function addTransfer(db: Db, transfer: Omit<NewRow<'transfers'>, 's
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** The block of a transfer that was made is undone: it is pending again, with the same transaction. */
+/** Makes a transfer pending again with the same transaction, after a reorg removed its block. */
 export async function withdrawTransfer(db: Db, transactionId: string): Promise<void> {
   const transfer = await stateDb(db)
     .updateTable('transfers')
@@ -23,7 +23,7 @@ export async function withdrawTransfer(db: Db, transactionId: string): Promise<v
     .returning('nft_id')
     .executeTakeFirst()
   if (transfer === undefined) return
-  // As before it, by the events that are known. The follower takes those of the undone block back by itself.
+  // The owner before it, by the known events. The follower rolls back those of the removed block itself.
   await sql`
     update nfts set owner = coalesce((select next from owner_events
       where owner_events.collection_id = nfts.collection_id and owner_events.token_id = nfts.token_id

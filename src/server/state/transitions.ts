@@ -17,8 +17,8 @@ const nftStatus: Transitions<NftStatus> = {
 }
 
 /**
- * An NFT in the pipeline. `chain` returns to `mint` where its transaction had no effect, and `done` to `chain` where a
- * reorg removed its mint.
+ * An NFT in the pipeline. `chain` returns to `mint` if its transaction had no effect, and `done` to `chain` if a reorg
+ * removed its mint.
  */
 const nftStep: Transitions<NftStep> = {
   files: ['mint', 'done'],
@@ -43,7 +43,10 @@ const transactionState: Transitions<TransactionState> = {
   cancelled: [],
 }
 
-/** The allowed changes of each column that only this folder writes. A new row may have any first value but the last ones. */
+/**
+ * The allowed transitions of each column that only this folder writes. A new row may have any value except the last
+ * ones.
+ */
 export const TRANSITIONS = {
   'collections.status': collectionStatus,
   'nfts.status': nftStatus,

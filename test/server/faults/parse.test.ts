@@ -93,15 +93,15 @@ faults:
     [
       'NFTs of an endpoint that makes none',
       one('endpoint: getnfts', 'fault: nft', 'becomes: failed'),
-      /endpoint\) must be createnft or createnfttrans: getnfts makes no NFTs/,
+      /endpoint\) must be createnft or createnfttrans, since getnfts creates no NFTs/,
     ],
     [
       'a reason of what does not fail',
       one('endpoint: createnft', 'fault: nft', 'becomes: initiated', 'reason: x'),
-      /:5:13 .*reason\) is only for/,
+      /:5:13 .*reason\) is allowed only/,
     ],
-    ['broken YAML', 'faults:\n  - {', /faults\.yaml:\d+:\d+ is no YAML/],
-    ['a key twice', 'seed: 1\nseed: 2\nfaults: []', /faults\.yaml:2:1 is no YAML/],
+    ['broken YAML', 'faults:\n  - {', /faults\.yaml:\d+:\d+ the file is not valid YAML/],
+    ['a key twice', 'seed: 1\nseed: 2\nfaults: []', /faults\.yaml:2:1 the file is not valid YAML/],
     ['aliases', 'a: &a [1]\nfaults: *a', /aliases/],
   ])('%s is refused, with its place', (_what, text, message) => {
     expect(refusalOf(text)).toMatch(message)

@@ -52,11 +52,11 @@ test('once a process has a large file, one with another data dir stores none, is
   expect(refused.status).toBe(503)
   expect(await (await other.get('/readyz')).json()).toMatchObject({
     ready: false,
-    problems: [expect.stringContaining(`files of this database are in the data dir ${at(0)}`)],
+    problems: [expect.stringContaining(`files of this database are in the data directory ${at(0)}`)],
   })
   await expect(start(at(1))).rejects.toMatchObject({
     code: 'invalid_config',
-    message: expect.stringMatching(/neither would see what the other stores$/),
+    message: expect.stringMatching(/but this process would store its files in/),
     hint: expect.stringContaining('kind: s3'),
   })
   const again = await start(at(0))
@@ -74,7 +74,7 @@ test('the same folder is the same one wherever it is mounted, and a data dir tha
   await mkdir(join(at(1), 'files', 'xy'), { recursive: true, mode: 0o700 })
   await writeFile(join(at(1), 'files', 'xy', 'bafy'), 'a file')
   await (await start(at(1))).close()
-  await expect(start(at(0))).rejects.toThrow(`are in the data dir ${at(1)}`)
+  await expect(start(at(0))).rejects.toThrow(`are in the data directory ${at(1)}`)
   const mounted = `${at(1)}-elsewhere`
   await rename(at(1), mounted)
   await (await start(mounted)).close()

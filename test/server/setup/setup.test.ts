@@ -126,7 +126,7 @@ describe('an interrupted set-up', () => {
     await real.mine(2)
     await until(
       async () => one.said,
-      (said) => said.filter((text) => text.includes('no appointment')).length === 2,
+      (said) => said.filter((text) => text.includes('finality of the appointments')).length === 2,
     )
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
@@ -173,7 +173,7 @@ describe('an interrupted set-up', () => {
     node.answer = ({ method }) =>
       method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash' ? { result: null } : undefined
     const two = await begin([first])
-    const told = 'has the factory, and no node tells of its transaction; trying on'
+    const told = 'has the factory, but no node returns its transaction, retrying'
     const isTold = (said: string | undefined) => said?.includes(told) === true
     expect(await until(async () => two.said.at(-1), isTold)).toContain(told)
     node.answer = () => undefined
@@ -209,8 +209,8 @@ describe('while it waits', () => {
       async () => proxy.requests.length,
       (count) => count > before + 20,
     )
-    expect(one.said.filter((text) => text.includes('answered 503; trying on'))).toHaveLength(1)
-    expect(one.said.at(-1)).toContain('trying on')
+    expect(one.said.filter((text) => text.includes('returned HTTP 503, retrying'))).toHaveLength(1)
+    expect(one.said.at(-1)).toContain('retrying')
     node.refuse = () => undefined
     await real.mine(2)
     await until(
@@ -220,7 +220,7 @@ describe('while it waits', () => {
     node.refuse = () => ({ status: 429, headers: { 'retry-after': '0' } })
     await until(
       async () => one.said.at(-1),
-      (text) => text?.includes('429; trying on') === true,
+      (text) => text?.includes('429, retrying') === true,
     )
     node.refuse = () => undefined
     keepMining()

@@ -232,7 +232,12 @@ describe('setting a cluster up', () => {
 
   it('shows before what a collection and an NFT cost, which is what they then cost at most', async () => {
     const before = await status()
-    expect(before).toMatchObject({ set_up: false, problem: 'it is not set up', signer: place.signer, balance: '10' })
+    expect(before).toMatchObject({
+      set_up: false,
+      problem: 'the cluster is not set up',
+      signer: place.signer,
+      balance: '10',
+    })
     expect(before.nfts_left).toBe(Math.floor(10 / Number(before.cost_per_nft)))
     await place.setUp()
     const backend = await start()

@@ -281,7 +281,7 @@ describe('nodes that fail', () => {
 
   it('one that refuses without JSON is told by its status', async () => {
     const closed = await pretend(() => ({ status: 403, text: '<html>no</html>' }))
-    await expect(connect({ urls: [closed.url] }).publicNetwork.head()).rejects.toThrow(/answered 403$/)
+    await expect(connect({ urls: [closed.url] }).publicNetwork.head()).rejects.toThrow(/returned HTTP 403$/)
   })
 
   it('what a node refuses is told at once, in its words', async () => {
