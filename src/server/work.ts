@@ -17,17 +17,17 @@ import type { Store } from './store/open-store.ts'
 
 /** Options of the work: fetching files, minting, and notifying webhooks. */
 export interface WorkOptions {
-  /** NFTs whose files are fetched at once; by default 16. */
+  /** Number of NFTs whose files are fetched at once; 16 by default. */
   concurrency?: number | undefined
-  /** Fetch files from private addresses and any port too: for development. */
+  /** Fetch files from private addresses and any port too, for development. */
   allowPrivateFiles: boolean
-  /** Store HTML pages too where a file URL leads to one. */
+  /** Also store HTML pages that a file URL returns. */
   allowHtmlFiles?: boolean
-  /** A trustless gateway by which files of IPFS are fetched; by default that of the settings file. */
+  /** A trustless gateway for IPFS files; by default that of the settings file. */
   ipfsGateway?: string
-  /** Mint no NFT with a file that is not stored here; the settings file can require it too. */
+  /** Mint no NFT with a file that isn't stored here; the settings file can require it too. */
   requireStoredFiles?: boolean
-  /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
+  /** Timeout of a file in milliseconds, and its attempts; 30 s and eight by default. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** Retries of webhook deliveries and the timeout of one; by default three days and 10 s. */
   webhooks?: { timings?: Timings; timeoutMs?: number }
@@ -42,7 +42,7 @@ type WorkDeps = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'checkedFiles
 
 export interface OpenedPipeline {
   pipeline: Pipeline
-  /** Starts the pipeline, which takes up pending work first. */
+  /** Starts the pipeline, which resumes pending work first. */
   begin: () => void
 }
 
@@ -85,7 +85,7 @@ export async function openPipeline(
     },
   })
   undo.push(async () => {
-    // Work in progress may end. A chain that delays it, for example by a long replay, is closed.
+    // Waits for work in progress. A chain that delays it, for example by a long replay, is closed.
     const stopped = own.stop()
     await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
     await chains.close()
@@ -100,7 +100,7 @@ export async function openPipeline(
   return { pipeline: notifyOthers(bus, own), begin }
 }
 
-/** Returns a gateway for IPFS files that are not stored here, or null. */
+/** Returns a gateway for IPFS files that aren't stored here, or null. */
 async function openIpfs(
   given: string | undefined,
   { ipfsGateway, storage }: Settings,
@@ -108,10 +108,10 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // An IPFS node looks for content on the network by itself.
+  // An IPFS node searches the network for content by itself.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
-    throw new FetchFailure(`the IPFS node does not find ${wanted}`, { lasting: false })
+    throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })
   }
   return { fetchFile, close: async () => {} }
 }

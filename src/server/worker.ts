@@ -3,22 +3,22 @@ import { type CoreOptions, explainStartFailure, openCore } from './core.ts'
 import { startHealthServer } from './http/health-server.ts'
 
 export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
-  /** Where to answer /healthz, /readyz and /metrics; by default nowhere. */
+  /** Address of /healthz, /readyz and /metrics; none by default. */
   health?: { host: string; port: number } | undefined
 }
 
 export interface Worker {
-  /** Of its health; null where nothing is answered. */
+  /** URL of its health endpoints; null without them. */
   url: string | null
-  /** What its database may be called in messages. */
+  /** The database's name in messages. */
   database: string
-  /** What is in the way at the start and may pass, a sentence each. */
+  /** Temporary problems at the start, one sentence each. */
   warnings: readonly string[]
   close(): Promise<void>
 }
 
 /**
- * Starts a process that takes no requests and does the work of others that share its PostgreSQL database.
+ * Starts a process that accepts no requests and does the work of other processes with the same PostgreSQL database.
  *
  * @throws GdnError `usage` without PostgreSQL; `data_dir`, `invalid_config`, `unreachable`, `port_in_use`
  */
@@ -30,7 +30,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     let url: string | null = null
     if (options.health !== undefined) {
       const health = await startHealthServer(options.health, { version: options.version, identity, readiness, metrics })
-      // The last to go: while the work ends, it says so.
+      // Closed last, so that it reports the shutdown while the work ends.
       undo.unshift(() => health.close())
       url = health.url
     }

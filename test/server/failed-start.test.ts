@@ -20,7 +20,7 @@ vi.mock(import('../../src/server/store/transactions.ts'), async (original) => {
   return {
     ...real,
     async blockchainsWithSigned(db) {
-      if (failures.ofTakingUp-- > 0) throw new Error('the database went away')
+      if (failures.ofTakingUp-- > 0) throw new Error('the database connection was lost')
       return await real.blockchainsWithSigned(db)
     },
   }

@@ -7,7 +7,7 @@ export async function insertAccount(db: Db, account: { id: string; email: string
   await db.insertInto('accounts').values(account).execute()
 }
 
-/** The account of the data dir itself: the one that belongs to no e-mail address. */
+/** The data directory's local account, which has no e-mail address. */
 export async function localAccountId(db: Db): Promise<string | null> {
   const row = await db
     .selectFrom('accounts')
@@ -20,12 +20,15 @@ export async function localAccountId(db: Db): Promise<string | null> {
   return row?.id ?? null
 }
 
-/** The e-mail address of an account; null for the local one. */
+/** Returns the e-mail address of an account; null for the local one. */
 export async function accountEmail(db: Db, id: string): Promise<string | null> {
   return (await db.selectFrom('accounts').select('email').where('id', '=', id).executeTakeFirstOrThrow()).email
 }
 
-/** The account of an e-mail address, made if it is new. The write goes first: two who make it at once get the same. */
+/**
+ * Returns the account of an e-mail address, and creates it if it is new. It inserts first, so that concurrent callers
+ * get the same account.
+ */
 export async function accountOfEmail(db: Db, account: { id: string; email: string; created_at: number }) {
   await db
     .insertInto('accounts')
@@ -57,12 +60,12 @@ const withEmail = (db: Db) =>
 
 export type ListedApiKey = Awaited<ReturnType<typeof listApiKeys>>[number]
 
-/** Every key with its account's e-mail address, oldest first. */
+/** Returns every key with its account's e-mail address, oldest first. */
 export async function listApiKeys(db: Db) {
   return withEmail(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute()
 }
 
-/** The keys that an id, a prefix or a hash names: more than one only for a prefix. */
+/** Returns the keys with an ID, prefix or hash: more than one only for a prefix. */
 export async function findNamedApiKeys(db: Db, { word, hash }: { word: string; hash: string }) {
   return withEmail(db)
     .where((row) =>

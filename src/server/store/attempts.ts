@@ -7,7 +7,7 @@ export async function insertAttempts(db: Db, attempts: readonly Insertable<Trans
   await db.insertInto('transaction_attempts').values(attempts).execute()
 }
 
-/** The attempts of each of these transactions in their order; a transaction that was signed once has none. */
+/** Returns the signings of each transaction in order; a transaction that was signed once has none. */
 export async function attemptsOf(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
   const rows = await db
     .selectFrom('transaction_attempts')

@@ -1,31 +1,37 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db } from './schema.ts'
 
-/** A block of an embedded chain as it is stored: enough to execute it again with the same outcome. */
+/** A stored block of an embedded chain, with everything needed to execute it again with the same result. */
 export interface JournalledBlock<Raw extends string = string> {
   number: number
-  /** Unix seconds, as the chain's clock has them. */
+  /** Unix seconds by the chain's clock. */
   timestamp: number
-  /** Raw transactions in the order of their execution: hexadecimal, on Solana base64. */
+  /** Raw transactions in execution order: hexadecimal, on Solana base64. */
   transactions: readonly Raw[]
 }
 
 /** A block of an EVM chain. */
 export interface HashedBlock<Raw extends string = string> extends JournalledBlock<Raw> {
-  /** Known after mining; null when the process died in between. Replay must arrive at the same one. */
+  /** Known after mining; null if the process died in between. A replay must produce the same hash. */
   hash: string | null
 }
 
-/** The stored blocks of an embedded chain: the truth from which it is rebuilt after any kill. */
+/** The stored blocks of an embedded chain, from which it is rebuilt after any crash. */
 export interface BlockJournal<Raw extends string = string> {
-  /** Unix seconds of the genesis, set when the chain was first used. */
+  /** Unix seconds of the genesis, set on the first use of the chain. */
   readonly genesisTimestamp: number
-  /** Durable when it resolves. Called before the block is executed, one block at a time, in ascending order. */
+  /**
+   * Stores a block; durable when it resolves. Called before the block is executed, one block at a time, in ascending
+   * order.
+   */
   append(block: JournalledBlock<Raw>): Promise<void>
-  /** Need not be durable: a replay finds it again. May be called while `blocks` is being read. */
+  /**
+   * Records a block's hash. It need not be durable, because a replay computes it again. May be called while `blocks` is
+   * being read.
+   */
   recordHash(number: number, hash: string): Promise<void>
   find(number: number): Promise<HashedBlock<Raw> | null>
-  /** Every block above a number in order, in pages, so that a long chain doesn't fill the memory. */
+  /** Yields all blocks above a number in order, in pages, so that a long chain doesn't fill the memory. */
   blocks(after?: number): AsyncIterable<HashedBlock<Raw>>
 }
 

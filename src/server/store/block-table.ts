@@ -3,19 +3,19 @@ import type { Db, PublishTarget } from './schema.ts'
 
 /** A small piece of stored content: a metadata file, a directory, or the node that lists the parts of a large file. */
 export interface Block {
-  /** CID v1 in base32, as `CID.toString()` gives it. */
+  /** CID v1 in base32, as returned by `CID.toString()`. */
   cid: string
   bytes: Uint8Array
 }
 
 /**
- * Where small blocks are kept: a table of the backend's database. Blocks never change, so one that is already there
- * is left alone.
+ * Storage of small blocks in a table of the backend's database. Blocks never change, so an existing one is left
+ * unchanged.
  */
 export interface BlockTable {
   get(cid: string): Promise<Uint8Array | null>
   has(cid: string): Promise<boolean>
-  /** All of the blocks or none: what a directory or a large file refers to is never missing once it can be found. */
+  /** Stores all blocks or none, so that a stored directory or large file is always complete. */
   put(blocks: readonly Block[]): Promise<void>
 }
 
@@ -36,12 +36,12 @@ export async function putBlocks(db: Db, blocks: readonly Block[], target?: Publi
   if (target !== undefined && root !== undefined) await addPublications(db, target, [root.cid])
 }
 
-/** Small content-addressed blocks in the database. */
+/** Opens the table of small content-addressed blocks in the database. */
 export function blockTable(db: Db, transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>): BlockTable {
   return {
     async get(cid) {
       const row = await db.selectFrom('blocks').select('bytes').where('cid', '=', cid).executeTakeFirst()
-      // libsql hands out an ArrayBuffer, node:sqlite a Uint8Array.
+      // libsql returns an ArrayBuffer, node:sqlite a Uint8Array.
       return row === undefined ? null : new Uint8Array(row.bytes)
     },
     async has(cid) {

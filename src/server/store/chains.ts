@@ -12,7 +12,7 @@ export async function listChains(db: Db): Promise<ChainRow[]> {
   return await db.selectFrom('chains').selectAll().orderBy('blockchain').execute()
 }
 
-/** Remembers a chain on its first use; a later call changes nothing. */
+/** Records a chain on its first use; later calls have no effect. */
 export async function rememberChain(db: Db, chain: Insertable<ChainsTable>): Promise<void> {
   await db
     .insertInto('chains')

@@ -3,9 +3,9 @@ import { isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /**
- * A text that differs once something was written to the database, by whomever; it may differ without that. Asking costs
- * as good as nothing: SQLite counts its own rows changed and the commits of other processes, PostgreSQL's snapshot
- * moves with each transaction that writes.
+ * Returns a text that changes whenever anything is written to the database by any process; it may also change without a
+ * write. It is cheap: SQLite counts its own changed rows and the commits of other processes, and PostgreSQL's snapshot
+ * advances with each writing transaction.
  */
 export async function changeMarker(db: Db): Promise<string> {
   if (isPostgres(db)) {

@@ -1,6 +1,6 @@
 import type { Moment } from './dialect.ts'
 
-/** How a worker takes rows for itself: until when, and how many. All times are in milliseconds since the epoch. */
+/** How a worker claims rows: until when, and how many. All times are in milliseconds since the epoch. */
 export interface ClaimOptions {
   now: Moment
   leaseMs: number

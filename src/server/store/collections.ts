@@ -10,7 +10,7 @@ export async function findCollectionById(db: Db, id: string): Promise<Collection
   return (await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** The same, and nobody else changes it until the transaction that asks has ended. */
+/** Same, with a row lock until the caller's transaction ends. */
 export async function lockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await db
     .selectFrom('collections')
@@ -21,7 +21,7 @@ export async function lockCollection(db: Db, id: string): Promise<CollectionRow 
   return row ?? null
 }
 
-/** The same for who has better things to do than to wait: null where somebody else has it, or it isn't there. */
+/** Same, without waiting for the lock: null if another process has it, or if the collection doesn't exist. */
 export async function tryLockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await db
     .selectFrom('collections')
@@ -32,12 +32,12 @@ export async function tryLockCollection(db: Db, id: string): Promise<CollectionR
   return row ?? null
 }
 
-/** Every collection at an address: more than one only where two blockchains share it. */
+/** Returns every collection at an address: more than one only if two blockchains share it. */
 export async function findCollectionsByAddress(db: Db, address: string): Promise<CollectionRow[]> {
   return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
 }
 
-/** Ids of a blockchain's collections by their addresses; addresses of others' contracts are left out. */
+/** Returns IDs of a blockchain's collections by address; addresses of other contracts are left out. */
 export async function findCollectionIds(
   db: Db,
   blockchain: EvmBlockchain,
@@ -52,7 +52,7 @@ export async function findCollectionIds(
   return new Map(rows.map((row) => [row.contract_address, row.id]))
 }
 
-/** The address of every collection on a blockchain, deployed or not. */
+/** Returns the address of every collection on a blockchain, deployed or not. */
 export async function collectionAddresses(db: Db, blockchain: EvmBlockchain): Promise<string[]> {
   const rows = await db
     .selectFrom('collections')
@@ -62,7 +62,7 @@ export async function collectionAddresses(db: Db, blockchain: EvmBlockchain): Pr
   return rows.map((row) => row.contract_address)
 }
 
-/** An account's collections of these ids, in the order in which they were created. */
+/** Returns an account's collections with these IDs, in the order of creation. */
 export async function listCollections(db: Db, accountId: string, ids: readonly string[]): Promise<CollectionRow[]> {
   return db
     .selectFrom('collections')
@@ -73,15 +73,15 @@ export async function listCollections(db: Db, accountId: string, ids: readonly s
     .execute()
 }
 
-/** Whether a blockchain holds a collection of ours, deployed or not. */
+/** Whether a blockchain has a collection of ours, deployed or not. */
 export async function hasCollections(db: Db, blockchain: Blockchain): Promise<boolean> {
   const query = db.selectFrom('collections').select('id').where('blockchain', '=', blockchain).limit(1)
   return (await query.executeTakeFirst()) !== undefined
 }
 
 /**
- * The first collection of a blockchain that is deployed: when it was accepted, and the block of its transaction where
- * the database knows that. Null where none is deployed.
+ * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction if the
+ * database has that. Null if none is deployed.
  */
 export async function firstDeployed(
   db: Db,
@@ -106,7 +106,7 @@ export async function firstDeployed(
   return { acceptedAt: Number(accepted_at), block: block_number === null ? null : Number(block_number) }
 }
 
-/** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
+/** Claims collections to deploy: due, unsigned, and not claimed (or claimed by a worker that died). */
 export async function claimUndeployedCollections(
   db: Db,
   blockchain: Blockchain,
@@ -135,7 +135,7 @@ export async function claimUndeployedCollections(
     .execute()
 }
 
-/** Gives a claimed collection back, to be tried again later. Nothing happens if the claim was lost. */
+/** Releases a claimed collection for a later attempt. It has no effect if the claim was lost. */
 export async function postponeCollection(
   db: Db,
   claimed: Pick<CollectionRow, 'id' | 'generation'>,
@@ -153,7 +153,7 @@ export async function updateCollection(db: Db, id: string, changes: Updateable<C
   await db.updateTable('collections').set(changes).where('id', '=', id).execute()
 }
 
-/** When the earliest unmade collection becomes due, or null. */
+/** Returns when the earliest pending collection becomes due, or null. */
 export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('collections')
@@ -165,7 +165,7 @@ export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise
   return row?.at ?? null
 }
 
-/** Blockchains that hold a collection. */
+/** Returns blockchains that have a collection. */
 export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
   return rows.map((row) => row.blockchain as Blockchain)

@@ -1,21 +1,21 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** What waits at one place: how many, and since when the oldest (null where nothing waits). */
+/** Pending work of one kind: the count, and since when the oldest waits (null if nothing is pending). */
 export interface Depth {
   count: number
   since: number | null
 }
 
 export interface Depths {
-  /** NFTs by the step that they wait for. */
+  /** NFTs by step. */
   nfts: Readonly<Record<'files' | 'mint' | 'chain', Depth>>
   collections: Depth
-  /** Signed and not yet final, by blockchain. */
+  /** Signed transactions that aren't final, by blockchain. */
   transactions: ReadonlyMap<string, Depth>
 }
 
-/** The partial index of the step answers it: what is done costs nothing, be it ever so much. */
+/** The partial index of the step answers it, so its cost doesn't depend on finished NFTs. */
 async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
   const found = await db
     .selectFrom('nfts')
@@ -54,7 +54,7 @@ async function signedTransactions(db: Db): Promise<Map<string, Depth>> {
   )
 }
 
-/** What waits in the pipeline. Its cost grows with what waits, not with what is stored. */
+/** Returns the pending work of the pipeline. Its cost grows with pending work, not with stored data. */
 export async function pipelineDepths(db: Db): Promise<Depths> {
   const [files, mint, chain] = [await nftsAt(db, 'files'), await nftsAt(db, 'mint'), await nftsAt(db, 'chain')]
   return {
@@ -64,7 +64,7 @@ export async function pipelineDepths(db: Db): Promise<Depths> {
   }
 }
 
-/** The last block of each embedded chain that was ever used. */
+/** Returns the last block of each embedded chain that was ever used. */
 export async function chainHeights(db: Db): Promise<Map<string, number>> {
   const heights = new Map<string, number>()
   for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {

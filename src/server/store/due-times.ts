@@ -10,8 +10,8 @@ const HOUR = 60 * MINUTE
 const LONGEST_LEASE = 10 * MINUTE
 
 /**
- * Rows that wait, by the condition of an index that holds only them, and a time longer than any wait of theirs. The
- * pipeline retries after 75 s at most. A webhook is left alone for an hour, and a delivery for ten.
+ * Tables with pending rows, the condition of their partial index, and a time longer than any delay. The pipeline
+ * retries after 75 s at most. A webhook is paused for up to an hour, a delivery for up to ten.
  */
 const WAITING = [
   { table: 'nfts', among: "step = 'files'", longest: 5 * MINUTE },
@@ -22,7 +22,7 @@ const WAITING = [
   { table: 'webhook_deliveries', among: "state = 'waiting'", longest: 12 * HOUR },
 ] as const
 
-/** Moves what is due or leased in the future back by a step of the clock, which was set back by as much. */
+/** Moves future due times and leases back by the step of a clock that was set back. */
 export async function shiftDueTimes(db: Db, now: number, step: number): Promise<void> {
   for (const { table, among } of WAITING) {
     await sql`
@@ -38,8 +38,8 @@ export async function shiftDueTimes(db: Db, now: number, step: number): Promise<
 }
 
 /**
- * Makes due at once whatever is due later than any wait lasts, and ends leases that are longer than any: their times
- * were written before the clock was set back. Without this, work would stop for as long as the step.
+ * Makes rows due whose due time is later than any delay allows, and ends leases that are longer than any: their times
+ * were written before the clock was set back. Otherwise work would stop for as long as the step.
  */
 export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
   for (const { table, among, longest } of WAITING) {

@@ -1,6 +1,6 @@
 import type { Db } from './schema.ts'
 
-/** What an event tells, and whose it is. */
+/** The content of an event, and its account. */
 export interface Subject {
   accountId: string
   data: object
@@ -8,7 +8,7 @@ export interface Subject {
 
 const withError = (error: string | null) => (error === null ? {} : { error })
 
-/** NFTs as getnfts gives them, with the blockchain. */
+/** Returns NFTs in the format of getnfts, with the blockchain. */
 export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subject[]> {
   const rows = await db
     .selectFrom('nfts')
@@ -37,7 +37,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
   }))
 }
 
-/** A collection as getcollections gives it. */
+/** Returns a collection in the format of getcollections. */
 export async function collectionSubject(db: Db, id: string): Promise<Subject> {
   const row = await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   return {
@@ -59,7 +59,7 @@ export async function collectionSubject(db: Db, id: string): Promise<Subject> {
   }
 }
 
-/** A transfer in the words of transfernft and gettransactions. */
+/** Returns a transfer with the fields of transfernft and gettransactions. */
 export async function transferSubject(db: Db, id: string): Promise<Subject> {
   const row = await db
     .selectFrom('transfers')

@@ -12,13 +12,13 @@ const withTime = (db: Db, accountId: string | null) =>
 
 export type SeenCollection = Awaited<ReturnType<typeof seenCollections>>[number]
 
-/** Collections of these ids that an account may see, the newest first. */
+/** Returns collections with these IDs that an account may see, newest first. */
 export async function seenCollections(db: Db, accountId: string | null, ids: readonly string[]) {
   if (ids.length === 0) return []
   return await withTime(db, accountId).where('collections.id', 'in', ids).orderBy('collections.id', 'desc').execute()
 }
 
-/** What goes by an id or an address; several only where blockchains share an address. */
+/** Finds collections by ID or address; several only if blockchains share an address. */
 export async function collectionsNamed(
   db: Db,
   accountId: string | null,
@@ -32,7 +32,7 @@ export async function collectionsNamed(
     .execute()
 }
 
-/** Ids of collections that an account may see, the newest first. */
+/** Returns IDs of collections that an account may see, newest first. */
 export async function collectionIds(
   db: Db,
   accountId: string | null,
@@ -58,7 +58,9 @@ export async function countCollections(db: Db, accountId: string | null): Promis
   return Number(count)
 }
 
-/** Names of collections, the newest first. They are compared where letters of every script are known. */
+/**
+ * Returns names of collections, newest first. They are compared in JavaScript, which knows the letters of every script.
+ */
 export async function collectionNames(db: Db, accountId: string | null, limit: number) {
   return await db
     .selectFrom('collections')
@@ -70,8 +72,8 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 }
 
 /**
- * How many different owners of a collection's NFTs come after one, by so many entries of the index, and the last of them;
- * null where there are no more. What else that one has is skipped by who goes on after it.
+ * Counts distinct owners of a collection's NFTs after a given one, within this many index entries, and returns the last
+ * of them; null if there are no more. The caller continues after it, which skips that owner's other tokens.
  */
 export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
   const { rows } = await sql<{ count: number; last: string | null }>`
@@ -82,7 +84,7 @@ export async function countOwnersAfter(db: Db, collectionId: string, last: strin
   return { count: Number(rows[0]?.count ?? 0), last: rows[0]?.last ?? null }
 }
 
-/** Accounts that have collections, the newest first. */
+/** Returns accounts that have collections, newest first. */
 export async function accountsWithCollections(db: Db, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('accounts')

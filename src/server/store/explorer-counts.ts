@@ -1,7 +1,7 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** How many NFTs are in which state; `files` and `waiting` (for a batch, or in one) are those that are initiated. */
+/** Number of NFTs by state; `files` and `waiting` (for a batch, or in one) are initiated NFTs. */
 export interface StateCounts {
   files: number
   waiting: number
@@ -9,20 +9,20 @@ export interface StateCounts {
   failed: number
 }
 
-/** Counts of NFTs that follow each other in the order of acceptance. */
+/** Counts of consecutive NFTs in the order of acceptance. */
 export interface BucketCounts extends StateCounts {
   bucket: number
 }
 
 export const NO_NFTS: StateCounts = { files: 0, waiting: 0, deployed: 0, failed: 0 }
 
-/** The first place of a bucket: it holds those up to the first of the next. */
+/** The first index of a bucket, which ends before the first index of the next. */
 export const firstSeqOf = (bucket: number): number => bucket * 4096
 
 const SUMS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
   sum(deployed) as deployed, sum(failed) as failed`
 
-/** Sums are text on PostgreSQL. */
+/** PostgreSQL returns sums as text. */
 const toCounts = (row: StateCounts): StateCounts => ({
   files: Number(row.files),
   waiting: Number(row.waiting),
@@ -30,7 +30,7 @@ const toCounts = (row: StateCounts): StateCounts => ({
   failed: Number(row.failed),
 })
 
-/** Of each of these collections that has NFTs. */
+/** Returns the counts of each of these collections that has NFTs. */
 export async function countsOfCollections(db: Db, ids: readonly string[]): Promise<Map<string, StateCounts>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<StateCounts & { id: string }>`
@@ -39,7 +39,7 @@ export async function countsOfCollections(db: Db, ids: readonly string[]): Promi
   return new Map(rows.map((row) => [row.id, toCounts(row)]))
 }
 
-/** Of a collection, or of one run into it, bucket by bucket; those without NFTs are left out. */
+/** Returns the counts of a collection, or of one run into it, by bucket, without empty ones. */
 export async function bucketsOf(
   db: Db,
   { collectionId, run }: { collectionId: string; run: string | null },
@@ -51,7 +51,7 @@ export async function bucketsOf(
   return rows.map((row) => ({ bucket: Number(row.bucket), ...toCounts(row) }))
 }
 
-/** Of runs into collections; in the order given. */
+/** Returns the counts of runs into collections, in the given order. */
 export async function countsOfRuns(
   db: Db,
   runs: readonly { collection_id: string; run: string }[],
@@ -66,11 +66,11 @@ export async function countsOfRuns(
   return runs.map(({ collection_id, run }) => found.get(`${collection_id} ${run}`) ?? NO_NFTS)
 }
 
-/** Rows of collections that an account may see; null sees all. */
+/** Limits rows to collections that an account may see; null sees all. */
 export const seenBy = (accountId: string | null): Expression<SqlBool> =>
   accountId === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`collections.account_id = ${accountId}`
 
-/** Collections by blockchain and status, and NFTs by blockchain. */
+/** Counts collections by blockchain and status, and NFTs by blockchain. */
 export async function countAll(db: Db, accountId: string | null) {
   const collections = await db
     .selectFrom('collections')
@@ -88,7 +88,7 @@ export async function countAll(db: Db, accountId: string | null) {
   }
 }
 
-/** Collections in which something was accepted last, with where. */
+/** Returns collections in which something was accepted last, with its position. */
 export async function latestCollections(db: Db, accountId: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select nft_counts.collection_id as id from nft_counts
@@ -98,7 +98,7 @@ export async function latestCollections(db: Db, accountId: string, limit: number
   return rows.map((row) => row.id)
 }
 
-/** How many NFTs are in a batch that isn't final: no more than may be signed ahead. */
+/** Counts NFTs in batches that aren't final: no more than may be signed ahead. */
 export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
   // The concatenation keeps the planner from reading all NFTs of the account's collections.
   const mine =

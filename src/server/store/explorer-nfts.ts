@@ -3,7 +3,7 @@ import { isPostgres } from './dialect.ts'
 import { firstSeqOf, seenBy } from './explorer-counts.ts'
 import type { Db, NftStatus } from './schema.ts'
 
-/** Of a list, metadata of more bytes is read for each NFT by itself. */
+/** Lists read metadata longer than this for each NFT separately. */
 const SHORT = 16_384
 
 const SUMMARY = sql.raw(
@@ -25,7 +25,7 @@ export interface SummaryRow {
   owner: string | null
   receiver: string
   files: string | null
-  /** Null where it is long. */
+  /** Null if it is long. */
   metadata: string | null
 }
 
@@ -35,10 +35,9 @@ const select = (where: RawBuilder<unknown>, from: RawBuilder<unknown> = sql`nfts
 const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` and nfts.status = ${sql.lit(status)}`)
 
 /**
- * Places of a collection, from the first up to, not including, the end. PostgreSQL is told by rows: these come in the
- * order of the collection's own index and of no other. Told by an equality, it goes through the NFTs of everybody in
- * their order until it meets enough of this collection, wherever they begin: a third of a second for the first of a
- * collection that comes after a million others.
+ * Positions of a collection, from the first to the end (exclusive). On PostgreSQL it is a row comparison: only the
+ * collection's own index has that order. With an equality, PostgreSQL scans all NFTs in their order until it finds
+ * enough of this collection: a third of a second for the first of a collection that follows a million others.
  */
 const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
   isPostgres(db)
@@ -49,7 +48,7 @@ const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_
 const FORWARD = sql`order by nfts.collection_id, nfts.seq`
 const BACKWARD = sql`order by nfts.collection_id desc, nfts.seq desc`
 
-/** NFTs of some buckets of a collection, or of a run into it, in the order of acceptance. */
+/** Returns NFTs of some buckets of a collection, or of a run into it, in the order of acceptance. */
 export async function nftsOfBuckets(
   db: Db,
   what: { collectionId: string; run: string | null; first: number; last: number; status: NftStatus | null },
@@ -66,7 +65,7 @@ export async function nftsOfBuckets(
   return rows
 }
 
-/** The first NFTs of each of these collections. */
+/** Returns the first NFTs of each of these collections. */
 export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
   if (collectionIds.length === 0) return []
   const one = (id: string) =>
@@ -75,10 +74,10 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
   return rows
 }
 
-/** NFTs accepted last: of these collections, or of all. */
+/** Returns the NFTs accepted last: of these collections, or of all. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // With statistics of a few NFTs SQLite sorts all of them.
+    // With statistics of a few NFTs, SQLite would sort all of them.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -91,21 +90,21 @@ export async function lastNfts(db: Db, collectionIds: readonly string[] | null, 
   return rows
 }
 
-/** NFTs at these places, whoever's they are. */
+/** Returns NFTs at these positions, of any account. */
 export async function nftsAt(db: Db, seqs: readonly number[]): Promise<SummaryRow[]> {
   if (seqs.length === 0) return []
   return (await select(sql`where nfts.seq in (${sql.join(seqs)}) order by nfts.seq`).execute(db)).rows
 }
 
-/** NFTs of these ids, whoever's they are. */
+/** Returns NFTs with these IDs, of any account. */
 export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryRow[]> {
   if (ids.length === 0) return []
   return (await select(sql`where nfts.id in (${sql.join(ids)}) order by nfts.seq`).execute(db)).rows
 }
 
 /**
- * NFTs that an address owns in a collection, in the order of acceptance. Those before the page are counted through in
- * the index, which has their places; told by rows for the reason above.
+ * Returns NFTs that an address owns in a collection, in the order of acceptance. NFTs before the page are counted in
+ * the index, which has their positions. The row comparison has the reason above.
  */
 export async function nftsOwned(
   db: Db,
@@ -122,7 +121,7 @@ export async function nftsOwned(
   return (await select(sql`where nfts.seq = page.seq order by nfts.seq`, from).execute(db)).rows
 }
 
-/** How many NFTs an address owns in each collection that an account may see and that has some, the newest first. */
+/** Counts NFTs that an address owns in each collection that an account may see, newest first, without zeros. */
 export async function countOwned(db: Db, accountId: string | null, owner: string) {
   const { rows } = await sql<{ id: string; count: number }>`
     select id, count from (
@@ -139,12 +138,12 @@ export async function countOwnedIn(db: Db, collectionId: string, owner: string):
   return Number(rows[0]?.count ?? 0)
 }
 
-/** The metadata of an NFT, however long it is. */
+/** Returns the metadata of an NFT, of any length. */
 export async function metadataAt(db: Db, seq: number): Promise<string> {
   return (await db.selectFrom('nfts').select('metadata').where('seq', '=', seq).executeTakeFirstOrThrow()).metadata
 }
 
-/** An NFT that an account may see, with its request. */
+/** Returns an NFT that an account may see, with its request. */
 export async function seenNft(db: Db, accountId: string | null, id: string) {
   return await db
     .selectFrom('nfts')
@@ -157,7 +156,7 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
     .executeTakeFirst()
 }
 
-/** Ids of those before and after an NFT in its collection. */
+/** Returns IDs of the previous and the next NFT in a collection. */
 export async function neighbours(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
   const one = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
     const { rows } = await sql<{ id: string }>`
@@ -167,7 +166,7 @@ export async function neighbours(db: Db, { collection_id, seq }: { collection_id
   return { previous: await one({ end: seq }, BACKWARD), next: await one({ from: seq + 1 }, FORWARD) }
 }
 
-/** NFTs of these tokens of a collection. */
+/** Returns NFTs with these token IDs in a collection. */
 export async function nftsOfTokens(db: Db, collectionId: string, tokenIds: readonly string[]): Promise<SummaryRow[]> {
   if (tokenIds.length === 0) return []
   const { rows } = await select(sql`
@@ -176,14 +175,14 @@ export async function nftsOfTokens(db: Db, collectionId: string, tokenIds: reado
   return rows
 }
 
-/** NFTs that a pending transaction mints. */
+/** Returns NFTs that a pending transaction mints. */
 export async function nftsOnChain(db: Db, transactionId: string, limit: number): Promise<SummaryRow[]> {
   const { rows } = await select(sql`
     where nfts.transaction_id = ${transactionId} and nfts.step = 'chain' order by nfts.seq limit ${limit}`).execute(db)
   return rows
 }
 
-/** NFTs of a run into a collection that failed: why, and which, in the order of acceptance after a place. */
+/** Returns failed NFTs of a run into a collection with their errors, in the order of acceptance after a position. */
 export async function failedAfter(
   db: Db,
   { collectionId, run, after }: { collectionId: string; run: string; after: number },
@@ -193,7 +192,7 @@ export async function failedAfter(
     .selectFrom('nfts')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
     .select(['nfts.seq', 'nfts.id', 'nfts.error'])
-    // By equalities: PostgreSQL takes the index of what failed, which is little.
+    // With equalities, PostgreSQL uses the small index of failed NFTs.
     .where('nfts.collection_id', '=', collectionId)
     .where('nfts.seq', '>', after)
     .where('nfts.status', '=', sql.lit('failed'))

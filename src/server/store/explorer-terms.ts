@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** After all that begins with a text, byte by byte. */
+/** Upper bound of all texts with a prefix, byte by byte. */
 const END = '\u{10ffff}'
 
-/** Terms that begin with a text, in their order; a step of the index for each, however many NFTs have it. */
+/** Returns terms with a prefix, in order. Each takes one index lookup, however many NFTs have it. */
 export async function termsBeginning(db: Db, start: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ term: string }>`
     with recursive terms (term, number) as (
@@ -17,9 +17,9 @@ export async function termsBeginning(db: Db, start: string, limit: number): Prom
 }
 
 /**
- * Places of NFTs that have one of these terms, at most so many of each term, those accepted last first. In the order of
- * the index: PostgreSQL would else gather all that have a term before it takes the first of them, as long as it believes
- * that there are few.
+ * Returns positions of NFTs that have one of these terms, at most this many for each term, newest first. It reads in
+ * index order: otherwise PostgreSQL would collect all NFTs with a term before it returns the first, as long as it
+ * expects few.
  */
 const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
   sql`(${sql.join(
@@ -33,12 +33,12 @@ const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, li
   )}) as parts`
 
 interface Part {
-  /** Accepted before this place. */
+  /** Only NFTs accepted before this position. */
   before?: number
   limit: number
 }
 
-/** How many NFTs have one of these terms, counted up to a limit. */
+/** Counts NFTs with one of these terms, up to a limit. */
 export async function countTerms(db: Db, terms: readonly string[], limit: number): Promise<number> {
   if (terms.length === 0) return 0
   const { rows } = await sql<{ count: number }>`
@@ -48,7 +48,7 @@ export async function countTerms(db: Db, terms: readonly string[], limit: number
   return Number(rows[0]?.count ?? 0)
 }
 
-/** Places of NFTs that have one of these terms, those accepted last first. */
+/** Returns positions of NFTs with one of these terms, newest first. */
 export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part): Promise<number[]> {
   if (terms.length === 0) return []
   const { rows } = await sql<{ seq: number }>`
@@ -56,7 +56,7 @@ export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part):
   return rows.map((row) => Number(row.seq))
 }
 
-/** Which of these NFTs have one of these terms. */
+/** Returns which of these NFTs have one of these terms. */
 export async function withTerms(db: Db, seqs: readonly number[], terms: readonly string[]): Promise<Set<number>> {
   if (seqs.length === 0 || terms.length === 0) return new Set()
   const { rows } = await sql<{ seq: number }>`

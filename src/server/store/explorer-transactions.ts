@@ -13,7 +13,7 @@ export type SeenTransaction = Pick<TransactionRow, (typeof SEEN)[number]>
 
 type Find = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; text: string }
 
-/** Transactions by their ids, or by what goes over the wire, the oldest first. */
+/** Returns transactions by ID, hash or directory, oldest first. */
 export async function findTransactions(db: Db, find: Find, limit = 100): Promise<SeenTransaction[]> {
   if (find.by === 'id' && find.ids.length === 0) return []
   const select = db.selectFrom('transactions').select(SEEN)
@@ -21,7 +21,7 @@ export async function findTransactions(db: Db, find: Find, limit = 100): Promise
   return await found.orderBy('created_at').limit(limit).execute()
 }
 
-/** A transaction that was signed several times goes by each of its hashes. */
+/** A transaction that was signed several times is found by each of its hashes. */
 export async function transactionOfAttempt(db: Db, hash: string): Promise<string | null> {
   const row = await db
     .selectFrom('transaction_attempts')
@@ -31,7 +31,7 @@ export async function transactionOfAttempt(db: Db, hash: string): Promise<string
   return row?.transaction_id ?? null
 }
 
-/** The transactions that moved an NFT, as far as they were requested here, and the NFT that one moved. */
+/** Returns the transactions of an NFT's requested transfers, or the NFT that a transaction transferred. */
 export async function transfersOf(db: Db, nftId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('transfers')
@@ -54,13 +54,13 @@ export async function nftsTransferred(db: Db, transactionId: string): Promise<st
   return rows.map((row) => row.nft_id)
 }
 
-/** The NFT of a transfer that was asked for. */
+/** Returns the NFT of a requested transfer. */
 export async function nftTransferred(db: Db, transferId: string): Promise<string | null> {
   const row = await db.selectFrom('transfers').select('nft_id').where('id', '=', transferId).executeTakeFirst()
   return row?.nft_id ?? null
 }
 
-/** Changes of a token's owner as the chain told them, the newest first. */
+/** Returns a token's owner changes on chain, newest first. */
 export async function ownerChanges(db: Db, collectionId: string, tokenId: string, limit: number) {
   return await db
     .selectFrom('owner_events')
@@ -74,7 +74,7 @@ export async function ownerChanges(db: Db, collectionId: string, tokenId: string
     .execute()
 }
 
-/** Gas of all transactions of a collection, decimal digits. */
+/** Returns the gas of all transactions of a collection, as decimal digits. */
 export async function gasOfCollection(db: Db, collectionId: string): Promise<string> {
   const { rows } = await sql<{ gas: number | string | null }>`
     select sum(gas) as gas from (
@@ -87,10 +87,11 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
   return String(rows[0]?.gas ?? 0)
 }
 
-/** How many are signed and not final. */
+/** Counts signed transactions that aren't final. */
 export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
   const own = sql`select id from collections where account_id = ${accountId}`
-  // SQLite keeps the order of tables in a cross join: it starts at the one transfer, not at the account's collections.
+  // SQLite keeps the order of tables in a cross join, so it starts with the one transfer, not with the account's
+  // collections.
   const ownTransfer = sql`select 1 from transfers cross join collections
     where transfers.transaction_id = transactions.id and collections.id = transfers.collection_id
       and collections.account_id = ${accountId}`
@@ -100,13 +101,15 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
   return Number(rows[0]?.count ?? 0)
 }
 
-/** Transactions that mint NFTs of a run, in one bucket of its collection, and how many of its NFTs each has. */
+/**
+ * Returns transactions that mint NFTs of a run, in one bucket of its collection, with the number of its NFTs in each.
+ */
 export async function transactionsOfBucket(
   db: Db,
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
   const [first, end] = [firstSeqOf(bucket), firstSeqOf(bucket + 1)]
-  // Chosen and limited before the join: PostgreSQL reads all NFTs where its statistics are of a few.
+  // Selected and limited before the join: with statistics of a few NFTs, PostgreSQL would read all of them.
   const page = db
     .selectFrom('nfts')
     .select(['transaction_id', 'request_id'])

@@ -3,8 +3,8 @@ import { momentIn } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /**
- * Whether the process may follow the owners of a network for so long from now: nobody else does, or it did so already.
- * Two that do it at once write nothing wrong; they only ask the network twice.
+ * Claims or renews the role of a network's follower; returns whether this process has it. Two concurrent followers
+ * write nothing wrong, but send every request twice.
  */
 export async function claimFollower(db: Db, blockchain: Blockchain, follower: string, ms: number): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -16,7 +16,7 @@ export async function claimFollower(db: Db, blockchain: Blockchain, follower: st
   return numUpdatedRows > 0n
 }
 
-/** Another may follow at once. */
+/** Releases the role, so that another process may follow at once. */
 export async function releaseFollower(db: Db, blockchain: Blockchain, follower: string): Promise<void> {
   await db
     .updateTable('chains')
@@ -26,7 +26,7 @@ export async function releaseFollower(db: Db, blockchain: Blockchain, follower: 
     .execute()
 }
 
-/** The block from which on there may be something of ours on a network; null where that isn't known yet. */
+/** Returns the block of a network from which there may be something of ours; null if that isn't known yet. */
 export async function startBlock(db: Db, blockchain: EvmBlockchain): Promise<number | null> {
   const chain = await db
     .selectFrom('chains')
@@ -40,14 +40,14 @@ export async function rememberStartBlock(db: Db, blockchain: EvmBlockchain, bloc
   await db.updateTable('chains').set({ start_block: block }).where('blockchain', '=', blockchain).execute()
 }
 
-/** The database doesn't know all that is on a network before this block. */
+/** Records that the database lacks data of a network before this block. */
 export async function markBehind(db: Db, blockchain: Blockchain, head: number): Promise<void> {
   await db.updateTable('chains').set({ behind_until: head }).where('blockchain', '=', blockchain).execute()
 }
 
 /**
- * Whether a network has transactions of ours that the database doesn't know and the follower hasn't read yet. Until it
- * has, nothing is signed, and no NFT is accepted: it may be on chain already.
+ * Whether a network has transactions of ours that the database doesn't have and the follower hasn't read yet. Until
+ * then, nothing is signed and no NFT is accepted, because it may already be on chain.
  */
 export async function isBehind(db: Db, blockchain: Blockchain): Promise<boolean> {
   const chain = await db

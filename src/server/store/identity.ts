@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { BackendTable, Db } from './schema.ts'
 
-/** The backend that a database belongs to, and the present incarnation of its data. */
+/** The backend that a database belongs to, and the current incarnation of its data. */
 export type Identity = Pick<BackendTable, 'id' | 'incarnation'>
 
 /** Returns the identity of a database, and creates it on first use: all processes that start at once get the same. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { momentIn } from './dialect.ts'
 import type { Store } from './open-store.ts'
 
-/** Tables whose rows are leased, and a condition by which an index finds those that may be. */
+/** Tables with leases, and the condition of an index that finds leased rows. */
 export const LEASED = [
   { table: 'nfts', among: 'lease_until > 0' },
   { table: 'collections', among: 'lease_until > 0' },
@@ -11,7 +11,7 @@ export const LEASED = [
   { table: 'webhooks', among: 'lease_until > 0' },
 ] as const
 
-/** Ends every lease at once: for a process that knows it is the only one. */
+/** Ends every lease at once, for a process that knows it is the only one. */
 export async function releaseLeases(store: Store): Promise<void> {
   await store.transaction(async (db) => {
     for (const { table, among } of LEASED) {
@@ -27,7 +27,7 @@ export async function releaseLeases(store: Store): Promise<void> {
 
 type Leased = 'nfts' | 'collections' | 'transactions'
 
-/** Leases of rows that are still being worked on last so much longer from now; those that were lost are left alone. */
+/** Extends the leases of rows that are still in progress; lost leases are left unchanged. */
 export async function renewLeases(
   { db }: Pick<Store, 'db'>,
   table: Leased,

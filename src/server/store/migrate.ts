@@ -5,15 +5,15 @@ import { MIGRATIONS } from './migrations/index.ts'
 import type { Db, Schema } from './schema.ts'
 
 interface MigrateOptions {
-  /** How messages call the database. */
+  /** The database's name in messages. */
   name: string
-  /** For administration beside running processes: the schema is left as it is, and an older one refused. */
+  /** For administration beside running processes: doesn't migrate, and rejects an older schema. */
   beside: boolean
-  /** Gives work that may take its time a database to do it in; by default the one that is given. */
+  /** Returns a database for work that may take long; the given one by default. */
   patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
-/** Names of the migrations that made this database; none where it is new. */
+/** Returns names of the migrations that were applied to this database; none if it is new. */
 export async function appliedMigrations(db: Db): Promise<string[]> {
   const found = isPostgres(db)
     ? await sql`select 1 where to_regclass('kysely_migration') is not null`.execute(db)
@@ -23,16 +23,16 @@ export async function appliedMigrations(db: Db): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-/** Names of the migrations that this version knows and a database lacks. */
+/** Returns names of migrations of this version that a database lacks. */
 export const pendingMigrations = (applied: readonly string[]): string[] =>
   Object.keys(MIGRATIONS).filter((name) => !applied.includes(name))
 
-/** Names of the migrations that a database has had and this version doesn't know. */
+/** Returns names of applied migrations that this version doesn't know. */
 export const unknownMigrations = (applied: readonly string[]): string[] =>
   applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
 
 /**
- * Refuses a database with migrations that this version doesn't know.
+ * Rejects a database with migrations that this version doesn't know.
  *
  * @param name how messages call the database
  * @throws GdnError `data_dir` for one of a newer gdn, or of a development version before the first release
@@ -40,24 +40,24 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
 export function refuseUnknownMigrations(db: Db, name: string, applied: readonly string[]): void {
   const unknown = unknownMigrations(applied)
   if (unknown.length === 0) return
-  // Every release has made its databases with the initial migration.
+  // Every release has created its databases with the initial migration.
   const [initial = ''] = Object.keys(MIGRATIONS)
   if (!applied.includes(initial)) {
-    throw new GdnError('data_dir', `${name} was made by a development version of gdn and can't be migrated`, {
+    throw new GdnError('data_dir', `${name} was created by a development version of gdn and can't be migrated`, {
       hint: isPostgres(db)
         ? 'Use a new, empty database.'
-        : 'Choose a new folder with `--data-dir`. For the local backend, run `gdn local reset`.',
+        : 'Choose a new directory with `--data-dir`. For the local backend, run `gdn local reset`.',
     })
   }
-  throw new GdnError('data_dir', `${name} was made by a newer gdn (it knows ${unknown.join(', ')})`, {
+  throw new GdnError('data_dir', `${name} was migrated by a newer version of gdn (${unknown.join(', ')})`, {
     hint: isPostgres(db)
       ? 'Use that version of gdn, or another database.'
-      : 'Use that version of gdn, or choose another folder with `--data-dir`.',
+      : 'Use that version of gdn, or choose another directory with `--data-dir`.',
   })
 }
 
 /**
- * Brings a database to the newest schema.
+ * Migrates a database to the newest schema.
  *
  * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and beside running processes for one of an older gdn
  */
@@ -67,11 +67,11 @@ export async function migrate(
 ): Promise<void> {
   const applied = await appliedMigrations(db)
   refuseUnknownMigrations(db, name, applied)
-  // The migrator looks at every table first, which a database that is up to date needn't wait for.
+  // The migrator reads every table first, which isn't needed for a database that is up to date.
   if (pendingMigrations(applied).length === 0) return
   if (beside) {
-    throw new GdnError('data_dir', `${name} was made by an older gdn and must be brought up to date first`, {
-      hint: isPostgres(db) ? 'gdn db migrate does that' : 'start its backend once with this version of gdn',
+    throw new GdnError('data_dir', `${name} has the schema of an older version of gdn`, {
+      hint: isPostgres(db) ? 'Run `gdn db migrate`.' : 'Start its backend once with this version of gdn.',
     })
   }
   if (isPostgres(db)) return await patiently(migrateTogether)
@@ -81,9 +81,9 @@ export async function migrate(
 }
 
 /**
- * All in one transaction and under a lock that ends with it: of processes that start together one migrates, and the
- * others find it done. The migrator of the query layer holds its lock beyond a transaction, which pgbouncer can't give.
- * The table it keeps is the same.
+ * Runs all migrations in one transaction, under a lock that ends with it: of processes that start together one
+ * migrates, and the others find it done. The query library's migrator holds its lock beyond a transaction, which
+ * doesn't work with pgbouncer. The table of migrations is the same.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

@@ -6,7 +6,7 @@ import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
 
-/** Ids of a collection's NFTs in the order of their acceptance. */
+/** Returns IDs of a collection's NFTs in the order of acceptance. */
 export async function listNftIds(db: Db, collectionId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('nfts')
@@ -31,7 +31,7 @@ const RECORD = [
   'collections.contract_address',
 ] as const
 
-/** NFTs of these ids that an account may read, in no particular order. */
+/** Returns NFTs with these IDs that an account may read, in no particular order. */
 export async function findNfts(db: Db, accountId: string, ids: readonly string[]) {
   const rows = await db
     .selectFrom('nfts')
@@ -39,11 +39,11 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     .select([...RECORD, 'collections.account_id'])
     .where('nfts.id', 'in', ids)
     .execute()
-  // Not in the query: without statistics SQLite starts at the account's collections and reads all of their NFTs.
+  // Filtered here: without statistics, SQLite would start with the account's collections and read all of their NFTs.
   return rows.filter(({ account_id }) => account_id === accountId)
 }
 
-/** An NFT by its id, with its collection's address and blockchain, whoever's it is. */
+/** Returns an NFT by ID, with its collection's address and blockchain, of any account. */
 export async function findNft(db: Db, id: string) {
   const row = await db
     .selectFrom('nfts')
@@ -54,12 +54,12 @@ export async function findNft(db: Db, id: string) {
   return row ?? null
 }
 
-/** Gives an NFT a new owner. */
+/** Sets the owner of an NFT. */
 export async function setOwner(db: Db, id: string, owner: string, block: number): Promise<void> {
   await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
 }
 
-/** Takes NFTs whose files are to be fetched: due, and in nobody's hands (or in those of a worker that died). */
+/** Claims NFTs whose files have to be fetched: due, and not claimed (or claimed by a worker that died). */
 export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<NftRow[]> {
   const due = db
     .selectFrom('nfts')
@@ -103,17 +103,17 @@ export async function postponeNft(
   return numUpdatedRows > 0n
 }
 
-/** Steps of NFTs that are not minted yet. */
+/** Steps of NFTs that aren't minted yet. */
 export const UNFINISHED = ['files', 'mint', 'chain'] as const
 
 /**
- * Beside a step, whose own index holds only what is unfinished. The concatenation hides the collection from the planner:
- * it would read all NFTs of the collection, which may be a million that are deployed.
+ * Combine it with a step, whose own index has only unfinished NFTs. The concatenation hides the collection from the
+ * planner, which would otherwise read all NFTs of the collection, for example a million deployed ones.
  */
 export const OF_COLLECTION = sql<string>`collection_id || ''`
 
 /**
- * What the next batch of a collection would hold, oldest first.
+ * Returns the NFTs of a collection's next batch, oldest first.
  *
  * @param after only NFTs with a higher `seq`
  */
@@ -129,7 +129,7 @@ export async function listMintable(db: Db, collectionId: string, limit: number, 
     .execute()
 }
 
-/** NFTs of a collection that aren't minted yet. */
+/** Returns NFTs of a collection that aren't minted yet. */
 export async function countPending(db: Db, collectionId: string): Promise<number> {
   let pending = 0
   for (const step of UNFINISHED) {
@@ -157,11 +157,11 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
 }
 
 /**
- * Collections of a blockchain that have NFTs waiting for a batch. One step of the index for each collection: a DISTINCT would read an
- * entry for each NFT, 50 ms for a million.
+ * Returns collections of a blockchain with NFTs that wait for a batch. It takes one index lookup for each collection: a
+ * DISTINCT would read an entry for each NFT, 50 ms for a million.
  */
 export async function collectionsWithMintable(db: Db, blockchain: Blockchain): Promise<string[]> {
-  // With statistics of a few NFTs SQLite takes the index of all NFTs.
+  // With statistics of a few NFTs, SQLite would use the index of all NFTs.
   const waiting = isPostgres(db) ? sql`nfts` : sql`nfts indexed by nfts_mint_due`
   const { rows } = await sql<{ id: string }>`
     with recursive waiting (id) as (
@@ -184,7 +184,7 @@ export async function countRevert(db: Db, transactionId: string): Promise<void> 
     .execute()
 }
 
-/** The highest count of reverts among the NFTs of a batch. */
+/** Returns the highest revert count among the NFTs of a batch. */
 export async function mostReverts(db: Db, transactionId: string): Promise<number> {
   const row = await db
     .selectFrom('nfts')
@@ -195,7 +195,7 @@ export async function mostReverts(db: Db, transactionId: string): Promise<number
   return row?.most ?? 0
 }
 
-/** When the earliest fetching becomes due, or null. */
+/** Returns when the earliest fetch becomes due, or null. */
 export async function nextFilesDue(db: Db): Promise<number | null> {
   const row = await db
     .selectFrom('nfts')
@@ -207,18 +207,18 @@ export async function nextFilesDue(db: Db): Promise<number | null> {
 
 type DirectoryNft = Pick<NftRow, 'id' | 'metadata' | 'files'> & { batch_index: number }
 
-/** NFTs of a collection on Solana whose metadata files share a directory, in the order of its files. */
+/** Returns NFTs of a Solana collection whose metadata files share a directory, in the order of its files. */
 export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string): Promise<DirectoryNft[]> {
   const those = (condition: RawBuilder<unknown>) => sql<DirectoryNft>`
     select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from transactions cross join nfts
     where transactions.collection_id = ${collectionId} and transactions.directory = ${directory}
       and nfts.transaction_id = transactions.id and ${condition}`
-  // No index has the transactions of all NFTs: by their tokens, by the index of the pending ones, and by that of those
-  // that failed, which are few.
+  // No index has the transactions of all NFTs. The query uses their tokens, the index of pending NFTs, and that of
+  // failed ones, which are few.
   const pending = sql`nfts.step = 'chain'`
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
-  // Pending ones first: one that is settled meanwhile is read twice, and stored once.
+  // Pending ones first: one that is settled in the meantime is read twice, and stored once.
   const found = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
     for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)
@@ -226,7 +226,7 @@ export async function listNftsOfDirectory(db: Db, collectionId: string, director
   return [...found.values()].sort((a, b) => a.batch_index - b.batch_index)
 }
 
-/** The pending NFT that a transaction mints. */
+/** Returns the pending NFT that a transaction mints. */
 export async function findNftOfTransaction(db: Db, transactionId: string): Promise<NftRow | null> {
   const row = await db
     .selectFrom('nfts')
@@ -237,7 +237,9 @@ export async function findNftOfTransaction(db: Db, transactionId: string): Promi
   return row ?? null
 }
 
-/** Changes which transaction mints a pending NFT, or which file of the transaction's directory is its metadata. */
+/**
+ * Changes the transaction that mints a pending NFT, or the index of its metadata file in the transaction's directory.
+ */
 export async function updateSignedNfts(
   db: Db,
   transactionId: string,

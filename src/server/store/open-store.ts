@@ -12,27 +12,27 @@ import { renewSqliteStatistics } from './statistics.ts'
 export interface Store {
   readonly db: Kysely<Schema>
   readonly transaction: RunTransaction
-  /** Who else is to know the metadata that is stored. */
+  /** Destinations of stored metadata. */
   readonly publishTo?: PublishTarget | undefined
   /** Called in the transaction that accepts a request, after its rows are written. */
   readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
-  /** How processes that work on it together find each other; null where one has it to itself. */
+  /** Coordination between processes; null for a single process. */
   readonly postgres: PostgresConnection | null
   close(): Promise<void>
 }
 
-/** What several processes need beside queries. */
+/** What several processes need in addition to queries. */
 export interface PostgresConnection {
-  /** Connects to the server itself, past any pooler. */
+  /** Connects to the server itself, bypassing any pooler. */
   readonly direct: ClientConfig
-  /** What the database may be called in messages. */
+  /** The database's name in messages. */
   readonly name: string
 }
 
 function prepare(raw: RawDatabase): void {
-  // FULL: what was answered survives a power cut.
+  // FULL: confirmed data survives a power failure.
   for (const pragma of [
-    // First: the others need locks, and whoever else closes the database at this moment may hold one.
+    // First, because the others need locks, and a process that is closing the database may hold one.
     'busy_timeout = 5000',
     'journal_mode = WAL',
     'synchronous = FULL',
@@ -45,13 +45,13 @@ function prepare(raw: RawDatabase): void {
 }
 
 interface OpenOptions {
-  /** For administration beside a running backend: the schema is left as it is, and an older one refused. */
+  /** For administration beside a running backend: doesn't migrate, and rejects an older schema. */
   beside?: boolean
-  /** To look at it only: whatever made it. */
+  /** For inspection only: accepts any schema. */
   unchecked?: boolean
 }
 
-/** Opens the embedded database and brings it to the newest schema. */
+/** Opens the embedded database and migrates it to the newest schema. */
 export async function openStore(path: string, { beside = false, unchecked = false }: OpenOptions = {}): Promise<Store> {
   const raw = openDatabase(path, beside || unchecked)
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
@@ -75,11 +75,11 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   }
 }
 
-/** Where it fails, the statistics stay as they are: gdn works without. */
+/** Errors are ignored: gdn works without statistics. */
 const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
   renewSqliteStatistics(db, how).catch(() => undefined)
 
-/** SQLite would make a new file for everybody to read, as far as the umask lets it. */
+/** Creates the file first, because SQLite would create it with permissions that only the umask limits. */
 function openDatabase(path: string, beside: boolean): RawDatabase {
   try {
     if (!beside) ensurePrivateFile(path)
@@ -92,6 +92,6 @@ function openDatabase(path: string, beside: boolean): RawDatabase {
 
 const cannotOpen = (path: string, cause: unknown) =>
   new GdnError('data_dir', `can't open the database ${path}: ${messageOf(cause)}`, {
-    hint: 'check that the folder is writable and its disk has room',
+    hint: 'Check that the directory is writable and its disk is not full.',
     cause,
   })

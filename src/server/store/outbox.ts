@@ -5,16 +5,16 @@ import { isPostgres, momentIn } from './dialect.ts'
 import { collectionSubject, nftSubjects, type Subject, transferSubject } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, the ids of a query one each.
+// SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, and a query one for each ID.
 const ROWS_AT_ONCE = 500
 
-/** Whether anybody at all is told of anything: without webhooks this is what events cost. */
+/** Whether there is any webhook or listener: without one, this check is the only cost of events. */
 export async function hasWebhooks(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('status', '=', 'active').limit(1)
   return (await active.executeTakeFirst()) !== undefined
 }
 
-/** Call it in the transaction that gives these NFTs their status. */
+/** Writes events of NFTs. Call it in the transaction that changes their status. */
 export async function tellNfts(
   db: Db,
   type: 'nft.deployed' | 'nft.failed',
@@ -26,7 +26,7 @@ export async function tellNfts(
   }
 }
 
-/** As tellNfts, of NFTs that were just deployed, in the order of their acceptance. */
+/** Same as tellNfts, for NFTs that were just deployed, in the order of acceptance. */
 export async function tellMinted(db: Db, nfts: readonly { id: string; seq: number }[]): Promise<void> {
   if (!(await hasWebhooks(db))) return
   await tellNfts(
@@ -36,7 +36,7 @@ export async function tellMinted(db: Db, nfts: readonly { id: string; seq: numbe
   )
 }
 
-/** Makes a change by which NFTs fail, and tells of each. */
+/** Runs an update that marks NFTs as failed, and writes an event for each. */
 export async function failAndTell(
   db: Db,
   change: UpdateQueryBuilder<Schema, 'nfts', 'nfts', UpdateResult>,
@@ -45,17 +45,17 @@ export async function failAndTell(
   else await change.execute()
 }
 
-/** Call it in the transaction that gives the collection its status. */
+/** Writes an event of a collection. Call it in the transaction that changes its status. */
 export async function tellCollection(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (await hasWebhooks(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
 }
 
-/** Call it in the transaction that gives the transfer its status. */
+/** Writes an event of a transfer. Call it in the transaction that changes its status. */
 export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (await hasWebhooks(db)) await tell(db, `transfer.${status}`, [await transferSubject(db, id)])
 }
 
-/** An event that one webhook is told before all others, whatever it listens to. The event's id. */
+/** Writes an event for one webhook, ahead of all others and whatever it subscribes to. Returns the event's ID. */
 export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
   const event = newEvent(type, data)
   await db.insertInto('webhook_events').values(event).execute()
@@ -66,7 +66,7 @@ export async function tellWebhook(db: Db, webhookId: string, type: EventType, da
   return event.id
 }
 
-/** Who hears of an account's events, by account. Listeners that went away without a word hear nothing. */
+/** Returns the subscribers of an account's events, by account, without expired listeners. */
 async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db
     .selectFrom('webhooks')
@@ -108,7 +108,7 @@ async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Prom
   }
 }
 
-/** The time is the system's own, as that in every id is. */
+/** Uses the system clock, as every ID does. */
 function newEvent(type: EventType, data: object) {
   const id = `evt_${newId()}`
   const now = Date.now()

@@ -1,6 +1,6 @@
 import type { Db } from './schema.ts'
 
-/** What became of an account's transfers and collection creations of these ids, in no particular order. */
+/** Returns the status of an account's transfers and collection creations with these IDs, in no particular order. */
 export async function findOutcomes(db: Db, accountId: string, ids: readonly string[]) {
   const transfers = await db
     .selectFrom('transfers')

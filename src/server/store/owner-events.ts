@@ -9,22 +9,22 @@ export type OwnerCursor = Selectable<OwnerCursorsTable>
 
 // SQLite binds at most 32,766 parameters in a statement; an event has 9.
 const ROWS_AT_ONCE = 1000
-/** Blocks that a reorg can fall back to. When none of them is left on the chain, everything is read again. */
+/** Blocks that a reorg can fall back to. If none of them is left on the chain, everything is read again. */
 const CURSORS_KEPT = 64
 
 /**
- * Keeps the follower of a chain and who writes owners by what the chain told him from seeing half of what the other
- * writes. The follower has it alone.
+ * Serializes a chain's follower and other writers of owners from chain data, so that neither sees half of the other's
+ * writes. The follower takes the lock exclusively.
  */
 export const lockOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
   lockUntilCommit(db, `owners ${blockchain}`, how)
 
-/** How far the events of a chain were read; null before its first block. */
+/** Returns the last block of a chain whose events were read; null before its first block. */
 export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<OwnerCursor | null> {
   return (await listCursors(db, blockchain, 1))[0] ?? null
 }
 
-/** Blocks up to which events were read, the newest first; all of them unless fewer are asked for. */
+/** Returns blocks up to which events were read, newest first, limited on request. */
 export function listCursors(db: Db, blockchain: EvmBlockchain, limit?: number): Promise<OwnerCursor[]> {
   return db
     .selectFrom('owner_cursors')
@@ -43,7 +43,7 @@ export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
       order by block_number desc limit 1 offset ${sql.lit(CURSORS_KEPT)})`.execute(db)
 }
 
-/** The same of a network whose blocks may be undone up to `finality` deep: there is always one to fall back to. */
+/** Same, for a network whose blocks may be reverted up to `finality` deep: one block to fall back to is always kept. */
 export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
   await insertCursor(db, cursor)
   await sql`
@@ -56,7 +56,7 @@ async function insertCursor(db: Db, cursor: OwnerCursor): Promise<void> {
   await db.insertInto('owner_cursors').values(cursor).execute()
 }
 
-/** How far each chain's events were read. */
+/** Returns the last read block of each chain. */
 export async function listFollowed(db: Db): Promise<{ blockchain: string; block: number }[]> {
   const rows = await db
     .selectFrom('owner_cursors')
@@ -66,7 +66,7 @@ export async function listFollowed(db: Db): Promise<{ blockchain: string; block:
   return rows.map(({ blockchain, block }) => ({ blockchain, block: Number(block) }))
 }
 
-/** Embedded EVM chains with blocks whose events weren't read. */
+/** Returns embedded EVM chains with blocks whose events weren't read. */
 export async function chainsToFollow(db: Db): Promise<EvmBlockchain[]> {
   const behind: EvmBlockchain[] = []
   for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {
@@ -82,7 +82,7 @@ export async function chainsToFollow(db: Db): Promise<EvmBlockchain[]> {
   return behind
 }
 
-/** Keeps events, in the order of the chain, and gives tokens and collections what they say. */
+/** Stores events in chain order, and applies them to tokens and collections. */
 export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Promise<void> {
   for (let at = 0; at < events.length; at += ROWS_AT_ONCE) {
     await db
@@ -96,7 +96,7 @@ export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Pro
   )
 }
 
-/** Takes back what the blocks above `block` said: tokens and collections are as they were after that block. */
+/** Rolls back the events above `block`: tokens and collections get their state after that block. */
 export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   const undone = await db
     .deleteFrom('owner_events')
@@ -112,10 +112,10 @@ export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: numbe
   await db.deleteFrom('owner_cursors').where('blockchain', '=', blockchain).where('block_number', '>', block).execute()
 }
 
-/** `since` is the block that says so; null takes back what later ones said. */
+/** `since` is the block of the change; null rolls back later changes. */
 type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string; since: number | null }
 
-/** Writes changes in their order: of several of one thing, the last stays. */
+/** Writes changes in order: of several for one item, the last applies. */
 async function write(db: Db, changes: readonly Change[]): Promise<void> {
   const owners = new Map<string, Change>()
   const collections = new Map<string, Partial<Selectable<CollectionsTable>>>()

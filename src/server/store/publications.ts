@@ -12,7 +12,7 @@ export interface Publication {
   generation: number
 }
 
-/** Content that is to be known to others. What is noted already stays as it is. */
+/** Adds content to publish. Existing entries stay unchanged. */
 export async function addPublications(db: Db, target: PublishTarget, cids: readonly string[]): Promise<void> {
   if (cids.length === 0) return
   await db
@@ -22,7 +22,7 @@ export async function addPublications(db: Db, target: PublishTarget, cids: reado
     .execute()
 }
 
-/** Takes what is due for a while, in the order in which it is due. */
+/** Claims due entries, in the order of their due times. */
 export async function claimPublications(
   db: Db,
   target: PublishTarget,
@@ -51,7 +51,7 @@ export async function claimPublications(
     .execute()
 }
 
-/** What became of it; nothing where another worker has it now. */
+/** Records the result; has no effect if another worker has claimed it. */
 export async function settlePublication(
   db: Db,
   { target, cid, generation }: Publication,
@@ -74,7 +74,7 @@ export async function settlePublication(
   return numUpdatedRows === 1n
 }
 
-/** When the next one is due; null where none waits. */
+/** Returns when the next entry is due, or null. */
 export async function nextPublicationDue(db: Db, target: PublishTarget): Promise<number | null> {
   const row = await db
     .selectFrom('publications')

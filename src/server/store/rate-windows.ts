@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** What a counted request comes to: whether it may go on, what is left, and the time until the window ends. */
+/**
+ * The result of counting a request: whether it may continue, the remaining quota, and the time until the window ends.
+ */
 export interface Count {
   allowed: boolean
   remaining: number
@@ -11,16 +13,16 @@ export interface Count {
 const WINDOW_MS = 1000
 
 /**
- * Counts a request in its window of a second, for all processes that share a PostgreSQL database, by its clock. One
- * statement, and a row for each name that stays one: of those who come at once, each waits for the one before.
+ * Counts a request in its one-second window, for all processes of a PostgreSQL database, by its clock. It is one
+ * statement on one row for each name, so concurrent requests of a name wait for each other.
  */
 export async function countRequest(
   db: Db,
   { name, ratePerSecond }: { name: string; ratePerSecond: number },
 ): Promise<Count> {
-  // The time after the waiting, which that of the statement would not be.
+  // The clock after the wait, unlike the statement's timestamp.
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
-  // One that ends later than a window lasts was begun before the clock was set back.
+  // A window that ends later than its length was started before the clock was set back.
   const isOver = sql`(present.ends_at <= ${now} or present.ends_at > ${now} + ${sql.lit(WINDOW_MS)})`
   const { rows } = await sql<{ count: number; left: number }>`
     insert into rate_windows as present (name, count, ends_at) values (${name}, 1, ${now} + ${sql.lit(WINDOW_MS)})

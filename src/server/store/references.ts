@@ -2,19 +2,19 @@ import { type Selectable, sql } from 'kysely'
 import type { CreatingEndpoint } from '../../api/endpoints.ts'
 import type { Db, OperationReferencesTable } from './schema.ts'
 
-/** Where reference IDs are unique. */
+/** The scope in which reference IDs are unique. */
 export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_id' | 'operation'>
 
-/** A reference ID, and what it is to name. */
+/** A reference ID, and the operation that it will refer to. */
 export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'>
 
-/** A reference ID, and what it names. */
+/** A reference ID, and the operation that it refers to. */
 export interface KnownReference extends NewReference {
   status: string
   accepted_at: number
 }
 
-/** Tables of what reference IDs name. */
+/** Tables of operations with reference IDs. */
 const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
   createnft: 'nfts',
   createnfttrans: 'nfts',
@@ -23,8 +23,8 @@ const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
 }
 
 /**
- * Claims the reference IDs that are free, and returns them. Waits for the commit of any other process that is claiming
- * one of them.
+ * Claims the free reference IDs, and returns them. Waits for the commit of any other process that is claiming one of
+ * them.
  */
 export async function addReferences(
   db: Db,
@@ -40,13 +40,13 @@ export async function addReferences(
   return new Set(rows.map(({ reference_id }) => reference_id))
 }
 
-/** What reference IDs name, in no particular order; unknown ones are left out. */
+/** Returns the operations of reference IDs, in no particular order; unknown ones are left out. */
 export async function findReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,
   ids: readonly string[],
 ): Promise<KnownReference[]> {
-  // Left joins: without statistics SQLite would begin with all NFTs.
+  // Left joins: without statistics, SQLite would start with all NFTs.
   const { rows } = await sql<KnownReference>`
     select named.reference_id, named.digest, named.target_id, target.status, requests.accepted_at
     from operation_references as named
@@ -57,7 +57,7 @@ export async function findReferences(
   return rows
 }
 
-/** Lets a reference ID name another operation than the one that failed. False where another process was faster. */
+/** Assigns a reference ID to another operation than the failed one. False if another process was faster. */
 export async function replaceReference(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -76,8 +76,8 @@ export async function replaceReference(
 }
 
 /**
- * Of NFTs that failed, those of which a token may exist all the same: their transaction may have had an effect, or
- * tokens that the database did not know were found after they were accepted.
+ * Returns those of the failed NFTs that may still have a token: their transaction may have had an effect, or unknown
+ * tokens were found after they were accepted.
  */
 export async function withPossibleTokens(db: Db, failed: readonly string[]): Promise<Set<string>> {
   if (failed.length === 0) return new Set()

@@ -4,7 +4,9 @@ import type { TransactionRow } from './transactions.ts'
 
 export type RequestRow = Selectable<RequestsTable>
 
-/** False, and nothing is written, where a request with this Idempotency-Key was accepted in the meantime. */
+/**
+ * Inserts a request. Returns false, and writes nothing, if one with this Idempotency-Key was accepted in the meantime.
+ */
 export async function insertRequest(db: Db, request: Insertable<RequestsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('requests')
@@ -14,15 +16,15 @@ export async function insertRequest(db: Db, request: Insertable<RequestsTable>):
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** Keeps the answer that the request gets. */
+/** Stores the response of the request. */
 export async function recordResponse(db: Db, id: string, response: string): Promise<void> {
   await db.updateTable('requests').set({ response }).where('id', '=', id).execute()
 }
 
-/** Requests that a line of the log names at most: as many as a batch holds, so that each is found there. */
+/** Maximum number of requests in a log line: as many as a batch may have, so that each can be found there. */
 export const MAX_LOGGED_REQUESTS = 200
 
-/** Requests whose rows a pending transaction carries. Ask before it is settled. */
+/** Returns the requests of a pending transaction's rows. Call it before the transaction is settled. */
 export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
@@ -45,7 +47,7 @@ export async function requestsOfTransaction(
   return rows.map((row) => row.request_id)
 }
 
-/** The earlier request with this Idempotency-Key: keys are scoped to account and endpoint. */
+/** Returns the earlier request with this Idempotency-Key. Keys are scoped to account and endpoint. */
 export async function findRepeated(
   db: Db,
   scope: { accountId: string; endpoint: string; idempotencyKey: string },
@@ -60,7 +62,7 @@ export async function findRepeated(
   return row ?? null
 }
 
-/** The answer to a request of an account's, or where it is null of anybody's. */
+/** Returns the response of an account's request; with null, of any account's. */
 export async function requestSeen(db: Db, accountId: string | null, id: string): Promise<string | null> {
   const row = await db
     .selectFrom('requests')

@@ -1,7 +1,9 @@
 import type { Insertable } from 'kysely'
 import type { Db, RunsTable } from './schema.ts'
 
-/** Notes a run with its first request; call it in the transaction that accepts that. Nobody waits for anybody here. */
+/**
+ * Records a run with its first request. Call it in the transaction that accepts the request. It never waits for a lock.
+ */
 export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<void> {
   await db
     .insertInto('runs')
@@ -29,7 +31,7 @@ const seen = (db: Db, accountId: string | null) =>
     ])
     .$if(accountId !== null, (query) => query.where('runs.account_id', '=', accountId))
 
-/** Runs that an account may see, those that began last first. */
+/** Returns runs that an account may see, latest first. */
 export async function listRuns(db: Db, accountId: string | null, { offset, limit }: { offset: number; limit: number }) {
   return await seen(db, accountId)
     .orderBy('runs.started_at', 'desc')
@@ -48,7 +50,7 @@ export async function countRuns(db: Db, accountId: string | null): Promise<numbe
   return Number(count)
 }
 
-/** The run of this name, of several accounts' the one that began last. */
+/** Returns the run with this name; the latest, if several accounts have one. */
 export async function findRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
   const found = await seen(db, accountId)
     .where('runs.run', '=', run)

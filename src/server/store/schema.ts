@@ -2,7 +2,7 @@ import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Operation } from '../../api/operation-digest.ts'
 
-/** Times are milliseconds since the epoch; flags are 0 or 1; addresses have their checksum. */
+/** Times are milliseconds since the epoch; flags are 0 or 1; addresses are checksummed. */
 
 export interface AccountsTable {
   id: string
@@ -15,7 +15,7 @@ export interface ApiKeysTable {
   id: string
   account_id: string
   name: string
-  /** The first characters of the key, to tell keys apart; the key itself is nowhere. */
+  /** The first characters of the key, to identify it; the key itself isn't stored. */
   prefix: string
   /** SHA-256 of the key, hex. */
   hash: string
@@ -26,7 +26,7 @@ export interface ApiKeysTable {
   revoked_at: number | null
 }
 
-/** An accepted creating request, kept with the answer it was given. */
+/** An accepted creating request, stored with its response. */
 export interface RequestsTable {
   id: string
   account_id: string
@@ -34,59 +34,59 @@ export interface RequestsTable {
   idempotency_key: string | null
   /** SHA-256 of the body, hex. */
   body_hash: string
-  /** The answer's body, JSON. */
+  /** The body of the response, JSON. */
   response: string
   accepted_at: number
-  /** The run of a batch that it came with, as the client calls it. */
+  /** The run of a batch that sent it, named by the client. */
   run: Generated<string | null>
 }
 
-/** Written with the first request of a run. */
+/** A run, inserted with its first request. */
 export interface RunsTable {
   account_id: string
   run: string
-  /** That of its first request. */
+  /** The account of its first request. */
   collection_id: string
   started_at: number
 }
 
-/** How many NFTs of 4,096 that follow each other are in which state. Triggers write it; on PostgreSQL add rows up. */
+/** Counts by state of 4,096 consecutive NFTs. Triggers write them; on PostgreSQL, rows have to be added up. */
 export interface NftCountsTable {
   collection_id: string
-  /** Empty where they came without one. */
+  /** Empty for NFTs without a run. */
   run: string
   /** `seq >> 12` */
   bucket: number
   files: number
-  /** For a batch, or in one that isn't final. */
+  /** Waiting for a batch, or in one that isn't final. */
   waiting: number
   deployed: number
   failed: number
 }
 
-/** What NFTs are found by: see title-index.ts. */
+/** Search terms of NFTs: see title-index.ts. */
 export interface NftTermsTable {
   term: string
   seq: number
 }
 
-/** How far the index of terms has come: one row, or none at first. */
+/** The cursor of the term index: one row, or none at first. */
 export interface NftTermCursorTable {
   id: number
   next_seq: number
-  /** JSON: ranges of places before it that were empty, and since when. */
+  /** JSON: ranges of positions before it that were empty, and since when. */
   gaps: string
 }
 
 /** A column that only `src/server/state` writes: it has the allowed transitions. */
 export type State<Value> = ColumnType<Value, never, never>
 
-/** Where a row stands in the pipeline, and when and by whom it may be worked on. */
+/** The state of a row in the pipeline: its lease and its next attempt. */
 interface Work {
   attempts: Generated<number>
   next_attempt_at: number
   lease_until: Generated<number>
-  /** Grows with every claim: a worker that lost its lease can't write. */
+  /** Incremented with every claim, so that a worker that lost its lease can't write. */
   generation: Generated<number>
 }
 
@@ -102,26 +102,26 @@ export interface CollectionsTable extends Work {
   symbol: string
   wallet_address: string
   contract_address: string
-  /** On Solana the service's own address: the mint's address derives from it. */
+  /** On Solana the service's own address, from which the mint's address is derived. */
   factory_address: string
   enable_api: number
   enable_transfer: number
   is_locked: number
-  /** The owner has taken every right from the service, for good. */
+  /** The owner has revoked all rights of the service permanently. */
   revoked: Generated<number>
   description: string | null
   image: string | null
   status: State<CollectionStatus>
   error: string | null
-  /** The token id that the next batch begins with, as signed so far. Text: ids may exceed 2^53. */
+  /** The first token ID of the next batch, as signed so far. Text, because IDs may exceed 2^53. */
   next_token_id: string
-  /** Most tokens in the next batch: halved after a batch was refused, to find the one that is at fault. */
+  /** Maximum size of the next batch: halved after each rejected batch, to find the invalid NFT. */
   batch_limit: number | null
   transaction_id: string | null
 }
 
 export type NftStatus = 'initiated' | 'deployed' | 'failed'
-/** files: fetch and store them · mint: wait for a batch · chain: signed, waiting to be final · done */
+/** files: fetch and store them · mint: wait for a batch · chain: signed, waiting for finality · done */
 export type NftStep = 'files' | 'mint' | 'chain' | 'done'
 
 export interface NftsTable extends Work {
@@ -129,14 +129,14 @@ export interface NftsTable extends Work {
   id: string
   request_id: string
   collection_id: string
-  /** Who has the token first, where it is created and transferred in one step; else null. */
+  /** The first owner, if the NFT is minted and transferred in one step; else null. */
   sender: string | null
   receiver: string
-  /** Who has the token now, by the chain; null before it is deployed. */
+  /** The current owner on chain; null before it is deployed. */
   owner: string | null
-  /** The block of the last transfer that said so; null where none did. Events of earlier blocks don't count any more. */
+  /** The block of the last transfer that set it; null without one. Events of earlier blocks are ignored. */
   owner_block: Generated<number | null>
-  /** The metadata as it was sent, JSON. */
+  /** The metadata as sent, JSON. */
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
@@ -152,15 +152,17 @@ export interface NftsTable extends Work {
 export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer'
 /**
  * reverted: executed without effect.
- * lost: it can never be executed; what it was to do is signed for again. On EVM chains another transaction used its
- * nonce, on Solana it expired.
- * cancelled: an operator had its nonce used by an empty transaction; what it was to do has failed.
+ * lost: it can never be executed, and its work is signed for again. On EVM chains another transaction used its nonce,
+ * on Solana it expired.
+ * cancelled: an operator had an empty transaction use its nonce; its work has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
-/** What an operator requests of a pending transaction: higher fees, or that it is cancelled. */
+/** What an operator requests for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
 
-/** A signed transaction. Its bytes are here before any network sees them, and the same bytes are sent on any doubt. */
+/**
+ * A signed transaction. Its bytes are stored before any network sees them, and the same bytes are sent again in doubt.
+ */
 export interface TransactionsTable extends Work {
   id: string
   blockchain: string
@@ -168,17 +170,17 @@ export interface TransactionsTable extends Work {
   /** Null on Solana. */
   nonce: number | null
   kind: TransactionKind
-  /** Null for a factory and for transfers. On EVM chains a collection has one unfinished transaction at a time. */
+  /** Null for a factory and for transfers. On EVM chains, a collection has one unfinished transaction at a time. */
   collection_id: string | null
   /** ID of the first token that it mints on an EVM chain; else null. */
   start_id: string | null
   /** On Solana the address of the mint that it creates, which is the ID of the token; else null. */
   mint: Generated<string | null>
-  /** NFTs that it mints. */
+  /** Number of NFTs that it mints. */
   token_count: number
   /** CID of the directory of its metadata files. */
   directory: string | null
-  /** Hexadecimal, on Solana base64. Empty where it is not sent again. */
+  /** Hexadecimal, on Solana base64. Empty if it is not sent again. */
   raw: string
   /** On Solana the signature. */
   hash: string
@@ -190,20 +192,22 @@ export interface TransactionsTable extends Work {
   block_hash: string | null
   /** Decimal digits; null on Solana. */
   gas_used: string | null
-  /** On Solana why it failed; else null. */
+  /** On Solana the error if it failed; else null. */
   error: Generated<string | null>
   created_at: number
-  /** 1 while its block may still be undone by a reorg. */
+  /** 1 while a reorg may still remove its block. */
   watched: Generated<number>
-  /** 1 once a reorg has undone its block. */
+  /** 1 after a reorg removed its block. */
   returned: Generated<number>
   requested_action: Generated<TransactionAction | null>
 }
 
-/** Each signing of a transaction that was signed more than once: the same nonce, higher fees. Any of them may be mined. */
+/**
+ * Each signing of a transaction that was signed more than once, with the same nonce and higher fees. Any may be mined.
+ */
 export interface TransactionAttemptsTable {
   transaction_id: string
-  /** From 0. */
+  /** Starts at 0. */
   number: number
   raw: string
   hash: string
@@ -211,13 +215,13 @@ export interface TransactionAttemptsTable {
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
   created_at: number
-  /** 1 where it does nothing but use the nonce. */
+  /** 1 if its only effect is to use the nonce. */
   cancels: Generated<number>
 }
 
 export type TransferStatus = 'initiated' | 'deployed' | 'failed'
 
-/** An NFT's way to a new owner. */
+/** A transfer of an NFT. */
 export interface TransfersTable {
   seq: Generated<number>
   /** The transaction_gdn_id of transfernft. */
@@ -231,25 +235,28 @@ export interface TransfersTable {
   status: State<TransferStatus>
   error: string | null
   transaction_id: string | null
-  /** 1 once a reorg has undone its block. */
+  /** 1 after a reorg removed its block. */
   returned: Generated<number>
 }
 
-/** What a client's reference ID names. It stays for good; what failed without effect may be replaced. */
+/**
+ * The operation of a client's reference ID. It is permanent, except that a failed operation without effect may be
+ * replaced.
+ */
 export interface OperationReferencesTable {
-  /** The collection; of createcollection the account. */
+  /** The collection; for createcollection the account. */
   scope_id: string
   operation: Operation
   reference_id: string
-  /** Of the operation, with the version of its definition. */
+  /** Digest of the operation, with the version of its definition. */
   digest: string
-  /** The NFT, transfer or collection. */
+  /** ID of the NFT, transfer or collection. */
   target_id: string
 }
 
 export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked'
 
-/** What an event on chain changed, and from what: enough to take it back. Flags are '0' or '1'. */
+/** A change on chain with the previous value, so that it can be rolled back. Flags are '0' or '1'. */
 export interface OwnerEventsTable {
   blockchain: string
   block_number: number
@@ -257,13 +264,13 @@ export interface OwnerEventsTable {
   transaction_hash: string
   collection_id: string
   kind: OwnerEventKind
-  /** Of a transfer; else null. */
+  /** Token ID of a transfer; else null. */
   token_id: string | null
   previous: string
   next: string
 }
 
-/** How far a chain's events were read: the newest row. Older ones are where a reorg falls back to. */
+/** The cursor of a chain's event reader is the newest row. A reorg falls back to an older one. */
 export interface OwnerCursorsTable {
   blockchain: EvmBlockchain
   block_number: number
@@ -281,28 +288,28 @@ export interface ChainsTable {
   blockchain: string
   /** embedded: ours · remote: behind RPC URLs */
   network: Generated<'embedded' | 'remote'>
-  /** Of a remote one; null where it is embedded, and on Solana. */
+  /** Chain ID of a public network; null for an embedded chain, and on Solana. */
   chain_id: Generated<number | null>
-  /** Of a remote Solana cluster, base58; else null. */
+  /** Genesis hash of a public Solana cluster, base58; else null. */
   genesis_hash: Generated<string | null>
-  /** Unix seconds; 0 of a remote one. */
+  /** Unix seconds; 0 for a public network. */
   genesis_timestamp: number
   /** On Solana the service's own address. */
   factory_address: string
   created_at: number
-  /** Of a remote one: nothing of ours was on it before this block; null until something was. */
+  /** For a public network: nothing of ours exists before this block; null until something does. */
   start_block: Generated<number | null>
   /**
-   * The head of a remote one when nonces were found used that this database doesn't know: until events are read up to
-   * it, the database is behind the chain. Null where that never happened.
+   * The head of a public network when nonces were found used that this database doesn't have: until events are read up
+   * to it, the database lags behind the chain. Null if that never happened.
    */
   behind_until: Generated<number | null>
-  /** The process that follows the owners of a remote one, and until when no other does. */
+  /** The follower of a public network, and the end of its lease. */
   follower: Generated<string | null>
   follower_until: Generated<number>
 }
 
-/** A block of an embedded chain; `transactions` are the raw ones, a line each. On Solana `number` is the slot. */
+/** A block of an embedded chain; `transactions` are raw, one per line. On Solana `number` is the slot. */
 export interface ChainBlocksTable {
   blockchain: string
   number: number
@@ -318,7 +325,7 @@ export interface BlocksTable {
   bytes: Uint8Array
 }
 
-/** A file in another place than the data dir. */
+/** A file stored outside the data directory. */
 export interface StoredFilesTable {
   /** `s3://bucket/prefix`, `ipfs`. */
   place: string
@@ -329,32 +336,32 @@ export interface StoredFilesTable {
 /** node: an IPFS node has it · pins: a pinning service has it */
 export type PublishTarget = 'node' | 'pins'
 
-/** asked: the pinning service is at it */
+/** asked: the pinning service is processing it */
 export type PublicationState = 'waiting' | 'asked' | 'done'
 
-/** Content that others are to know; done when they do. */
+/** Content to publish; done when it is published. */
 export interface PublicationsTable extends Work {
   target: PublishTarget
   cid: string
   state: Generated<PublicationState>
-  /** What a pinning service calls the request. */
+  /** The pinning service's ID of the request. */
   reference: Generated<string | null>
 }
 
-/** A signed URL that may be used once and was; kept until the URL is long expired. */
+/** A used single-use signed URL, stored until it is long expired. */
 export interface UsedSignedUrlsTable {
   /** SHA-256 of the URL's signature, hex. */
   signature_hash: string
   expires_at: number
 }
 
-/** What was a file of the data dir where one process has it to itself, and where there are several is theirs in common. */
+/** Secrets that a cluster shares; a single process has them in files of its data directory. */
 export interface SecretsTable {
   name: string
   value: string
 }
 
-/** Requests of a key to an endpoint in the present window of its rate limit. */
+/** Number of requests of a key to an endpoint in the current rate limit window. */
 export interface RateWindowsTable {
   name: string
   count: number
@@ -362,22 +369,22 @@ export interface RateWindowsTable {
 }
 
 /**
- * found: not looked into yet · unexplained: no pending row gives its tokens, and the collection's mints wait for an
- * operator's release · released: known, and minting goes on after it
+ * found: not examined yet · unexplained: no pending row explains its tokens, and the collection's mints wait for an
+ * operator's release · released: known, and minting continues after it
  */
 export type UnknownMintState = 'found' | 'unexplained' | 'released'
 
-/** A mint on chain that no transaction of this database made; on Solana, members of a group that it does not know. */
+/** A mint on chain that no transaction of this database made; on Solana, unknown members of a group. */
 export interface UnknownMintsTable {
   collection_id: string
-  /** Of the transaction. On Solana, the group's address and the time in milliseconds. */
+  /** Hash of the transaction. On Solana, the group's address and the time in milliseconds. */
   hash: string
   blockchain: string
   block_number: number
   start_id: string
   token_count: number
   state: UnknownMintState
-  /** Of the transaction, and the CID of its metadata directory; null before it was looked into. */
+  /** The transaction's first token, and the CID of its metadata directory; null until it is examined. */
   signer: string | null
   directory: string | null
   /** Why no pending row explains it. */
@@ -387,27 +394,27 @@ export interface UnknownMintsTable {
 
 export type WebhookStatus = 'active' | 'disabled'
 
-/** Whom an account's events are told. */
+/** A subscriber of an account's events. */
 export interface WebhooksTable {
   id: string
   account_id: string
-  /** url: events are posted to it by the backend · listener: somebody reads them from the database, for a while */
+  /** url: the backend posts events to it · listener: a temporary reader of the database */
   kind: 'url' | 'listener'
   url: string
-  /** JSON list of types; `*` is all. */
+  /** JSON list of event types; `*` for all. */
   events: string
-  /** In full: what is sent is signed with it. */
+  /** The full secret, which signs the deliveries. */
   secret: string
   status: WebhookStatus
   created_at: number
-  /** Of a listener: nothing is written for it any more, unless it says before that it is still there. */
+  /** For a listener: no events are written for it after this time, unless it is extended. */
   expires_at: number | null
-  /** Attempts since the last that succeeded. */
+  /** Number of attempts since the last success. */
   failures: Generated<number>
   failing_since: number | null
-  /** Nothing is sent to it before. */
+  /** Time of the next delivery at the earliest. */
   next_attempt_at: Generated<number>
-  /** Of the process that sends to it. */
+  /** Lease of the process that sends to it. */
   lease_until: Generated<number>
   generation: Generated<number>
 }
@@ -416,14 +423,14 @@ export interface WebhookEventsTable {
   /** `evt_…`, ascending with time. */
   id: string
   type: string
-  /** What is posted, to the byte. */
+  /** The exact bytes that are posted. */
   body: string
   created_at: number
 }
 
 export type DeliveryState = 'waiting' | 'delivered' | 'failed'
 
-/** An event that one webhook is told. */
+/** A delivery of an event to one webhook. */
 export interface WebhookDeliveriesTable {
   webhook_id: string
   event_id: string
@@ -432,18 +439,18 @@ export interface WebhookDeliveriesTable {
   next_attempt_at: Generated<number>
   /** Null before the first attempt. */
   give_up_at: number | null
-  /** Of the last attempt: HTTP status and the beginning of the answer, or why there was none. */
+  /** Result of the last attempt: HTTP status and the beginning of the response, or the error. */
   response_status: number | null
   response: string | null
   error: string | null
   attempted_at: number | null
 }
 
-/** One row: what clients recognize the backend by. */
+/** A single row: the identity of the backend. */
 export interface BackendTable {
   /** Always 1. */
   one: number
-  /** A UUID that stays with the data, wherever they are moved. */
+  /** A UUID that stays with the data when it is moved. */
   id: string
   /** A UUID that is new after each import, since accepted requests may be missing then. */
   incarnation: string

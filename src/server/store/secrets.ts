@@ -1,6 +1,6 @@
 import type { Db } from './schema.ts'
 
-/** The secret of a name, made where there is none: of any number who ask at once, all get the same. */
+/** Returns a secret by name, and creates it if it doesn't exist: concurrent callers all get the same one. */
 export async function keepSecret(db: Db, name: string, make: () => string): Promise<string> {
   const find = () => db.selectFrom('secrets').select('value').where('name', '=', name).executeTakeFirst()
   const known = await find()
@@ -11,6 +11,6 @@ export async function keepSecret(db: Db, name: string, make: () => string): Prom
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
   const kept = await find()
-  if (kept === undefined) throw new Error(`the secret ${name} was not kept`)
+  if (kept === undefined) throw new Error(`the secret ${name} was not stored`)
   return kept.value
 }

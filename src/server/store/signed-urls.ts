@@ -1,6 +1,6 @@
 import type { Db } from './schema.ts'
 
-/** Marks a signed URL as used. False if it was used before: of any number at once, one gets true. */
+/** Marks a signed URL as used. False if it was used before: of concurrent callers, one gets true. */
 export async function useSignedUrl(db: Db, url: { signatureHash: string; expiresAt: number }): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_signed_urls')
@@ -20,7 +20,7 @@ export async function isSignedUrlUsed(db: Db, signatureHash: string): Promise<bo
   return used !== undefined
 }
 
-/** Forgets the URLs that expired before a time. */
+/** Deletes URLs that expired before a time. */
 export async function forgetSignedUrls(db: Db, expiredBefore: number): Promise<void> {
   await db.deleteFrom('used_signed_urls').where('expires_at', '<', expiredBefore).execute()
 }

@@ -2,7 +2,10 @@ import { SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely'
 import { messageOf } from '../../core/errors.ts'
 import type { RawDatabase } from '../../sqlite/driver.ts'
 
-/** Without this word the migrator makes tables one by one, and a start that is killed meanwhile leaves half of them. */
+/**
+ * Makes DDL transactional: otherwise the migrator creates tables one by one, and a start that is killed leaves half of
+ * them.
+ */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
@@ -16,10 +19,9 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * Two words of the query layer need a change. A transaction takes the right to write when it begins: one that took it
- * at its first write, after reading, would fail if another process (gdn key) had written in between, and wouldn't be
- * made to wait. And a full disk makes SQLite roll back by itself: the rollback sent after that would fail, and hide
- * what had happened.
+ * Changes two statements of the query library. A transaction acquires the write lock when it begins. If it did so at
+ * its first write, after a read, it would fail instead of wait if another process (gdn key) had written in between. On
+ * a full disk, SQLite rolls back by itself; the later rollback would fail and hide the original error.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
   return {
@@ -44,7 +46,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
   }
 }
 
-/** How the query layer speaks to SQLite. */
+/** The query library's dialect for SQLite. */
 export function createSqliteDialect(raw: RawDatabase): SqliteDialect {
   return new TransactionalDialect({ database: adapt(raw) })
 }

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Statistics of fewer rows are worse than none: SQLite then takes any index for as good as one that holds only what is
- * unfinished, and reads everything once the table has grown. Without statistics it assumes many rows.
+ * Statistics of fewer rows are worse than none: SQLite then treats any index like a partial one of unfinished rows, and
+ * reads everything once the table has grown. Without statistics, it assumes many rows.
  */
 const FEWEST = 1000
 
@@ -15,7 +15,7 @@ const FEWEST = 1000
  *   when a database is opened, it does nothing before SQLite 3.46.
  */
 export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
-  // A start of a small database has nothing to write.
+  // The start of a small database writes nothing.
   if (await isLarge(db)) await sql.raw(how).execute(db)
   const { rows } = await sql`select 1 from sqlite_master where name = 'sqlite_stat1'`.execute(db)
   if (rows.length === 0) return
@@ -23,11 +23,11 @@ export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma opt
     delete from sqlite_stat1 where tbl in (
       select tbl from sqlite_stat1 group by tbl having max(cast(stat as integer)) < ${sql.lit(FEWEST)}
     )`.execute(db)
-  // It reads them again, and analyzes nothing.
+  // Reloads the statistics without an analysis.
   if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
 }
 
-/** Whether some table is large enough for statistics; the others have few rows where these three have. */
+/** Whether some table is large enough for statistics; if these three have few rows, so have the others. */
 async function isLarge(db: Db): Promise<boolean> {
   const { rows } = await sql<{ most: number | null }>`
     select max(most) as most from (
@@ -46,7 +46,7 @@ export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_stat_user_tables
     where schemaname = any(current_schemas(false)) and n_mod_since_analyze > 1000 + n_live_tup / 3`.execute(db)
-  // Another process may analyze it at this moment.
+  // Another process may be analyzing it.
   for (const { name } of rows) await sql`analyze (skip_locked) ${sql.table(name)}`.execute(db)
   return rows.map(({ name }) => name)
 }

@@ -1,18 +1,18 @@
 import { type Block, putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
-/** What was put into a place, as the database has it: asked first, whatever the place itself shows. */
+/** The record of files in a remote place, which is read first, whatever the place itself returns. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
-  /** Those of these CIDs that were put there. */
+  /** Returns those of these CIDs that were stored there. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Once the content is there; with the nodes that list its pieces, all or nothing. */
+  /** Records content once it is there, atomically with the nodes that list its pieces. */
   put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
 }
 
 const CIDS_AT_ONCE = 1000
 
-/** What was put into a place. */
+/** Records of files in a remote place. */
 export function storedFiles(
   db: Db,
   transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>,
@@ -56,7 +56,7 @@ export function storedFiles(
   }
 }
 
-/** The places that files were put into. Each is one look at the index, however many files it holds. */
+/** Returns the places of stored files. Each takes one index lookup, however many files it has. */
 export async function placesOfFiles(db: Db): Promise<string[]> {
   const places: string[] = []
   for (let last = ''; ; ) {
@@ -80,7 +80,7 @@ export async function countFilesIn(db: Db, place: string): Promise<number> {
   return Number(files)
 }
 
-/** Somebody moved all that a place held to another. */
+/** Records that all files of one place were copied to another. */
 export async function movePlace(db: Db, from: string, to: string): Promise<void> {
   const moved = db
     .selectFrom('stored_files')

@@ -3,27 +3,27 @@ import { cidOf } from '../../core/ipfs-url.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 
-/** What of a title, and of a word, can be found. */
+/** Maximum length of a title and of a word in the index. */
 const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
 const MOST_WORDS = 12
-/** Characters of a CID that are kept: of their end, since they begin alike. */
+/** Number of characters of a CID in the index: its end, since all begin alike. */
 const CID_END = 16
 
-// Scripts that don't part words: each character stands for itself.
+// Scripts without spaces between words: each character is a word.
 const ALONE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
 const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'gu')
-/** Most titles are ASCII, and for those there is less to do. */
+/** Most titles are ASCII and need less work. */
 const PLAIN = /^[\0-\x7f]*$/
 const PLAIN_TOKENS = /[a-z0-9]+/g
 
-/** A text as it is compared with others: in lower case, without accents, of one spelling. */
+/** Normalizes a text for comparison: lower case, without accents, in one Unicode form. */
 export function fold(text: string): string {
   const start = text.slice(0, LONGEST_TITLE)
   return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** The words of a text as they are compared; the first twelve. */
+/** Returns the normalized words of a text; the first twelve. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   const folded = fold(text)
@@ -35,13 +35,13 @@ export function wordsOf(text: string): string[] {
   return [...words]
 }
 
-/** Terms are an account's own: how much others have doesn't make finding slower. */
+/** Terms are scoped to an account, so that the data of others doesn't slow down its searches. */
 const tagOf = (accountId: string) => accountId.slice(-8)
 
 export const wordTerm = (accountId: string, word: string): string => `${tagOf(accountId)} ${word}`
 export const cidTerm = (accountId: string, cid: string): string => `${tagOf(accountId)}~${cid.slice(-CID_END)}`
 
-/** What a column of JSON holds; nothing where it is damaged. */
+/** Parses a JSON column; empty if it is damaged. */
 function parsed(json: string | null): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(json ?? '{}')
@@ -51,20 +51,20 @@ function parsed(json: string | null): Record<string, unknown> {
   }
 }
 
-/** An NFT as far as it is found by something. */
+/** The part of an NFT that is indexed. */
 interface Indexed {
   seq: number
   account_id: string
-  /** The beginning of it. */
+  /** The beginning of its metadata. */
   metadata: string
   files: string | null
 }
 
-/** So much of an NFT's metadata is read: it may be megabytes, and its title stands first. */
+/** Length of the metadata that is read: it may be megabytes, and the title comes first. */
 const METADATA_READ = 16_384
 const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 
-/** The title in the beginning of an NFT's metadata. */
+/** Returns the title from the beginning of an NFT's metadata. */
 export function titleIn(beginning: string): string {
   const text = TITLE_BEGUN.exec(beginning)?.[1]
   const { title } = text === undefined ? parsed(beginning) : parsed(`{"title":"${text}"}`)
@@ -80,7 +80,9 @@ function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>)
   return [...new Set(cids.map((cid) => cidTerm(account_id, cid)))]
 }
 
-/** As one parameter or two, and not two for each row: making such a statement would take longer than carrying it out. */
+/**
+ * One or two parameters instead of two for each row: preparing such a statement would take longer than executing it.
+ */
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
   const given = isPostgres(db)
@@ -89,7 +91,7 @@ async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: 
   await sql`insert into nft_terms (term, seq) ${given} on conflict do nothing`.execute(db)
 }
 
-/** An NFT is found by its files from now on: they were fetched after it may have been indexed. */
+/** Indexes the files of an NFT, which may have been fetched after it was indexed. */
 export async function indexFiles(
   db: Db,
   { seq, collection_id, files }: { seq: number; collection_id: string; files: string },
@@ -106,14 +108,14 @@ export async function indexFiles(
   )
 }
 
-/** Places of the order of acceptance, both included, that were empty, since a time in milliseconds. */
+/** Ranges of positions (inclusive) that were empty, with a time in milliseconds. */
 type Gap = readonly [from: number, to: number, since: number]
 
-/** A transaction that took a place and hasn't ended after so long has come to nothing. */
+/** A transaction that reserved a position and hasn't ended after this time has failed. */
 const GAP_MS = 5 * 60_000
 const MOST_GAPS = 1000
 
-/** How much isn't indexed: of places, those up to the last one, and those that may be filled yet. */
+/** What isn't indexed: positions up to the last, and empty ones that may still be filled. */
 export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
     select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,
@@ -124,12 +126,12 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
 }
 
 /**
- * Goes on with the index by at most so many NFTs; call it in a transaction. Written with each NFT, it would cost as many
- * pages of the disk as it has words; so many at a time share them.
+ * Continues the index by at most this many NFTs; call it in a transaction. Indexing each NFT when it is accepted would
+ * write one page for each word; in a batch they share pages.
  *
- * Where several processes accept, a place may be filled after later ones: places found empty are looked at again.
+ * In a cluster, a position may be filled after later ones, so empty positions are checked again.
  *
- * @returns whether it has come to the end
+ * @returns whether everything is indexed
  */
 export async function indexMore(db: Db, now: number, limit: number): Promise<boolean> {
   await sql`insert into nft_term_cursor (id, next_seq, gaps) values (1, 0, '[]') on conflict do nothing`.execute(db)
@@ -137,7 +139,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
     .selectFrom('nft_term_cursor')
     .selectAll()
     .where('id', '=', 1)
-    // Of several processes one does it; the others see to what they have to do.
+    // In a cluster, one process indexes, and the others continue with their work.
     .$if(isPostgres(db), (query) => query.forUpdate().skipLocked())
     .executeTakeFirst()
   if (cursor === undefined) return true
@@ -161,8 +163,8 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
 }
 
 /**
- * A page of NFTs in the order of their acceptance, with their accounts. The page is chosen before the join: with
- * statistics of a few NFTs SQLite would sort all of them. It reads the tables of a cross join in this order.
+ * Returns a page of NFTs in the order of acceptance, with their accounts. The page is selected before the join: with
+ * statistics of a few NFTs, SQLite would sort all of them. It reads the tables of a cross join in this order.
  */
 async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
   const page = sql`select seq, files, collection_id, substr(metadata, 1, ${sql.lit(METADATA_READ)}) as metadata
@@ -175,7 +177,7 @@ async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promi
 
 const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> => indexed(db, sql`seq >= ${from}`, limit)
 
-/** What was written to empty places meanwhile, as far as a batch of it. */
+/** Returns NFTs in positions that were empty before, at most a batch. */
 const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
   indexed(
     db,
@@ -186,7 +188,7 @@ const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
     1000,
   )
 
-/** Empty places between rows. Before the first row of all there never was one. */
+/** Returns empty positions between rows. There are none before the first row of all. */
 function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
   const gaps: Gap[] = []
   let expected = from === 0 ? (rows[0]?.seq ?? 0) : from

@@ -6,15 +6,15 @@ import type { Db, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
 
-/** The nonce of a transaction of an EVM chain. */
+/** Returns the nonce of a transaction of an EVM chain. */
 export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
   if (nonce === null) throw new Error(`the transaction ${id} has no nonce`)
   return nonce
 }
 
 /**
- * Takes the next nonces of a signer, and returns the first. Call it in the transaction that stores what is signed with
- * them: until it ends, others who want a nonce of this signer wait.
+ * Reserves the next nonces of a signer, and returns the first. Call it in the transaction that stores what is signed
+ * with them: until it ends, others wait for this signer's nonces.
  */
 export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
@@ -31,8 +31,8 @@ export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, 
 }
 
 /**
- * Stores an account's next nonce as its network has it: a key that was used before doesn't begin at 0, and a restored
- * database doesn't know the last nonces. A higher one stays as it is.
+ * Stores an account's next nonce from its network: a key that was used before doesn't start at 0, and a restored
+ * database doesn't have the last nonces. A higher stored one stays unchanged.
  */
 export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
   await db
@@ -47,7 +47,7 @@ export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string,
     .execute()
 }
 
-/** The next nonce of a signer as far as the database knows; null where none was taken. */
+/** Returns a signer's next nonce in the database; null if none was used. */
 export async function nextNonceOf(db: Db, blockchain: Blockchain, signer: string): Promise<number | null> {
   const row = await db
     .selectFrom('signer_nonces')
@@ -58,7 +58,7 @@ export async function nextNonceOf(db: Db, blockchain: Blockchain, signer: string
   return row?.next_nonce ?? null
 }
 
-/** The transaction that was signed with a nonce; null where none was. */
+/** Returns the transaction that was signed with a nonce; null if there is none. */
 export async function findTransactionByNonce(
   db: Db,
   blockchain: Blockchain,
@@ -75,7 +75,7 @@ export async function findTransactionByNonce(
   return row ?? null
 }
 
-/** The transaction that deploys a blockchain's factory, signed once. */
+/** Returns the transaction that deploys a blockchain's factory, which is signed once. */
 export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
   const row = await db
     .selectFrom('transactions')
@@ -86,13 +86,13 @@ export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Pr
   return row ?? null
 }
 
-/** Takes away a factory's transaction that came to nothing. */
+/** Deletes a factory's transaction that had no effect. */
 export async function forgetFactoryTransaction(db: Db, id: string): Promise<void> {
   await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
   await db.deleteFrom('transactions').where('id', '=', id).where('kind', '=', sql.lit('factory')).execute()
 }
 
-/** Number of transactions that are signed and not final, of a collection or of a blockchain. */
+/** Counts transactions that are signed and not final, of a collection or of a blockchain. */
 export async function countUnfinished(
   db: Db,
   of: { collectionId: string } | { blockchain: Blockchain },
@@ -109,8 +109,8 @@ export async function countUnfinished(
 }
 
 /**
- * Whether a reorg can still undo, or has undone, what a transaction of a collection follows: the deployment of the
- * collection, or an earlier batch.
+ * Whether a reorg can still remove, or has removed, what a transaction of a collection depends on: the deployment of
+ * the collection, or an earlier batch.
  */
 export async function followsUnfinal(
   db: Db,
@@ -127,14 +127,14 @@ export async function followsUnfinal(
     .where('state', '=', sql.lit('signed'))
     .unionAll(others.where('watched', '=', sql.lit(1)))
     .execute()
-  // Of several that wait, the first is judged first: none waits for a later one.
+  // Of several pending ones, the first is judged first, so none waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
 /** The bytes of a signer's transactions that wait for their network, in the order of their nonces. */
 /** The bytes of a signer's pending transactions, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
-  // Sorted here: SQLite would read all that the signer ever signed, in their order.
+  // Sorted here: SQLite would read all transactions of the signer, in their order.
   const rows = await db
     .selectFrom('transactions')
     .select(['id', 'nonce', 'raw'])
@@ -146,8 +146,8 @@ export async function listSignedOf(db: Db, blockchain: Blockchain, signer: strin
 }
 
 /**
- * Takes signed transactions of a blockchain, to send them and to look for their outcomes: on an EVM chain in the order of
- * their nonces, on Solana those first that are due first.
+ * Claims signed transactions of a blockchain, to send them and look up their outcomes: on an EVM chain in the order of
+ * their nonces, on Solana in the order of their due times.
  */
 export async function claimSigned(
   db: Db,
@@ -178,11 +178,11 @@ export async function claimSigned(
   return rows.sort(inOrder)
 }
 
-/** Those without nonces in the order of their signing. */
+/** Transactions without nonces are sorted by the time of signing. */
 const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** Changes a claimed transaction. False, and nothing is written, if the claim was lost or it is finished already. */
+/** Changes a claimed transaction. False, and nothing is written, if the claim was lost or it is already finished. */
 export async function updateSigned(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
@@ -198,7 +198,7 @@ export async function updateSigned(
   return numUpdatedRows > 0n
 }
 
-/** When the next unfinished transaction of a blockchain is due, claimed or not, or null. */
+/** Returns when the next unfinished transaction of a blockchain is due, claimed or not, or null. */
 export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('transactions')
@@ -209,7 +209,7 @@ export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<num
   return row?.at ?? null
 }
 
-/** Blockchains with transactions that aren't final, or whose blocks may still be undone. */
+/** Returns blockchains with transactions that aren't final, or whose blocks may still be reverted. */
 export async function blockchainsWithSigned(db: Db): Promise<Blockchain[]> {
   const rows = await db
     .selectFrom('transactions')

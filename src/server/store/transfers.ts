@@ -15,13 +15,13 @@ export async function hasPendingTransfer(db: Db, nftId: string): Promise<boolean
   return row !== undefined
 }
 
-/** Transfers by the index of those that aren't signed. SQLite prefers one that also has all that failed unsigned. */
+/** Selects transfers by the index of unsigned ones. SQLite prefers one that also has all that failed unsigned. */
 const waiting = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(
     isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,
   )
 
-/** Whether a blockchain has transfers that aren't signed. */
+/** Whether a blockchain has unsigned transfers. */
 export async function hasUnsigned(db: Db, blockchain: EvmBlockchain): Promise<boolean> {
   const row = await db
     .selectFrom(waiting(db))
@@ -35,8 +35,8 @@ export async function hasUnsigned(db: Db, blockchain: EvmBlockchain): Promise<bo
 }
 
 /**
- * Transfers of a blockchain that aren't signed, oldest first, with what a transaction of each needs. Those wait whose
- * token, or whose earlier transfer, a reorg has undone; one whose NFT has failed since then is among them.
+ * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. A transfer waits if a
+ * reorg has removed its token or its earlier transfer. A transfer whose NFT has failed since then is included.
  */
 export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: number) {
   return db
@@ -65,7 +65,7 @@ export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: num
     .execute()
 }
 
-/** Of these transfers those that wait to be signed, and that no other worker is signing at this moment. */
+/** Returns those of these transfers that are unsigned and that no other worker is signing at the moment. */
 export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('transfers')
@@ -78,12 +78,13 @@ export async function lockForSigning(db: Db, ids: readonly string[]): Promise<Re
   return new Set(rows.map((row) => row.id))
 }
 
-/** Ties each transfer to its transaction. Returns how many had none yet. */
+/** Assigns each transfer to its transaction. Returns how many had none yet. */
 export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],
 ): Promise<number> {
-  // By `coalesce`, for SQLite would start at all transfers without a transaction, not at those that are given.
+  // With `coalesce`, because SQLite would otherwise start with all transfers without a transaction instead of the given
+  // ones.
   const pairs = sql.join(assigned.map(({ id, transactionId }) => sql`(${id}, ${transactionId})`))
   const { numAffectedRows } = await sql`
     update transfers set transaction_id = given.column2 from (values ${pairs}) as given
@@ -92,7 +93,7 @@ export async function assignTransfers(
   return Number(numAffectedRows ?? 0n)
 }
 
-/** The transfer that a transaction makes, with its token. */
+/** Returns the transfer that a transaction makes, with its token. */
 export async function findTransferOf(db: Db, transactionId: string) {
   const row = await db
     .selectFrom('transfers')
@@ -115,8 +116,8 @@ export async function findTransferOf(db: Db, transactionId: string) {
 }
 
 /**
- * Hashes of transactions on chain that may have made this pending transfer and that the database doesn't know: each has
- * moved the token from its sender to its receiver.
+ * Returns hashes of transactions on chain that may have made this pending transfer and that the database doesn't have:
+ * each has transferred the token from its sender to its receiver.
  */
 export async function unknownMovesOf(db: Db, id: string) {
   return await db
@@ -158,7 +159,10 @@ export async function unknownMovesOf(db: Db, id: string) {
     .execute()
 }
 
-/** Whether a reorg can still undo, or has undone, what a transfer follows: the mint of its token, or an earlier transfer. */
+/**
+ * Whether a reorg can still remove, or has removed, what a transfer depends on: the mint of its token, or an earlier
+ * transfer.
+ */
 export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 'nft_id' | 'seq'>): Promise<boolean> {
   const earlier = db.selectFrom('transfers').where('nft_id', '=', nft_id).where('seq', '<', seq)
   const waiting = earlier.select('id').where('status', '=', sql.lit('initiated')).limit(1)
@@ -174,7 +178,7 @@ export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 
   return unfinal !== undefined
 }
 
-/** Counts, with its NFT, a revert of the pending transfer. */
+/** Counts a revert of the pending transfer, on its NFT. */
 export async function countTransferRevert(db: Db, nftId: string): Promise<void> {
   await db
     .updateTable('nfts')
@@ -183,12 +187,12 @@ export async function countTransferRevert(db: Db, nftId: string): Promise<void> 
     .execute()
 }
 
-/** The next transfer of the NFT is counted from the beginning. */
+/** Resets the count for the next transfer of the NFT. */
 export async function forgetReverts(db: Db, nftId: string): Promise<void> {
   await db.updateTable('nfts').set({ attempts: 0 }).where('id', '=', nftId).execute()
 }
 
-/** Its transaction can never be mined, or had no effect: the transfer waits for another. */
+/** Makes the transfer pending again: its transaction can never be mined, or had no effect. */
 export async function returnTransfer(db: Db, transactionId: string): Promise<void> {
   await db
     .updateTable('transfers')

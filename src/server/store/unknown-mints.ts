@@ -9,8 +9,8 @@ export type FoundMint = Omit<UnknownMintRow, 'state' | 'signer' | 'directory' | 
 const OPEN = sql<boolean>`state <> 'released'`
 
 /**
- * Keeps those of the mints on chain that no transaction of this database made. Transactions are stored before a network
- * sees them, so an unknown one was made by another backend, or by this one and lost.
+ * Stores those of the mints on chain that no transaction of this database made. Transactions are stored before a
+ * network sees them, so an unknown one was made by another backend, or by this one and then lost.
  */
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return
@@ -32,15 +32,15 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
 }
 
 /**
- * Keeps that a collection on Solana has members that the database does not know, unless that is known already. Only
- * their number can be told from the chain. Call it in a transaction.
+ * Records that a Solana collection has members that the database doesn't have, unless that is already recorded. The
+ * chain shows only their number. Call it in a transaction.
  */
 export async function addUnknownMembers(
   db: Db,
   { id, blockchain, contract_address }: Pick<CollectionRow, 'id' | 'blockchain' | 'contract_address'>,
   unknown: number,
 ): Promise<void> {
-  // Processes that find it at once write it once.
+  // Concurrent processes record it once.
   await lockCollection(db, id)
   if ((await openMintsOf(db, id)).length > 0) return
   const now = Date.now()
@@ -52,13 +52,13 @@ export async function addUnknownMembers(
 }
 
 export interface KnownMembers {
-  /** Members of the group that are final, and those that an operator has released. */
+  /** Final members of the group, and those that an operator has released. */
   count: number
   /** Mints of transactions that are signed and not final. */
   pending: string[]
 }
 
-/** Members of a Solana collection's group that the database knows, by one statement: each of them is counted once. */
+/** Counts the members of a Solana group that the database has, in one statement, so that each is counted once. */
 export async function knownMembers(db: Db, collectionId: string): Promise<KnownMembers> {
   const { rows } = await sql<{ mint: string | null; count: number }>`
     select null as mint, coalesce(sum(deployed), 0) as count from nft_counts where collection_id = ${collectionId}
@@ -74,7 +74,7 @@ export async function knownMembers(db: Db, collectionId: string): Promise<KnownM
   }
 }
 
-/** A reorg has undone the blocks above `block`. What was released stays so, should it be mined again. */
+/** Removes mints above `block` after a reorg. A released mint stays so, in case it is mined again. */
 export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_mints')
@@ -84,7 +84,7 @@ export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, bloc
     .execute()
 }
 
-/** Mints of a blockchain that weren't looked into yet, in the order of the chain. */
+/** Returns mints of a blockchain that weren't examined yet, in chain order. */
 export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<UnknownMintRow[]> {
   return await db
     .selectFrom('unknown_mints')
@@ -96,7 +96,7 @@ export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<Un
     .execute()
 }
 
-/** The mints that keep a collection from minting. */
+/** Returns the mints that block a collection from minting. */
 export async function openMintsOf(db: Db, collectionId: string): Promise<UnknownMintRow[]> {
   return await db
     .selectFrom('unknown_mints')
@@ -107,7 +107,7 @@ export async function openMintsOf(db: Db, collectionId: string): Promise<Unknown
     .execute()
 }
 
-/** Mints with their collections, in the order of the chain; by default those that keep a collection from minting. */
+/** Returns mints with their collections, in chain order; by default those that block a collection from minting. */
 export async function listUnknownMints(db: Db, { released = false } = {}) {
   return await db
     .selectFrom('unknown_mints')
@@ -136,8 +136,8 @@ export async function updateUnknownMint(
 }
 
 /**
- * Removes a mint that is a transaction of this database now. Returns false where another process has done so: call it
- * first in the transaction that takes the mint over.
+ * Removes a mint that is now a transaction of this database. Returns false if another process has done so: call it
+ * first in the transaction that adopts the mint.
  */
 export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<boolean> {
   const { numDeletedRows } = await db
@@ -148,7 +148,7 @@ export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): P
   return numDeletedRows > 0n
 }
 
-/** Lets a collection mint after the tokens that nothing explains. How many mints that concerns. */
+/** Lets a collection mint after unexplained tokens. Returns the number of mints concerned. */
 export async function releaseUnknownMints(db: Db, collectionId: string): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('unknown_mints')
@@ -160,8 +160,8 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * The token ID after all tokens of a collection that the database knows to be on chain: by its transactions, and by
- * mints that were looked into.
+ * Returns the token ID after all tokens of a collection that the database knows to be on chain: from its transactions,
+ * and from examined mints.
  */
 async function knownTokenEnd(db: Db, collectionId: string): Promise<bigint> {
   const rows = await db
@@ -186,7 +186,7 @@ async function knownTokenEnd(db: Db, collectionId: string): Promise<bigint> {
   return end
 }
 
-/** The token ID to sign for next: that of the chain, but none after tokens that the database doesn't know. */
+/** Returns the token ID to sign for next: that of the chain, but none after unknown tokens. */
 export async function nextKnownTokenId(
   db: Db,
   { id, startId }: { id: string; startId: bigint },

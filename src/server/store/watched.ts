@@ -3,7 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db, TransactionsTable } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
 
-/** Whether a blockchain has settled transactions whose blocks may still be undone. */
+/** Whether a blockchain has settled transactions whose blocks may still be reverted. */
 export async function hasWatched(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
     .selectFrom('transactions')
@@ -15,7 +15,7 @@ export async function hasWatched(db: Db, blockchain: Blockchain): Promise<boolea
   return row !== undefined
 }
 
-/** Settled transactions whose blocks may still be undone, the oldest block first. */
+/** Returns settled transactions whose blocks may still be reverted, oldest block first. */
 export async function listWatched(db: Db, blockchain: Blockchain): Promise<TransactionRow[]> {
   return db
     .selectFrom('transactions')

@@ -13,7 +13,7 @@ const withEvent = (db: Db, webhookId: string) =>
 
 export type Delivery = DeliveryRow & { type: string; body: string; created_at: number }
 
-/** What a webhook is to be told by now, the longest due first. */
+/** Returns the due deliveries of a webhook, longest due first. */
 export async function listDue(db: Db, webhookId: string, now: number, limit: number): Promise<Delivery[]> {
   return withEvent(db, webhookId)
     .where('webhook_deliveries.state', '=', sql.lit('waiting'))
@@ -24,7 +24,7 @@ export async function listDue(db: Db, webhookId: string, now: number, limit: num
     .execute()
 }
 
-/** What became of deliveries, the newest event first. */
+/** Returns deliveries with their results, newest event first. */
 export async function listDeliveries(
   db: Db,
   webhookId: string,
@@ -42,7 +42,10 @@ export async function findDelivery(db: Db, webhookId: string, eventId: string): 
   return row ?? null
 }
 
-/** Writes down an attempt. Nothing happens to what was delivered meanwhile, by a process that had the webhook before. */
+/**
+ * Records an attempt. It has no effect on an event that was delivered in the meantime by an earlier owner of the
+ * webhook.
+ */
 export async function recordAttempt(
   db: Db,
   { webhook_id, event_id }: Pick<DeliveryRow, 'webhook_id' | 'event_id'>,
@@ -57,7 +60,7 @@ export async function recordAttempt(
     .execute()
 }
 
-/** Gives up what a webhook still was to be told; with a time, only of events up to then. */
+/** Marks a webhook's pending deliveries as failed; with a time, only those of events up to then. */
 export async function giveUp(db: Db, webhookId: string, error: string, before?: number): Promise<void> {
   await db
     .updateTable('webhook_deliveries')
@@ -78,13 +81,13 @@ export async function giveUp(db: Db, webhookId: string, error: string, before?: 
 }
 
 export interface ReplayChoice {
-  /** These events; else all that fit. */
+  /** Only these events; by default all that match. */
   eventIds?: readonly string[] | undefined
-  /** Of events from then on, in any state; else those that failed. */
+  /** Events since this time, in any state; by default those that failed. */
   since?: number | undefined
 }
 
-/** Has a webhook told again, the same events with the same ids. How many. */
+/** Queues deliveries again, with the same events and IDs. Returns their number. */
 export async function replay(db: Db, webhookId: string, { eventIds, since }: ReplayChoice): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('webhook_deliveries')
@@ -103,7 +106,7 @@ export async function replay(db: Db, webhookId: string, { eventIds, since }: Rep
   return Number(numUpdatedRows)
 }
 
-/** Deliveries of each webhook, or of one, by their state. */
+/** Counts deliveries of each webhook, or of one, by state. */
 export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<string, Record<DeliveryState, number>>> {
   const rows = await db
     .selectFrom('webhook_deliveries')
@@ -119,7 +122,7 @@ export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<s
   return counts
 }
 
-/** What webhooks are still to be told, listeners included. */
+/** Counts pending deliveries, listeners included. */
 export async function countWaiting(db: Db): Promise<number> {
   const { count } = await db
     .selectFrom('webhook_deliveries')
@@ -129,7 +132,7 @@ export async function countWaiting(db: Db): Promise<number> {
   return Number(count)
 }
 
-/** Writes down that events were read; of a listener nothing is kept. */
+/** Records that events were read; a listener's deliveries are deleted. */
 export async function removeDeliveries(db: Db, webhookId: string, eventIds: readonly string[]): Promise<void> {
   await db
     .deleteFrom('webhook_deliveries')
@@ -139,12 +142,12 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
 }
 
 /**
- * Forgets events from before a time that wait for nobody, a piece at a time, and listeners that are gone. False when
- * there is nothing more to forget.
+ * Deletes events from before a time that have no pending delivery, in batches, and expired listeners. False when there
+ * is nothing left to delete.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
-  // Of those that are gone only what waited is left: a listener keeps nothing that it has read, and a webhook that is
-  // removed takes the rest along.
+  // Expired listeners leave only pending deliveries: what a listener has read is deleted, and a removed webhook takes
+  // the rest along.
   await db
     .deleteFrom('webhook_deliveries')
     .where('state', '=', sql.lit('waiting'))

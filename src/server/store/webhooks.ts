@@ -19,7 +19,7 @@ const withEmail = (db: Db) =>
 
 export type ListedWebhook = WebhookRow & { email: string | null }
 
-/** Webhooks with the e-mail addresses of their accounts, oldest first; listeners aren't among them. */
+/** Returns webhooks with the e-mail addresses of their accounts, oldest first, without listeners. */
 export async function listWebhooks(db: Db, accountId?: string): Promise<ListedWebhook[]> {
   return withEmail(db)
     .$if(accountId !== undefined, (query) => query.where('webhooks.account_id', '=', accountId ?? ''))
@@ -32,21 +32,21 @@ export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | n
   return (await withEmail(db).where('webhooks.id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Whether there is a webhook that events are sent to: listeners read theirs. */
+/** Whether there is a webhook that events are sent to; listeners read theirs. */
 export async function isSentTo(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('kind', '=', 'url').where('status', '=', 'active')
   return (await active.limit(1).executeTakeFirst()) !== undefined
 }
 
-/** With everything it was still to be told. */
+/** Deletes a webhook with its pending deliveries. */
 export async function removeWebhook(db: Db, id: string): Promise<void> {
   await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute()
   await db.deleteFrom('webhooks').where('id', '=', id).execute()
 }
 
 /**
- * Takes webhooks that have something to be told: in nobody's hands (or in those of a process that died). One process at
- * a time sends to a webhook, so that it knows how many requests are under way.
+ * Claims webhooks with due deliveries: not claimed (or claimed by a process that died). One process at a time sends to
+ * a webhook, so that it knows how many requests are in flight.
  */
 export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<WebhookRow[]> {
   const due = await db
@@ -75,7 +75,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
       .updateTable('webhooks')
       .set((webhook) => ({ lease_until: momentIn(now, leaseMs), generation: webhook('generation', '+', 1) }))
       .where('id', 'in', ids)
-      // Again: another process may have been faster.
+      // Checked again: another process may have been faster.
       .where('lease_until', '<=', momentIn(now))
       .returningAll()
       .execute()
@@ -84,7 +84,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
 
 type Claimed = Pick<WebhookRow, 'id' | 'generation'>
 
-/** Changes a claimed webhook. False, and nothing is written, if the claim was lost or the webhook is gone. */
+/** Changes a claimed webhook. False, and nothing is written, if the claim was lost or the webhook was deleted. */
 export async function updateClaimedWebhook(
   db: Db,
   { id, generation }: Claimed,
@@ -99,7 +99,10 @@ export async function updateClaimedWebhook(
   return numUpdatedRows > 0n
 }
 
-/** Takes a webhook into use again, as if it had never failed: whoever has it in hand loses it, and what he'd say of it. */
+/**
+ * Enables a webhook again and resets its failures. A process that has claimed it loses the claim, and its result is
+ * ignored.
+ */
 export async function reviveWebhook(db: Db, id: string): Promise<void> {
   await db
     .updateTable('webhooks')
@@ -111,7 +114,7 @@ export async function reviveWebhook(db: Db, id: string): Promise<void> {
     .execute()
 }
 
-/** The secret of an account's listeners; null before the first. */
+/** Returns the secret of an account's listeners; null before the first. */
 export async function findListenerSecret(db: Db, accountId: string): Promise<string | null> {
   const row = await db
     .selectFrom('webhooks')
@@ -123,7 +126,7 @@ export async function findListenerSecret(db: Db, accountId: string): Promise<str
   return row?.secret ?? null
 }
 
-/** A listener is still there. */
+/** Extends a listener. */
 export async function prolongListener(db: Db, id: string, until: number): Promise<void> {
   await db.updateTable('webhooks').set({ expires_at: until }).where('id', '=', id).execute()
 }

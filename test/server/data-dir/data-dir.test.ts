@@ -212,7 +212,7 @@ describe('a data dir that can not be used', () => {
     )
     const error = await refusal()
     expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/^Use that version of gdn/) })
-    expect(error.message).toMatch(/gdn\.db was made by a newer gdn \(it knows 9999-of-the-future\)/)
+    expect(error.message).toMatch(/gdn\.db was migrated by a newer version of gdn \(9999-of-the-future\)/)
   })
 
   it('made by a development version of gdn: refused with what to do, nothing changed', async () => {
@@ -229,8 +229,8 @@ describe('a data dir that can not be used', () => {
     })
     const error = await refusal()
     expect(error.code).toBe('data_dir')
-    expect(error.message).toMatch(/gdn\.db was made by a development version of gdn and can't be migrated$/)
-    expect(error.hint).toBe('Choose a new folder with `--data-dir`. For the local backend, run `gdn local reset`.')
+    expect(error.message).toMatch(/gdn\.db was created by a development version of gdn and can't be migrated$/)
+    expect(error.hint).toBe('Choose a new directory with `--data-dir`. For the local backend, run `gdn local reset`.')
     const store = await openStore(join(dir.path, 'gdn.db'), { unchecked: true })
     expect(await appliedMigrations(store.db)).toEqual(names)
     await store.close()

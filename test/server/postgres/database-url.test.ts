@@ -29,13 +29,13 @@ describe('a database URL', () => {
   })
 
   it.each([
-    ['mysql://db/x', /is not the URL of a PostgreSQL database/],
-    ['db.example.com', /is not the URL/],
+    ['mysql://db/x', /is not a PostgreSQL URL/],
+    ['db.example.com', /is not a PostgreSQL URL/],
     [`postgres://u:${PASSWORD}@db/x?sslmod=require`, /parameter sslmod/],
     [`postgres://u:${PASSWORD}@db/x?sslmode=maybe`, /sslmode "maybe"/],
-    [`postgres://u:${PASSWORD}@db/x?port=0`, /a port that is none/],
-    [`postgres://u:${PASSWORD}@db/x?sslrootcert=/nowhere`, /\/nowhere, which isn't there/],
-    ['postgres://u:100%@db/x', /not properly encoded/],
+    [`postgres://u:${PASSWORD}@db/x?port=0`, /an invalid port/],
+    [`postgres://u:${PASSWORD}@db/x?sslrootcert=/nowhere`, /\/nowhere, which does not exist/],
+    ['postgres://u:100%@db/x', /not percent-encoded correctly/],
   ])('%s is refused, and the message holds no password', (url, message) => {
     let told = ''
     try {

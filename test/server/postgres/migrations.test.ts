@@ -90,8 +90,8 @@ it('a database made by an older gdn keeps its rows', async () => {
   await old.close()
   await expect(openPostgres({ url, beside: true })).rejects.toMatchObject({
     code: 'data_dir',
-    message: expect.stringContaining('was made by an older gdn'),
-    hint: 'gdn db migrate does that',
+    message: expect.stringContaining('has the schema of an older version of gdn'),
+    hint: 'Run `gdn db migrate`.',
   })
   const store = await openPostgres({ url })
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
@@ -106,7 +106,7 @@ it('a database made by a newer gdn is refused, and left as it is', async () => {
   await store.close()
   await expect(openPostgres({ url })).rejects.toMatchObject({
     code: 'data_dir',
-    message: expect.stringContaining('made by a newer gdn (it knows 9999-future)'),
+    message: expect.stringContaining('migrated by a newer version of gdn (9999-future)'),
   })
   expect(await applied()).toEqual([...Object.keys(MIGRATIONS), '9999-future'])
 })
@@ -117,7 +117,7 @@ it('a database made by a development version of gdn is refused, and left as it i
   await store.close()
   await expect(openPostgres({ url })).rejects.toMatchObject({
     code: 'data_dir',
-    message: expect.stringContaining("was made by a development version of gdn and can't be migrated"),
+    message: expect.stringContaining("was created by a development version of gdn and can't be migrated"),
     hint: 'Use a new, empty database.',
   })
   expect(await applied()).toEqual(['0001-first', '0002-later'])

@@ -57,7 +57,12 @@ describe('a server that speaks TLS and nothing else', () => {
     ['an authority that is unknown', 'sslmode=verify-full', {}, /sslrootcert/],
     ["another's authority", 'sslmode=verify-full&sslrootcert=OTHER', {}, /sslrootcert/],
     ["another's authority, with require too", 'sslmode=require&sslrootcert=OTHER', {}, /sslrootcert/],
-    ['another name', 'sslmode=verify-full&sslrootcert=CA', { host: '127.0.0.1' }, /as its certificate does/],
+    [
+      'another name',
+      'sslmode=verify-full&sslrootcert=CA',
+      { host: '127.0.0.1' },
+      /host name of the server certificate/,
+    ],
     ['a wrong password', 'sslmode=require', { password: `${PASSWORD}-wrong` }, /user and password/],
     ['a name that is not encrypted to', 'sslmode=disable', {}, /pg_hba|user and password/],
   ])(

@@ -3,38 +3,37 @@ import { sql } from 'kysely'
 import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
-/** Something that a process has written for the others to work on. */
+/** A notification that a process has written work for the others. */
 export type Word =
   | { what: 'collection'; blockchain: string }
   | { what: 'nfts'; collection: string; files: boolean; mint: boolean }
   | { what: 'transfer' }
 
 export interface Bus {
-  /** Tells the other processes, soon and together with what else there is to tell. One that is lost only costs time. */
+  /** Notifies the other processes soon, grouped with other notifications. A lost one only delays work. */
   tell(word: Word): void
   close(): Promise<void>
 }
 
 const CHANNEL = 'gdn'
-/** Words that come within this time share a message: PostgreSQL lets those who send wait for each other. */
+/** Notifications within this time share a message, because concurrent senders wait for each other in PostgreSQL. */
 const GATHER_MS = 5
-/** A message takes 8,000 bytes. */
+/** A message has at most 8,000 bytes. */
 const WORDS_AT_ONCE = 40
 
 export interface BusOptions {
   store: Store
-  /** Another process has told this; nothing is heard where it isn't given. */
+  /** Called for notifications of other processes; without it, none are received. */
   onWord?: ((word: Word) => void) | undefined
 }
 
 /**
- * How processes that share a database wake each other: LISTEN on a connection of its own, NOTIFY on any. Behind a pooler
- * that gives connections away between transactions nothing is heard without the server's own address, and work is found
- * by looking for it every two seconds.
+ * Wakes the processes of a database with LISTEN on a dedicated connection and NOTIFY on any. A transaction pooler can't
+ * deliver notifications: without the server's own address, work is found by polling every two seconds.
  */
 export function openBus({ store, onWord }: BusOptions): Bus {
   const { postgres, db } = store
-  if (postgres === null) throw new Error('nobody else has this database')
+  if (postgres === null) throw new Error('the database has no other processes')
   const self = randomUUID()
   const waiting = new Set<string>()
   let gathering: NodeJS.Timeout | undefined
@@ -76,7 +75,7 @@ export function openBus({ store, onWord }: BusOptions): Bus {
   }
 }
 
-/** Whoever may write to the database may send anything. */
+/** Validates messages: any client that may write to the database can send one. */
 function readWords(payload: string, self: string): readonly Word[] {
   try {
     const { from, words } = JSON.parse(payload) as { from?: unknown; words?: unknown }

@@ -9,9 +9,8 @@ export interface DatabaseClock {
 }
 
 /**
- * The database's time in this process: what one writes as due, another finds due, whatever the clocks of their machines
- * say. Asked for now and then, and counted in between by a clock that nobody sets. Leases are compared in the database
- * itself.
+ * The database's time in this process, so that due times agree whatever the clocks of the machines. It is read
+ * periodically, and extrapolated with a monotonic clock. Leases are compared in the database itself.
  */
 export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
   let offset = 0

@@ -4,7 +4,7 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { Secret } from '../../../core/secret.ts'
 
-/** Where a PostgreSQL database is, and who asks. */
+/** The parsed location of a PostgreSQL database, with its user. */
 export interface DatabaseAddress {
   /** A name or address, or the folder of a Unix socket. */
   host: string
@@ -12,9 +12,9 @@ export interface DatabaseAddress {
   database: string
   user: string
   password: Secret | undefined
-  /** False: plain. */
+  /** False for an unencrypted connection. */
   tls: ConnectionOptions | false
-  /** What may be shown: no password, and no parameters. */
+  /** The URL as it may be shown: without password and parameters. */
   shown: string
 }
 
@@ -23,7 +23,7 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 type Mode = (typeof MODES)[number]
 const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
-/** What stands in for the host of a URL that names a folder in its parameters, which `URL` would refuse. */
+/** Replaces the empty host of a URL with the host in its parameters, which `URL` would reject. */
 const NO_HOST = 'socket.invalid'
 
 /**
@@ -38,17 +38,18 @@ export function parseDatabaseUrl(text: Secret, user: string): DatabaseAddress {
   const spelled = text.reveal().trim()
   const url = parseUrl(spelled.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, `$1${NO_HOST}`))
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw refuse('is not the URL of a PostgreSQL database', 'write postgres://user@host:5432/database')
+    throw refuse('is not a PostgreSQL URL', 'Use the form postgres://user@host:5432/database.')
   }
   const parameters = new Map(url.searchParams)
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name))
   if (unknown !== undefined) {
-    throw refuse(`has the parameter ${unknown}, which isn't known here`, `use ${[...PARAMETERS].join(', ')}`)
+    throw refuse(`has the unknown parameter ${unknown}`, `Use only ${[...PARAMETERS].join(', ')}.`)
   }
   const named = url.hostname === NO_HOST ? '' : url.hostname.replace(/^\[|\]$/g, '')
   const host = parameters.get('host') ?? (named === '' ? 'localhost' : decode(named))
   const port = Number(parameters.get('port') ?? (url.port === '' ? PORT : url.port))
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw refuse('has a port that is none', 'give one to 65535')
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw refuse('has an invalid port', 'Use a port from 1 to 65535.')
   const asks = parameters.get('user') ?? (url.username === '' ? user : decode(url.username))
   const database = parameters.get('dbname') ?? (url.pathname.length > 1 ? decode(url.pathname.slice(1)) : asks)
   const password = url.password === '' ? undefined : new Secret(decode(url.password))
@@ -61,13 +62,13 @@ const isLocal = (host: string) =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 /**
- * As libpq has it, but for one thing: a server on another machine that doesn't encrypt is refused unless the URL says
- * that it needn't (`sslmode=disable`), where libpq would fall back without a word.
+ * Same as in libpq, with one exception: an unencrypted server on another machine is rejected unless the URL allows it
+ * (`sslmode=disable`). libpq would fall back silently.
  */
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
   const given = parameters.get('sslmode')
   if (given !== undefined && !(MODES as readonly string[]).includes(given)) {
-    throw refuse(`has sslmode ${JSON.stringify(given)}`, `use one of ${MODES.join(', ')}`)
+    throw refuse(`has the unknown sslmode ${JSON.stringify(given)}`, `Use one of ${MODES.join(', ')}.`)
   }
   const rootFile = parameters.get('sslrootcert')
   const mode = (given ?? 'prefer') as Mode
@@ -78,8 +79,8 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
-  // A root that is named is checked, whatever the mode: so libpq has it.
-  // Public authorities have certified everybody: without its name a server of theirs is anybody. So libpq has it, too.
+  // Like libpq, a given root certificate is always checked, whatever the mode.
+  // Like libpq, the server's name is checked with public authorities: they have certificates for any server.
   if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
     return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }
@@ -88,11 +89,12 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
 }
 
 function readCertificate(path: string): string {
-  if (!existsSync(path)) throw refuse(`names the file ${path}, which isn't there`, 'check sslrootcert, sslcert, sslkey')
+  if (!existsSync(path))
+    throw refuse(`has the file ${path}, which does not exist`, 'Check sslrootcert, sslcert and sslkey.')
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw refuse(`names the file ${path}, which can't be read: ${messageOf(cause)}`, 'check its rights')
+    throw refuse(`has the file ${path}, which can't be read: ${messageOf(cause)}`, 'Check its permissions.')
   }
 }
 
@@ -100,7 +102,10 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse('is not properly encoded', 'write what is special in a URL, such as @ in a password, as %40')
+    throw refuse(
+      'is not percent-encoded correctly',
+      'Percent-encode special characters, such as @ in a password as %40.',
+    )
   }
 }
 

@@ -8,13 +8,12 @@ import {
 } from 'kysely'
 import type { Pool } from 'pg'
 
-/** A process that was stopped in the midst of a transaction holds up the others no longer than this. */
+/** A process that was stopped inside a transaction blocks the others no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 30_000
 
 class PatientDriver extends PostgresDriver {
   /**
-   * Every transaction says for itself what it needs (SET LOCAL): behind pgbouncer the next one may have another
-   * connection.
+   * Every transaction sets its own parameters (SET LOCAL), because pgbouncer may use another connection for the next.
    */
   override async beginTransaction(
     connection: DatabaseConnection,
@@ -26,7 +25,7 @@ class PatientDriver extends PostgresDriver {
     )
   }
 
-  /** On a connection that is gone nothing is left to roll back, and why the work failed is what counts. */
+  /** On a lost connection there is nothing to roll back, and the original error matters. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => {})
   }
@@ -45,5 +44,5 @@ class PatientDialect extends PostgresDialect {
   }
 }
 
-/** How the query layer speaks to PostgreSQL. */
+/** The query library's dialect for PostgreSQL. */
 export const createPostgresDialect = (pool: Pool): PostgresDialect => new PatientDialect(pool)

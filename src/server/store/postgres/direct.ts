@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Something that lives as long as a connection to the server itself. */
+/** A resource that lives as long as a connection to the server itself. */
 export interface Direct {
   close(): Promise<void>
 }
@@ -13,15 +13,15 @@ const ANSWER_WITHIN_MS = 5000
 
 export interface DirectOptions {
   config: pg.ClientConfig
-  /** Prepares a new connection. False: not now, try again with another. */
+  /** Prepares a new connection. Returns false to try again later with another. */
   open(client: pg.Client): Promise<boolean>
-  /** A connection that was prepared is gone. */
+  /** Called when a prepared connection is lost. */
   onLost(): void | Promise<void>
 }
 
 /**
- * Keeps a connection of its own to the server: opened again when it is lost, and asked every three seconds whether it is
- * still there, because a server that vanished with its machine says nothing.
+ * Keeps a dedicated connection to the server. A lost one is opened again. It is checked every three seconds, because a
+ * server that vanished with its machine sends nothing.
  */
 export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
   const closing = new AbortController()
@@ -47,10 +47,10 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
         await client.query('select 1')
       }
     } catch {
-      // As if it had told that it is gone.
+      // Handled like a reported disconnect.
     } finally {
       signal.removeEventListener('abort', leave)
-      // A query that waits for an answer that never comes would hold up a polite goodbye.
+      // A pending query would delay a graceful disconnect.
       await Promise.race([client.end().catch(() => {}), delay(LEAST_WAIT_MS, undefined, { ref: false })])
       if (opened) await onLost()
     }

@@ -1,6 +1,6 @@
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 
-/** Classes and codes of PostgreSQL that say: not now. */
+/** Classes and codes of temporary PostgreSQL errors. */
 const PASSING = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
@@ -17,13 +17,13 @@ const SYSTEM = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'],
   ...['EAI_AGAIN', 'ENOENT'],
 ])
-/** What the driver says by words alone. */
+/** Errors that the driver identifies only by message. */
 const WORDS =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|server conn crashed|query_wait_timeout|pooler|Cannot use a pool after/i
 
 /**
- * Whether a query failed because the database can't be reached or can't serve at this moment: nothing is wrong with the
- * query, and later it may work.
+ * Whether a query failed because the database is unreachable or can't serve it now: the query itself is valid, and may
+ * succeed later.
  */
 export function isDatabaseGone(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
@@ -36,19 +36,21 @@ export function isDatabaseGone(error: unknown): boolean {
   return false
 }
 
-/** A failure that is the database's is told as one: nobody's command or start is at fault. */
+/** Reports a failure of the database as such, and not as one of the command or start. */
 export function toldOfDatabase(error: unknown): unknown {
   if (error instanceof GdnError || !isDatabaseGone(error)) return error
-  return new GdnError('unreachable', `the database went away: ${messageOf(error)}`, {
-    hint: 'check that the server runs, then try again',
+  return new GdnError('unreachable', `the database connection was lost: ${messageOf(error)}`, {
+    hint: 'Check that the server is running, then try again.',
     cause: error,
   })
 }
 
 const REPEATED = new Set(['40001', '40P01'])
 
-/** Whether a transaction was ended for the sake of others: the same work may be done again at once. */
+/**
+ * Whether a transaction was aborted in favor of others (deadlock, serialization), so that a retry may succeed at once.
+ */
 export const isConflict = (error: unknown): boolean => REPEATED.has(systemCode(error) ?? '')
 
-/** A text that PostgreSQL can't hold: one with a NUL character. */
+/** Whether a text has a NUL character, which PostgreSQL can't store. */
 export const isUnstorableText = (error: unknown): boolean => systemCode(error) === '22021'

@@ -2,14 +2,13 @@ import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
 export interface OnlyOne extends Direct {
-  /** Whether it is this process that has it. */
+  /** Whether this process has it. */
   readonly held: boolean
 }
 
 /**
- * Something that one of all processes has at a time; when it ends, however it ends, another takes over. The lock is one
- * of a transaction that stays open: a pooler must leave its connection alone as well, and it holds no snapshot, so that
- * the database is tidied up as ever.
+ * A role that one process has at a time; when that process ends in any way, another takes over. The lock belongs to an
+ * open transaction, so it also works through a pooler. The transaction holds no snapshot, so vacuum isn't delayed.
  *
  * @param onChange `held` after it has changed; before another process can have it, work that needs it is over when this
  *   resolves, unless the connection was lost
@@ -20,7 +19,7 @@ export function holdOnlyOne(
   onChange: (held: boolean) => void | Promise<void>,
 ): Promise<OnlyOne> {
   const { postgres } = store
-  if (postgres === null) throw new Error('nobody else has this database')
+  if (postgres === null) throw new Error('the database has no other processes')
   let held = false
   return new Promise((resolve) => {
     const direct = keepDirect({
@@ -47,7 +46,7 @@ export function holdOnlyOne(
       },
       close: () => direct.close(),
     }
-    // A server that can't be reached at this moment keeps nobody from starting.
+    // A temporarily unreachable server doesn't prevent the start.
     setTimeout(() => resolve(one), 5000).unref()
   })
 }

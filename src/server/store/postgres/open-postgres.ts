@@ -13,35 +13,35 @@ import { isConflict } from './gone.ts'
 
 export interface PostgresOptions {
   url: Secret
-  /** Of the server itself where `url` is a pooler's: for what lives as long as a connection. */
+  /** The server's own URL if `url` points to a pooler, for resources that live as long as a connection. */
   directUrl?: Secret | undefined
-  /** Connections at once. */
+  /** Maximum number of connections. */
   connections?: number
-  /** For administration beside running processes: the schema is left as it is, and an older one refused. */
+  /** For administration beside running processes: doesn't migrate, and rejects an older schema. */
   beside?: boolean
-  /** To look at it only: whatever made it. */
+  /** For inspection only: accepts any schema. */
   unchecked?: boolean
-  /** For tests, which haven't a minute. */
+  /** Shorter timeouts for tests. */
   answerWithinMs?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
-/** A statement without an answer after this time has none: the server is gone, and the system hasn't noticed. */
+/** Timeout of a statement: the server is gone, and the system hasn't noticed. */
 const ANSWER_WITHIN_MS = 60_000
-/** So soon a connection without such a limit is asked whether there still is a server. */
+/** Interval of the checks of a connection without such a limit. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
 const MOST_TRIES = 20
 
-/** Numbers of 64 bits are times and counts here, far below 2^53; whatever may be larger is kept as text. */
+/** 64-bit numbers are times and counts here, far below 2^53; larger values are stored as text. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     return oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)
   },
 } as pg.CustomTypesConfig
 
-/** How the driver is told where to go. */
+/** Connection parameters for the driver. */
 export const clientConfig = ({ host, port, database, user, password, tls }: DatabaseAddress): pg.ClientConfig => ({
   ...{ host, port, database, user, types },
   ...(password === undefined ? {} : { password: () => password.reveal() }),
@@ -51,11 +51,11 @@ export const clientConfig = ({ host, port, database, user, password, tls }: Data
   connectionTimeoutMillis: CONNECT_WITHIN_MS,
 })
 
-/** The system's name of who runs this process: who asks where the URL doesn't say. */
+/** The operating system's user name, the default if the URL has no user. */
 const systemUser = () => userInfo().username
 
 /**
- * Opens a PostgreSQL database (15 or newer) that any number of processes share, and brings it to the newest schema.
+ * Opens a PostgreSQL database (15 or newer) that any number of processes share, and migrates it to the newest schema.
  *
  * @throws GdnError `invalid_config` for a URL that is none; `unreachable`; `data_dir` for one of another version of gdn
  */
@@ -64,7 +64,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser())
   const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: answerWithinMs })
-  // An index of millions takes minutes, and who isn't the first waits for who is.
+  // An index of millions of rows takes minutes, and other processes wait for the first.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
     const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
     try {
@@ -90,9 +90,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
 function connect(config: pg.PoolConfig): Kysely<Schema> {
   const pool = new pg.Pool({ ...config, allowExitOnIdle: true })
-  // One that breaks while nobody uses it is taken out of the pool; whoever asks next gets another.
+  // An idle connection that breaks is removed from the pool; the next query gets another.
   pool.on('error', () => {})
-  // One that breaks in the midst of a transaction, between two queries, tells nobody else; its next query fails.
+  // A connection that breaks inside a transaction, between two queries, is reported by its next query.
   pool.on('connect', (client) => void client.on('error', () => {}))
   return new Kysely<Schema>({
     dialect: createPostgresDialect(pool),
@@ -100,7 +100,7 @@ function connect(config: pg.PoolConfig): Kysely<Schema> {
   })
 }
 
-/** Work that was ended for the sake of another transaction's is done again: nothing of it had stayed. */
+/** Retries work that was aborted in favor of another transaction: none of it was committed. */
 async function repeatConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried++) {
     try {
@@ -119,33 +119,32 @@ async function refuseOldServers(db: Db, { shown }: DatabaseAddress): Promise<voi
   const major = Math.floor((rows[0]?.version ?? 0) / 10_000)
   if (major >= LEAST_VERSION) return
   throw new GdnError('invalid_config', `${shown} is PostgreSQL ${major}`, {
-    hint: `gdn needs ${LEAST_VERSION} or newer`,
+    hint: `Use PostgreSQL ${LEAST_VERSION} or newer.`,
   })
 }
 
-const AUTHORITY =
-  'its certificate is of an authority that is not trusted here: name the file of the right one in the database URL by sslrootcert'
+const AUTHORITY = 'Set sslrootcert in the database URL to the file of the authority that issued the server certificate.'
 const HINTS: Readonly<Record<string, string>> = {
-  '28P01': 'check user and password of the database URL',
+  '28P01': 'Check user and password in the database URL.',
   SELF_SIGNED_CERT_IN_CHAIN: AUTHORITY,
   DEPTH_ZERO_SELF_SIGNED_CERT: AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: AUTHORITY,
   CERT_SIGNATURE_FAILURE: AUTHORITY,
-  CERT_HAS_EXPIRED: 'its certificate has expired: renew it on the server',
+  CERT_HAS_EXPIRED: 'Renew the certificate of the server, which has expired.',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'name the server in the database URL as its certificate does, or say sslmode=verify-ca where its authority is your own',
-  '28000': 'check user and password of the database URL, and pg_hba.conf of the server',
-  '3D000': 'create the database first: createdb',
-  '42501': 'the user must own the database, or may create tables in its schema public',
+    'Use the host name of the server certificate in the database URL, or sslmode=verify-ca with your own authority.',
+  '28000': 'Check user and password in the database URL, and pg_hba.conf of the server.',
+  '3D000': 'Create the database first with `createdb`.',
+  '42501': 'Use a user that owns the database, or that may create tables in its schema public.',
 }
 
 function cannotOpen({ shown, tls }: DatabaseAddress, cause: unknown): GdnError {
   const code = systemCode(cause) ?? ''
   const plain = tls !== false && /does not support SSL/i.test(messageOf(cause))
   const hint = plain
-    ? 'the server does not encrypt: have it do so, or add sslmode=disable to the URL where nobody else can listen'
-    : (HINTS[code] ?? 'check that the server runs, and the database URL')
+    ? 'Enable encryption on the server, or add sslmode=disable to the URL on a private network.'
+    : (HINTS[code] ?? 'Check that the server is running, and check the database URL.')
   const reason = messageOf(cause) === '' ? code : messageOf(cause)
   const word = code in HINTS ? 'invalid_config' : 'unreachable'
   return new GdnError(word, `can't open the database ${shown}: ${reason}`, { hint, cause })

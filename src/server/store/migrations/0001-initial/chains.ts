@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Blockchains, the blocks of embedded chains, and mints on chain that the database doesn't know. */
+/** Blockchains, the blocks of embedded chains, and mints on chain that the database doesn't have. */
 export async function createChains(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('chains')
@@ -11,7 +11,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     // An embedded chain, or the public network of `chain_id` behind RPC URLs.
     .addColumn('network', 'text', (c) => c.notNull().defaultTo('embedded'))
     .addColumn('chain_id', 'bigint')
-    // The block from which owners are followed, and the process that follows them at the moment.
+    // The block from which owners are followed, and the current follower process.
     .addColumn('start_block', 'bigint')
     .addColumn('follower', 'text')
     .addColumn('follower_until', 'bigint', (c) => c.notNull().defaultTo(0))

@@ -54,7 +54,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .addColumn('batch_index', 'integer')
     .$call(withLease)
     .addColumn('sender', 'text')
-    // The block since which the owner owns it, where a transfer recorded that before the follower came there.
+    // The block of the owner's transfer, if it was recorded before the follower reached it.
     .addColumn('owner_block', 'bigint')
     .execute()
   const nfts = (name: string) => db.schema.createIndex(`nfts_${name}`).on('nfts')

@@ -1,6 +1,6 @@
 import { type CreateTableBuilder, sql } from 'kysely'
 
-/** Adds the columns by which a process leases a row, works on it, and retries. */
+/** Adds the columns for leases and retries of a row. */
 export const withLease = <Table extends string, Columns extends string>(table: CreateTableBuilder<Table, Columns>) =>
   table
     .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
@@ -8,5 +8,5 @@ export const withLease = <Table extends string, Columns extends string>(table: C
     .addColumn('lease_until', 'bigint', (c) => c.notNull().defaultTo(0))
     .addColumn('generation', 'integer', (c) => c.notNull().defaultTo(0))
 
-/** The condition of an index that holds leased rows only: few at any time, also after a process was killed. */
+/** The condition of an index of leased rows: there are few at any time, also after a crash. */
 export const isLeased = sql<boolean>`lease_until > 0`

@@ -4,11 +4,11 @@ import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
 export interface InitialDialect {
   /** Column type of binary data. */
   readonly bytes: 'blob' | 'bytea'
-  /** Column type of a number that counts up by itself and is the table's primary key. */
+  /** Column type of an auto-increment primary key. */
   readonly sequence: 'integer' | 'bigserial'
   readonly asSequence: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder
   /** Creates `nft_counts` and the triggers on `nfts` that keep it. */
   createNftCounts(db: Kysely<unknown>): Promise<void>
-  /** Creates `nft_terms`, whose terms are compared byte by byte: all that start with a word are one range. */
+  /** Creates `nft_terms`. Its terms are compared byte by byte, so that all with the same prefix are one range. */
   createNftTerms(db: Kysely<unknown>): Promise<void>
 }

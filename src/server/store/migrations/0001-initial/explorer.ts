@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
-/** What the web explorer looks things up by: runs, counts of NFTs, words of titles and names of files. */
+/** Tables for lookups of the web explorer: runs, counts of NFTs, words of titles and names of files. */
 export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   // A run's row is written with its first request.
   await db.schema

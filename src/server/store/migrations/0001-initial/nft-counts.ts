@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 /**
- * The counts in `nft_counts`, each with the condition on an NFT that it counts. What waits to be signed and what is
- * signed are counted as one: each further count would cost every NFT a further write.
+ * The counts in `nft_counts`, each with its condition on an NFT. NFTs waiting to be signed and signed ones share a
+ * count, because each further count would cost every NFT another write.
  */
 export const CONDITIONS = {
   files: `status = 'initiated' and step = 'files'`,
@@ -21,8 +21,8 @@ export const KEY = ['collection_id', 'run', 'bucket'] as const
 export const listCounts = (entry: (count: Count) => string, separator = ', ') => COUNTS.map(entry).join(separator)
 
 /**
- * Counts of NFTs by state, for every 4,096 NFTs in the order of acceptance: 245 rows for a million. They give the total
- * and the place where a page begins. Triggers keep them up to date.
+ * Counts of NFTs by state, for every 4,096 NFTs in the order of acceptance: 245 rows for a million. They give totals
+ * and the position where a page begins. Triggers keep them up to date.
  */
 export function nftCounts(db: Kysely<unknown>) {
   const table = db.schema

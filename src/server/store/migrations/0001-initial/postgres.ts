@@ -32,8 +32,8 @@ const changesIn = (table: 'added' | 'removed', sign: '+' | '-') => {
   return `select request_id, collection_id, seq >> 12 as bucket, ${deltas} from ${table}`
 }
 
-// Rows before and after are added up, never joined: the plan is made for the first statement of a session, and a join of
-// one row with one would be carried out row by row for all statements that follow.
+// Old and new rows are added up, never joined: the plan is made for the first statement of a session, and a join
+// planned for single rows would stay a nested loop for all later statements.
 const CHANGES = {
   insert: changesIn('added', '+'),
   update: `${changesIn('added', '+')} union all ${changesIn('removed', '-')}`,
@@ -47,8 +47,8 @@ const TRANSITION_TABLES = {
 }
 
 /**
- * Many transactions count at once, and a single row would make each wait for the other's commit. So each takes a row that
- * nobody has locked, or adds one. A key has as many rows as ever counted at once, and their sum is the count.
+ * Many transactions count concurrently, and a single row would make each wait for the other's commit. So each uses a
+ * row that isn't locked, or adds one. A key has as many rows as ever counted concurrently, and their sum is the count.
  */
 async function createTrigger(db: Kysely<unknown>, event: 'insert' | 'update' | 'delete'): Promise<void> {
   await sql

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
-/** What the processes of a backend have in common: its identity, secrets and rate limits. */
+/** What the processes of a backend share: its identity, secrets and rate limits. */
 export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
-  // Clients recognize a backend by its identity. The table has one row, whose key is 1.
+  // Clients identify a backend by it. The table has one row, whose key is 1.
   await db.schema
     .createTable('backend')
     .addColumn('one', 'integer', (c) => c.primaryKey())

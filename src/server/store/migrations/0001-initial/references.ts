@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { isPostgres } from '../../dialect.ts'
 
-/** The names that clients gave their operations, and what each names. */
+/** Reference IDs of clients, and the operations that they refer to. */
 export async function createReferences(db: Kysely<unknown>): Promise<void> {
-  // The database itself keeps each reference ID to one operation, also where several processes accept at once.
+  // The primary key keeps each reference ID to one operation, also if several processes accept concurrently.
   await db.schema
     .createTable('operation_references')
     .addColumn('scope_id', 'text', (c) => c.notNull())

@@ -2,7 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import { withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
-/** Files: IPFS blocks, files stored outside the data dir, and what an IPFS node or pinning service is to hold. */
+/**
+ * Files: IPFS blocks, files stored outside the data directory, and content to publish to an IPFS node or a pinning
+ * service.
+ */
 export async function createStorage(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('blocks')

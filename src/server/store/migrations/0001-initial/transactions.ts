@@ -41,16 +41,16 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await index('leased').columns(['lease_until']).where(isLeased).execute()
   await index('watched').columns(['blockchain', 'block_number']).where(sql.ref('watched'), '=', sql.lit(1)).execute()
   await index('unfinished').columns(['collection_id']).where(isSigned).execute()
-  // The database itself keeps each EVM collection to one unfinished transaction. A reorg can put several back: they
-  // were signed one after the other.
+  // A unique index keeps each EVM collection to one unfinished transaction. A reorg can make several pending again,
+  // which were signed one after the other.
   await index('evm_unfinished')
     .unique()
     .columns(['collection_id'])
     .where(sql<boolean>`state = 'signed' and returned = 0 and nonce is not null`)
     .execute()
-  // And each mint of Solana to one signed transaction.
+  // The same for each Solana mint.
   await index('mint_unfinished').unique().columns(['mint']).where(isSigned).execute()
-  // Counts the pending transactions of a signer before anything is signed.
+  // Counts the pending transactions of a signer before signing.
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
   await index('hash').columns(['hash']).execute()

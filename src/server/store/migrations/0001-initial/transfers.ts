@@ -19,7 +19,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
   const index = (name: string) => db.schema.createIndex(`transfers_${name}`).on('transfers')
-  // The database itself keeps each NFT to one pending transfer. A reorg can put several back.
+  // A unique index keeps each NFT to one pending transfer. A reorg can make several pending again.
   await index('pending')
     .unique()
     .columns(['nft_id'])
@@ -30,9 +30,9 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
   await index('transaction').columns(['transaction_id']).execute()
-  // Holds the transfers that a reorg put back too: they are pending, and `transfers_pending` leaves them out.
+  // Includes transfers that a reorg made pending again, which `transfers_pending` leaves out.
   await index('initiated').columns(['nft_id']).where(sql.ref('status'), '=', sql.lit('initiated')).execute()
-  // These two leave out what is not signed yet: the work on that uses indexes of its own, which hold nothing else.
+  // These two leave out unsigned transfers, which have their own indexes.
   const isSigned = sql<boolean>`transaction_id is not null`
   await index('nft').columns(['nft_id', 'seq']).where(isSigned).execute()
   await index('collection').columns(['collection_id', 'transaction_id']).where(isSigned).execute()

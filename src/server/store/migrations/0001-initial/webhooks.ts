@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Webhooks, and the outbox: events written in the transaction of the change they report, and their deliveries. */
+/** Webhooks, and the outbox: events, which are written in the transaction of their change, and their deliveries. */
 export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhooks')
@@ -30,7 +30,7 @@ export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('webhook_events_age').on('webhook_events').columns(['created_at']).execute()
 
-  // No foreign keys: the change that an event reports must not fail because a webhook is removed at the same moment.
+  // No foreign keys: a change must not fail because a webhook is removed at the same moment.
   await db.schema
     .createTable('webhook_deliveries')
     .addColumn('webhook_id', 'text', (c) => c.notNull())
