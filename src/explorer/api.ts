@@ -1,6 +1,6 @@
-/** What the server said when it refused, or that it said nothing. */
+/** An error of a request: the server's message, or no response. */
 export class ApiError extends Error {
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 without a response. */
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -13,7 +13,7 @@ export class ApiError extends Error {
 type Listener = (error: ApiError) => void
 const listeners = new Set<Listener>()
 
-/** Hears of requests that ended without an answer, and of those that lacked a key. */
+/** Called for requests without a response, and for those that lacked a key. */
 export function onFailure(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -24,7 +24,7 @@ function failed(error: ApiError): ApiError {
   return error
 }
 
-/** A GET of JSON below `/explorer/`. @throws ApiError, or what aborted it */
+/** Sends a GET for JSON below `/explorer/`. @throws ApiError, or the reason of an abort */
 export const get = <Answer>(path: string, signal?: AbortSignal): Promise<Answer> =>
   ask<Answer>(path, signal === undefined ? {} : { signal })
 
@@ -43,13 +43,13 @@ async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
     text = await response.text()
   } catch (error) {
     if (init.signal?.aborted) throw error
-    throw failed(new ApiError(0, 'The server gives no answer.'))
+    throw failed(new ApiError(0, 'The server does not respond.'))
   }
   if (response.ok) return JSON.parse(text) as Answer
-  throw failed(new ApiError(response.status, sentenceOf(text) ?? `The server answered ${response.status}.`))
+  throw failed(new ApiError(response.status, sentenceOf(text) ?? `The server returned HTTP ${response.status}.`))
 }
 
-/** The sentence of an error in the API's form, with a capital and a full stop. */
+/** Returns the message of an API error, with a capital and a full stop. */
 function sentenceOf(text: string): string | null {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } }
@@ -61,7 +61,7 @@ function sentenceOf(text: string): string | null {
   }
 }
 
-/** Parameters without those that say nothing. */
+/** Builds a query string without undefined parameters. */
 export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

@@ -19,7 +19,7 @@ import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { type Route, routeOf } from './routes.ts'
 import { maySee, useSession } from './session.ts'
 
-/** What the events are to tell of beside the overview. */
+/** What events are requested in addition to the overview. */
 function eventsOf(route: Route): string {
   switch (route.page) {
     case 'run':
@@ -53,14 +53,14 @@ function PageOf({ route }: { route: Route }) {
       return <Go q={route.q} />
     case 'unknown':
       return (
-        <Empty icon="search" title="There is no such page">
-          <a href="/">See what is here</a>
+        <Empty icon="search" title="This page does not exist">
+          <a href="/">Go to the start page</a>
         </Empty>
       )
   }
 }
 
-/** Scrolls back to where the page was left, as soon as there is as much of it again. */
+/** Restores the scroll position of the page, as soon as it is long enough again. */
 function scrollBack(wanted: number): () => void {
   const end = performance.now() + 3000
   let frame = 0
@@ -98,7 +98,7 @@ export function App() {
     if (isReturning() && wanted > 0) return scrollBack(wanted)
     if (!isFirst.current) {
       scrollTo({ top: 0, behavior: 'instant' })
-      // Who listens to the page hears that it is another.
+      // Tells screen readers that the page has changed.
       main.current?.focus({ preventScroll: true })
     }
     return undefined
@@ -147,8 +147,8 @@ export function App() {
       <main id="main" ref={main} tabIndex={-1}>
         {session === undefined ? (
           error !== undefined && (
-            <Empty icon="alert" title="The server gives no answer">
-              <p role="status">Trying again…</p>
+            <Empty icon="alert" title="The server does not respond">
+              <p role="status">Retrying…</p>
             </Empty>
           )
         ) : sees ? (
@@ -195,10 +195,7 @@ const STATES = { live: 'Live', connecting: 'Live', lost: 'Offline' } as const
 function Live() {
   const state = useLiveState()
   return (
-    <span
-      class={`live ${state}`}
-      title={state === 'live' ? 'What is shown changes as it happens' : 'Waiting for the server'}
-    >
+    <span class={`live ${state}`} title={state === 'live' ? 'The page updates live' : 'Waiting for the server'}>
       <span class="dot" aria-hidden="true" />
       <span class="live-word">{STATES[state]}</span>
     </span>
@@ -212,7 +209,7 @@ function Lost() {
       {state === 'lost' && (
         <>
           <Icon name="alert" size={18} />
-          {navigator.onLine ? 'The server gives no answer.' : 'This machine is offline.'} Trying again…
+          {navigator.onLine ? 'The server does not respond.' : 'This device is offline.'} Retrying…
         </>
       )}
     </div>

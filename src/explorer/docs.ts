@@ -1,17 +1,17 @@
-// The script of /docs: Swagger UI as it is published, with what a playground for this API needs beside it.
+// The script of /docs: the published Swagger UI, with additions for this API.
 
 const WALLET_PATH = '/v1/wallet/create'
 const SIGNED_URL_PATH = '/api/v1/getpresignedurl'
 const OPENS_WITHIN_MS = 3000
 const KEY_HEADER = ['headers', 'x-api-key']
 
-/** Of React, which Swagger UI brings, what is used here. */
+/** The part of React that is used here, which Swagger UI includes. */
 interface React {
   createElement(type: unknown, props: object | null, ...children: unknown[]): unknown
   useState<Value>(first: Value): [Value, (next: Value) => void]
 }
 
-/** Of Swagger UI's parts, what is used here. */
+/** The parts of Swagger UI that are used here. */
 interface System {
   React: React
   specActions: { changeParam(place: readonly [string, string], name: string, where: string, value: string): void }
@@ -27,7 +27,7 @@ interface Request {
 
 declare const SwaggerUIBundle: (options: object) => unknown
 
-/** The command to copy names the key by a word: what stands on a screen is read by others too. */
+/** The command to copy has a placeholder for the key, because others may see the screen. */
 const withoutKey: Wrap<{ request: Request }> =
   (original, { React }) =>
   (props) => {
@@ -35,7 +35,7 @@ const withoutKey: Wrap<{ request: Request }> =
     return React.createElement(original, { ...props, request })
   }
 
-/** A field for a key is nothing to remember, to correct or to look up. */
+/** Turns off autofill, spell checking and similar features for the key field. */
 const secretInput: Wrap<{ id?: string }> =
   (original, { React }) =>
   (props) =>
@@ -51,7 +51,7 @@ interface Body {
 
 const pathOf = (url: string | undefined) => new URL(url ?? '', location.href).pathname
 
-/** The signed URL of an answer, or null. */
+/** Returns the signed URL of a response, or null. */
 function signedUrlOf(content: unknown): URL | null {
   try {
     const { response } = JSON.parse(String(content)) as { response: { url: string } }
@@ -61,7 +61,7 @@ function signedUrlOf(content: unknown): URL | null {
   }
 }
 
-/** The body of an answer; a private key in it only when it is asked for. */
+/** Renders the body of a response; a private key in it only on request. */
 const guardedBody: Wrap<Body> = (original, system) => {
   const { React } = system
   const { createElement } = React
@@ -71,7 +71,7 @@ const guardedBody: Wrap<Body> = (original, system) => {
     const body = createElement(original, { ...props, key: 'body' })
     if (path === WALLET_PATH && String(props.content).includes('private_key')) {
       const words =
-        'A wallet was made. Its private key is in this answer and nowhere else: who sees it on this screen can take what the wallet will hold. For a wallet that matters use gdn wallet generate, which keeps the key encrypted in a file.'
+        'A wallet was created. Its private key is only in this response, and anyone who sees it on this screen can take the wallet’s assets. For a wallet of value, use gdn wallet generate, which stores the key encrypted in a file.'
       const show = createElement(
         'button',
         { key: 'show', type: 'button', className: 'btn', onClick: () => setShown(true) },
@@ -85,13 +85,13 @@ const guardedBody: Wrap<Body> = (original, system) => {
     const next = createElement(
       'button',
       { key: 'next', type: 'button', className: 'btn next-step', onClick: () => fillIn(signed, system) },
-      'Go on to the second step',
+      'Continue with the second step',
     )
     return createElement('div', null, body, next)
   }
 }
 
-/** Opens the POST to a signed URL with the parameters of this one filled in. */
+/** Opens the POST to a signed URL with its parameters filled in. */
 function fillIn(signed: URL, { specActions, layoutActions }: System): void {
   for (const [name, value] of signed.searchParams) {
     specActions.changeParam([WALLET_PATH, 'post'], name, 'query', value)
@@ -100,7 +100,7 @@ function fillIn(signed: URL, { specActions, layoutActions }: System): void {
   showStep(performance.now() + OPENS_WITHIN_MS)
 }
 
-/** Makes it ready to be sent, as soon as it is drawn. */
+/** Enables the form as soon as it is rendered. */
 function showStep(end: number): void {
   const operation = document.getElementById('operations-Wallets-generateWallet')
   const tryOut = operation?.querySelector<HTMLElement>('.try-out__btn')
@@ -131,7 +131,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   showExtensions: false,
   validatorUrl: null,
-  // A key that was typed in is forgotten with the page.
+  // Clears a typed key when the page is left.
   persistAuthorization: false,
   plugins: [
     {

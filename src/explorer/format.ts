@@ -7,16 +7,16 @@ export const count = (value: number) => NUMBERS.format(value)
 /** `1 NFT`, `2,000 NFTs` */
 export const counted = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
 
-/** Decimal digits of any length, in groups; what is none stays as it is. */
+/** Groups the decimal digits of a number of any length; other text is unchanged. */
 export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBERS.format(BigInt(text)) : text)
 
-/** `12.4 MB`; units of a thousand, as file managers have them. */
+/** `12.4 MB`, in units of a thousand, as in file managers. */
 export function bytes(size: number): string {
   if (size < 1000) return counted(size, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
   let value = size / 1000
   let unit = 0
-  // By what would be shown: 999.6 kB is 1.0 MB.
+  // By the rounded value: 999.6 kB is 1.0 MB.
   while (unit < units.length - 1 && Math.round(value) >= 1000) {
     value /= 1000
     unit++
@@ -33,7 +33,7 @@ const STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatU
   [Number.POSITIVE_INFINITY, 'year'],
 ]
 
-/** `3 min. ago`, `in 2 hr.`, or the text itself where it is no time. */
+/** `3 min. ago`, `in 2 hr.`, or the text itself if it isn't a time. */
 export function ago(iso: string, now: number): string {
   const then = Date.parse(iso)
   if (Number.isNaN(then)) return iso
@@ -52,19 +52,19 @@ export function moment(iso: string): string {
   return Number.isNaN(then) ? iso : MOMENT.format(then)
 }
 
-/** The two ends of a long id or address. */
+/** Shortens a long ID or address to its two ends. */
 export function shortened(text: string, head = 6, tail = 4): string {
   const letters = [...text]
   if (letters.length <= head + tail + 3) return text
   return `${letters.slice(0, head).join('')}…${letters.slice(-tail).join('')}`
 }
 
-/** A title that shows something, else null: there are ones of blanks, marks of direction and nothing else. */
+/** Returns a title if it is visible, else null: some have only spaces and direction marks. */
 export function visible(title: string): string | null {
   return /[^\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/u.test(title) ? title : null
 }
 
-/** `polygon-mumbai` as a name: `Polygon Mumbai`. */
+/** Formats `polygon-mumbai` as `Polygon Mumbai`. */
 export const blockchainName = (name: string) =>
   name
     .split('-')
@@ -77,7 +77,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/gif': 'gif',
   'image/webp': 'webp',
   'image/avif': 'avif',
-  // A page as well, but what people want of it is the drawing: it is opened by what draws.
+  // It is also a page, but people expect an image, so it gets its extension and opens in an image viewer.
   'image/svg+xml': 'svg',
   'video/mp4': 'mp4',
   'video/webm': 'webm',
@@ -93,8 +93,8 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The name under which a stored file is saved. Only types that are harmless to open get their extension: a page that
- * is saved as .html would run from the disk, where no policy binds it.
+ * Returns the file name for a download. Only types that are safe to open get their extension: an .html file would run
+ * from the disk, without our content security policy.
  */
 export function fileName(cid: string, contentType: string | null): string {
   const type = (contentType ?? '').split(';', 1)[0] ?? ''
@@ -102,7 +102,7 @@ export function fileName(cid: string, contentType: string | null): string {
   return `${cid}.${extension}`
 }
 
-/** An http(s) address, or null: nothing else may become a link. */
+/** Returns an http(s) URL, or null: nothing else may become a link. */
 export function webAddress(text: string | null): string | null {
   if (text === null) return null
   try {

@@ -2,17 +2,17 @@ import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from './routes.ts'
 
 interface Kept {
-  /** How far the page was scrolled. */
+  /** The scroll position of the page. */
   y?: number
 }
 
 const listeners = new Set<() => void>()
 let returning = false
 
-/** Whether the page was come back to: then it is to look as it was left. */
+/** Whether the page was reached with Back or Forward: then it is restored. */
 export const isReturning = () => returning
 
-/** How far the page had been scrolled that is come back to. */
+/** The scroll position of the restored page. */
 export const keptScroll = (): number => (returning ? ((history.state as Kept | null)?.y ?? 0) : 0)
 
 function changed(isReturn: boolean): void {
@@ -20,7 +20,7 @@ function changed(isReturn: boolean): void {
   for (const listener of listeners) listener()
 }
 
-/** Shows another page of the explorer, as if its link had been followed. */
+/** Navigates to another page of the explorer, as if its link had been clicked. */
 export function go(path: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', path)
   else {
@@ -34,7 +34,7 @@ function keepScroll(): void {
   history.replaceState({ ...(history.state as Kept | null), y: scrollY }, '')
 }
 
-/** The link of ours that a click means to follow here; others are left to the browser. */
+/** Returns the internal link of a click that is handled here; others are left to the browser. */
 function followed(event: MouseEvent): URL | null {
   if (event.defaultPrevented || event.button !== 0) return null
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null
@@ -47,7 +47,7 @@ function followed(event: MouseEvent): URL | null {
 
 let scrollTimer: ReturnType<typeof setTimeout> | undefined
 
-/** Takes over the links and the history of the page. */
+/** Handles the links and the history of the page. */
 export function startNavigation(): void {
   history.scrollRestoration = 'manual'
   document.addEventListener('click', (event) => {
@@ -67,12 +67,12 @@ export function startNavigation(): void {
     { passive: true },
   )
   addEventListener('pagehide', keepScroll)
-  // Read again by the browser: as it was left.
+  // After a reload, the page is restored.
   const [entry] = performance.getEntriesByType('navigation')
   returning = entry instanceof PerformanceNavigationTiming && entry.type !== 'navigate'
 }
 
-/** Path and query of the page, followed as they change. */
+/** The path and query of the page, updated on navigation. */
 export function useAddress(): string {
   const read = () => location.pathname + location.search
   const [address, setAddress] = useState(read)

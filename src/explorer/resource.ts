@@ -3,22 +3,22 @@ import { BoundedMap } from '../core/bounded-map.ts'
 import { ApiError, get } from './api.ts'
 import { useBack } from './live.ts'
 
-/** Answers by path. */
+/** Cached responses by path. */
 const kept = new BoundedMap<unknown>(60)
 
-/** Nothing of what one account saw is left for the next. */
+/** Clears the cache, so that nothing of one account is left for the next. */
 export const forgetAll = () => kept.clear()
 
 export interface Resource<Answer> {
-  /** What is known: at once, where it was asked for before. */
+  /** The data, available at once if it was loaded before. */
   data: Answer | undefined
   error: ApiError | undefined
   reload: () => void
-  /** Takes what was told by other means for the answer. */
+  /** Sets the data from another source, such as an event. */
   set: (answer: Answer) => void
 }
 
-/** What the server answers at a path below `/explorer/`, asked for again when it was away. */
+/** Loads the data at a path below `/explorer/`, again after an outage. */
 export function useResource<Answer>(path: string): Resource<Answer> {
   const [, draw] = useState(0)
   const state = useRef<{ path: string; error: ApiError | undefined; request: AbortController | undefined }>({

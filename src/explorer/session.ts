@@ -9,12 +9,12 @@ const RETRY_MS = 2000
 
 export interface SessionState {
   session: Session | undefined
-  /** Why it isn't known, should it not be. */
+  /** The error, if the session can't be loaded. */
   error: ApiError | undefined
   set: (session: Session) => void
 }
 
-/** Who looks. Asked for again when the server was away and when it no longer takes the key. */
+/** The current session. It is loaded again after an outage, and when the server rejects the key. */
 export function useSession(): SessionState {
   const [session, setSession] = useState<Session>()
   const [error, setError] = useState<ApiError>()
@@ -53,5 +53,5 @@ export function useSession(): SessionState {
   return { session, error, set }
 }
 
-/** Whether anything may be seen. */
+/** Whether the viewer has access. */
 export const maySee = ({ open, account }: Session) => open || account !== null

@@ -1,4 +1,4 @@
-// Loaded in the head and run before anything is drawn: no flash of the other colors.
+// Loaded in the head and run before the first paint, so that the other colors don't flash.
 {
   const chosen = (() => {
     try {

@@ -138,7 +138,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
 
   it('is walked through with the keyboard: one stop, arrows from one to the next, ends, and Enter opens', async () => {
     const { page, close } = await open()
-    await page.getByRole('button', { name: 'Rows' }).focus()
+    await page.getByRole('button', { name: 'List' }).focus()
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('1')
     await page.keyboard.press('ArrowRight')
@@ -186,7 +186,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
 
   it('is a list of rows for who wants one', async () => {
     const { page, close } = await open({ width: 390 })
-    await page.getByRole('button', { name: 'Rows' }).click()
+    await page.getByRole('button', { name: 'List' }).click()
     await page.locator('.gallery.list .tile .badge').first().waitFor()
     const boxes = await page
       .locator('.gallery.list .tile')
@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
 
   it('is searched by title, token id and owner', async () => {
     const { page, close } = await open()
-    const field = page.getByLabel('Find by title, token id or owner')
+    const field = page.getByLabel('Find by title, token ID or owner')
     await field.fill('number 4242')
     await page.locator('.gallery').getByText('Number 4242', { exact: true }).waitFor()
     await until(
@@ -206,11 +206,11 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     )
     expect(await tiles(page).count()).toBe(1)
     await field.fill(WALLETS[2])
-    await page.getByText('None of that kind').waitFor()
+    await page.getByText('No matching NFTs').waitFor()
     await field.fill(WALLETS[1])
     await page.waitForSelector('.gallery .drawn')
     await page.getByRole('button', { name: /^Failed/ }).click()
-    await page.getByText('None of that kind').waitFor()
+    await page.getByText('No matching NFTs').waitFor()
     await close()
   })
 

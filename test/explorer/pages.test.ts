@@ -184,9 +184,9 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
   it('a picture that is none is a sign with its type', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/nfts/${hostile.nfts.broken}`)
-    await page.getByText('PNG, can’t be drawn').first().waitFor()
+    await page.getByText('PNG, can’t be shown').first().waitFor()
     await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
-    await page.locator('.gallery').getByText('PNG, can’t be drawn').waitFor()
+    await page.locator('.gallery').getByText('PNG, can’t be shown').waitFor()
     expect(await page.locator('.gallery').getByText('HTML').count()).toBe(1)
     await close()
   })
@@ -199,7 +199,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await page.getByRole('link', { name: 'A wall' }).click()
     await page.getByText('20,000 × 20,000 pixels').waitFor()
     expect(asked.filter((path) => path === media[0].url)).toEqual([])
-    await page.getByRole('button', { name: 'Show it' }).click()
+    await page.getByRole('button', { name: 'Show image' }).click()
     await until(
       async () => asked.filter((path) => path === media[0].url).length,
       (count) => count > 0,
@@ -242,7 +242,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await page.waitForSelector('.long-text')
     const heightOf = (selector: string) => page.locator(selector).evaluate((element) => element.clientHeight)
     expect(await heightOf('h1')).toBeLessThan(140)
-    await page.getByRole('button', { name: 'Show all of it' }).click()
+    await page.getByRole('button', { name: 'Show all' }).click()
     expect(
       await until(
         () => heightOf('h1'),

@@ -5,21 +5,21 @@ import { type Move, moved } from './keys.ts'
 import type { Source } from './source.ts'
 import { Tile, TileBone, type View } from './tile.tsx'
 
-/** As the style has it. */
+/** As in the style sheet. */
 const CAPTION = 80
 const LIST_ROW = 64
 const HEADER = 72
 
 const MORE_ROWS = 2
-/** Drawn as long as nobody knows how many there are. */
+/** Number of placeholders while the total is unknown. */
 const ROWS_TO_COME = 3
-/** Pixels a millisecond: faster, nobody can see what passes. */
+/** Pixels a millisecond: above this speed, images aren't loaded. */
 const FAST = 5
 const SETTLED_MS = 90
 const IDLE_MS = 160
 
 interface Place {
-  /** Of the top of the window, in what is laid out, and in the whole. */
+  /** Position of the window's top: in the laid out part, and in the whole list. */
   shown: number
   full: number
   time: number
@@ -28,7 +28,7 @@ interface Place {
 export interface GalleryProps<Item extends NftSummary> {
   source: Source<Item>
   view: View
-  /** What it is a list of. */
+  /** Accessible name of the list. */
   label: string
   noteOf?: (item: Item) => string | undefined
 }
@@ -45,9 +45,9 @@ function layoutOf(view: View, width: number): Grid {
 }
 
 /**
- * Any number of NFTs to scroll through. Only those in sight and a few around them are in the document; the window is
- * what scrolls. A list that is longer than what a browser lays out is scrolled on a shorter way: by small steps pixel
- * by pixel, by the scroll bar in proportion.
+ * A scrollable gallery of any number of NFTs. Only those in view and a few around them are in the document; the window
+ * scrolls. A list that exceeds the browser's layout limit scrolls on a shorter height: small steps move pixel by pixel,
+ * the scroll bar in proportion.
  */
 export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }: GalleryProps<Item>) {
   const list = useRef<HTMLUListElement>(null)
@@ -55,7 +55,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const [, draw] = useReducer((n: number) => n + 1, 0)
   const place = useRef<Place>({ shown: 0, full: 0, time: 0 })
   const span = useRef({ start: 0, end: 0, shift: 0, isFast: false })
-  /** Where the keyboard is to go on from, and the one that has the focus: the next may still have to come. */
+  /** The index of the keyboard focus, and the focused item: the next one may not be loaded yet. */
   const active = useRef(0)
   const focused = useRef(0)
   const focusNext = useRef(false)
@@ -67,7 +67,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const current = useRef({ grid, scale, total, source })
   current.current = { grid, scale, total, source }
 
-  /** Finds out what is in sight; `jumped` where the place in the whole follows from the place of the scroll bar. */
+  /** Computes the visible range; with `jumped`, the position in the list follows from the scroll bar. */
   const look = useCallback((jumped = false) => {
     const { grid, scale, total, source } = current.current
     const { current: element } = list
@@ -88,7 +88,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
     if (before.start !== start || before.end !== end || before.shift !== shift || before.isFast !== isFast) draw(0)
   }, [])
 
-  /** Puts the scroll bar where it belongs, which small steps don't, and the tiles with it. */
+  /** Corrects the scroll bar after small steps, and moves the tiles with it. */
   const settle = useCallback(() => {
     const { shown, full } = place.current
     const right = current.current.scale.toShown(full)
@@ -108,7 +108,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
     setWidth(element.clientWidth)
     return () => observer.disconnect()
   }, [])
-  // What is in sight stays in sight when the columns change.
+  // Keeps the visible items in view when the number of columns changes.
   const topItem = useRef(0)
   useLayoutEffect(() => {
     const { current: element } = list
@@ -144,7 +144,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const focusOn = (index: number) => {
     active.current = index
     focusNext.current = true
-    // What has the focus may have been scrolled to just now.
+    // The focused item may just have been scrolled into view.
     look()
     reveal(index, current.current, place.current)
     look()
@@ -176,7 +176,8 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const { start, end, shift, isFast } = span.current
   const indexes = Array.from({ length: Math.max(0, Math.min(end, total) - start) }, (_, n) => start + n)
   const hasFocus = list.current?.contains(document.activeElement) ?? false
-  // What has the focus stays, or the keyboard would be nowhere; in its order, for what is moved loses the focus.
+  // The focused item stays in the document, or the focus would be lost; it keeps its order, because moving it also
+  // loses the focus.
   if (hasFocus && focused.current < total) {
     if (focused.current < start) indexes.unshift(focused.current)
     else if (focused.current >= Math.min(end, total)) indexes.push(focused.current)
@@ -187,10 +188,10 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
     <ul
       ref={list}
       class={`gallery ${view}`}
-      // biome-ignore lint/a11y/noRedundantRoles: without its bullets, Safari takes it for no list
+      // biome-ignore lint/a11y/noRedundantRoles: without bullets, Safari drops the list role
       role="list"
       aria-label={label}
-      aria-description="The arrow keys go from one to the next; Home and End to the first and the last"
+      aria-description="Use the arrow keys to move between NFTs, and Home and End for the first and the last"
       style={{ height: `${scale.shown}px` }}
       onKeyDown={onKeyDown}
       onFocusCapture={onFocus}
@@ -223,13 +224,13 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   )
 }
 
-/** Where in the whole the window is, after it was scrolled to `shown`. */
+/** Returns the position in the list after the window was scrolled to `shown`. */
 function follow(before: Place, shown: number, scale: Scale, jumped: boolean): number {
   if (scale.shown === scale.full) return shown
   const step = shown - before.shown
   const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
   const next = isSmall ? before.full + step : scale.toFull(shown)
-  // Small steps that have led away from the scroll bar must not come to its end before the end of the list.
+  // Small steps away from the scroll bar's position must not reach its end before the end of the list.
   const [first, last] = [scale.toShown(0), scale.shown - innerHeight]
   if (shown <= first || shown >= last) return scale.toFull(shown)
   return next
@@ -240,7 +241,7 @@ interface Shown {
   scale: Scale
 }
 
-/** Scrolls until the row of an item is in sight: no farther than it takes. */
+/** Scrolls the row of an item into view, no farther than needed. */
 function reveal(index: number, { grid, scale }: Shown, { shown, full }: Place): void {
   const top = Math.floor(index / grid.columns) * grid.rowHeight
   const above = top - HEADER - grid.gap

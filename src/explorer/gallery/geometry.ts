@@ -1,23 +1,23 @@
-/** Browsers lay out no more than some 17 million pixels; well below it they are still exact. */
+/** Browsers lay out at most about 17 million pixels; well below, they are still exact. */
 const MAX_HEIGHT = 6_000_000
-/** At both ends a pixel scrolled is a pixel moved, whatever lies between. */
+/** Near both ends, one scrolled pixel moves the list by one pixel. */
 const EDGE = 60_000
 
 export interface Grid {
   columns: number
-  /** Pixels of one row, its gap included. */
+  /** Height of a row in pixels, including its gap. */
   rowHeight: number
   tileWidth: number
   gap: number
 }
 
 export interface GridOptions {
-  /** Pixels there are. */
+  /** Available width in pixels. */
   width: number
-  /** The least width of a tile; Infinity makes it a list. */
+  /** Minimum width of a tile; Infinity makes it a list. */
   minTile: number
   gap: number
-  /** Height of a tile of this width. */
+  /** Returns the height of a tile of this width. */
   heightOf: (tileWidth: number) => number
 }
 
@@ -28,8 +28,8 @@ export function gridOf({ width, minTile, gap, heightOf }: GridOptions): Grid {
 }
 
 /**
- * A long way to scroll on a short one: how far down the whole (`full` pixels, which no browser could lay out) one is
- * at a place of the part that is laid out (`shown` pixels), and back.
+ * Maps a long list to a shorter scroll height: returns the position in the whole list (`full` pixels, which no browser
+ * could lay out) for a position in the laid out part (`shown` pixels), and back.
  */
 export interface Scale {
   full: number
@@ -65,7 +65,7 @@ export interface Span {
   end: number
 }
 
-/** The items whose rows lie between two places of the whole, and some rows more on both sides. */
+/** Returns the items whose rows are between two positions of the list, and some more rows on both sides. */
 export function itemsBetween(grid: Grid, total: number, from: number, to: number, moreRows: number): Span {
   const rows = Math.ceil(total / grid.columns)
   const first = Math.max(0, Math.floor(from / grid.rowHeight) - moreRows)
@@ -73,7 +73,7 @@ export function itemsBetween(grid: Grid, total: number, from: number, to: number
   return { start: Math.min(first * grid.columns, total), end: Math.max(0, Math.min(last * grid.columns, total)) }
 }
 
-/** Pixels of all rows; below the last there is no gap. */
+/** Height of all rows in pixels, without a gap below the last. */
 export function heightOf(grid: Grid, total: number): number {
   return total === 0 ? 0 : Math.ceil(total / grid.columns) * grid.rowHeight - grid.gap
 }

@@ -5,7 +5,7 @@ import { Source } from './source.ts'
 
 const kept = new BoundedMap<unknown>(4)
 
-/** The list at a path below `/explorer/`; one that was looked at lately is still there to come back to. */
+/** Returns the list at a path below `/explorer/`; a recently viewed one is cached. */
 export function sourceOf<Item extends NftSummary>(
   path: string,
   filter: Readonly<Record<string, string | undefined>> = {},

@@ -1,10 +1,10 @@
 export interface Move {
   columns: number
-  /** That are in sight at once. */
+  /** Number of rows in view. */
   rows: number
 }
 
-/** The item that a key leads to from another, or null for keys that lead nowhere. */
+/** Returns the item that a key moves to, or null for other keys. */
 export function moved(key: string, from: number, total: number, { columns, rows }: Move): number | null {
   if (total === 0) return null
   const steps: Readonly<Record<string, number>> = {
@@ -20,7 +20,7 @@ export function moved(key: string, from: number, total: number, { columns, rows 
   const step = Object.hasOwn(steps, key) ? steps[key] : undefined
   if (step === undefined) return null
   const to = from + step
-  // A row down from the last but one, where nothing stands below: the last.
+  // Down from the second last row without an item below: the last item.
   if (to >= total) return key === 'ArrowDown' && isLastRow(from, total, columns) ? from : total - 1
   if (to < 0) return key === 'ArrowUp' ? from : 0
   return to

@@ -12,13 +12,13 @@ import { sourceOf } from './kept-sources.ts'
 import type { View } from './tile.tsx'
 
 const WAIT_MS = 220
-/** While NFTs are being minted, what is in sight is read again this often, and no more. */
+/** Minimum interval of refreshes while NFTs are being minted. */
 const REFRESH_MS = 1500
 
 export interface NftListProps<Item extends NftSummary> {
-  /** Of the list, below `/explorer/`. */
+  /** Path of the list, below `/explorer/`. */
   path: string
-  /** How many there are by status, where that is known; a filter by status is offered then. */
+  /** Counts by status, if known, which enable a filter by status. */
   counts?: Counts | undefined
   label: string
   /** Whether titles can be searched. */
@@ -27,12 +27,12 @@ export interface NftListProps<Item extends NftSummary> {
   noteOf?: (item: Item) => string | undefined
 }
 
-/** What was chosen last, here or in another list. */
+/** The view that was chosen last, in any list. */
 let lastView: View = 'grid'
-/** What each list was filtered by, for who comes back to it. */
+/** The filters of each list, for the way back. */
 const filters = new Map<string, { status: Status | ''; q: string }>()
 
-/** A gallery with what finds one's way in it: a filter by status, a search, pictures or rows. */
+/** A gallery with its controls: a filter by status, a search, and a switch between images and rows. */
 export function NftList<Item extends NftSummary>({
   path,
   counts,
@@ -77,7 +77,12 @@ export function NftList<Item extends NftSummary>({
         )}
         <div class="tools">
           {searchable && (
-            <Filter label="Find by title, token id or owner" placeholder="Find in here" text={text} onText={setText} />
+            <Filter
+              label="Find by title, token ID or owner"
+              placeholder="Find in this list"
+              text={text}
+              onText={setText}
+            />
           )}
           <fieldset class="switch" aria-label="Show as">
             {(['grid', 'list'] as const).map((one) => (
@@ -85,8 +90,8 @@ export function NftList<Item extends NftSummary>({
                 key={one}
                 type="button"
                 aria-pressed={view === one}
-                aria-label={one === 'grid' ? 'Pictures' : 'Rows'}
-                title={one === 'grid' ? 'Pictures' : 'Rows'}
+                aria-label={one === 'grid' ? 'Grid' : 'List'}
+                title={one === 'grid' ? 'Grid' : 'List'}
                 onClick={() => choose(one)}
               >
                 <Icon name={one} size={16} />
@@ -104,7 +109,7 @@ export function NftList<Item extends NftSummary>({
         </p>
       )}
       {source.total === 0 ? (
-        <Empty icon="picture" title={status === '' && q === '' ? 'No NFTs yet' : 'None of that kind'} />
+        <Empty icon="picture" title={status === '' && q === '' ? 'No NFTs yet' : 'No matching NFTs'} />
       ) : (
         <Gallery key={`${path} ${status} ${q}`} source={source} view={view} label={label} {...(noteOf && { noteOf })} />
       )}
@@ -112,10 +117,10 @@ export function NftList<Item extends NftSummary>({
   )
 }
 
-/** An address is that of an owner; anything else is looked for in titles and token ids. */
+/** An address searches owners; anything else searches titles and token IDs. */
 const sought = (q: string) => (/^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(q) ? { owner: q } : { q })
 
-/** Refreshes when counts have changed since: at once, and then now and again while they go on changing. */
+/** Refreshes when counts have changed: at once, and then periodically while they change. */
 function useRefresh(counts: Counts | undefined, refresh: () => void): void {
   const text = counts === undefined ? undefined : JSON.stringify(counts)
   const before = useRef(text)

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Page } from '../../server/explorer/types.ts'
 
 const PAGE_SIZE = 100
-/** Some thousand items are kept: what was scrolled past before that is asked for again. */
+/** About a thousand items are cached; items scrolled past before are requested again. */
 const MAX_PAGES = 16
 const MAX_REQUESTS = 2
 const RETRY_MS = 3000
@@ -10,11 +10,11 @@ const RETRY_MS = 3000
 export type LoadPage<Item> = (offset: number, limit: number, signal: AbortSignal) => Promise<Page<Item>>
 
 /**
- * A long list of which a part is looked at. Only the pages of that part are asked for, two at once; what is no longer
- * looked at is given up, and the pages that were looked at least recently are forgotten.
+ * A long list of which a part is visible. Only the visible pages are requested, two at once. Requests for pages out of
+ * view are aborted, and the least recently viewed pages are dropped.
  */
 export class Source<Item> {
-  /** Null until the first page is there. */
+  /** Null until the first page is loaded. */
   total: number | null = null
   error: Error | null = null
   readonly #load: LoadPage<Item>
@@ -22,7 +22,7 @@ export class Source<Item> {
   readonly #requests = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
   #wanted: readonly number[] = [0]
-  /** Grows with each refresh: a page that was asked for before it may be out of date. */
+  /** Incremented with each refresh: a page that was requested before it may be out of date. */
   #version = 0
   #retry: ReturnType<typeof setTimeout> | undefined
 
@@ -34,7 +34,7 @@ export class Source<Item> {
     return this.#pages.get(Math.floor(index / PAGE_SIZE))?.items[index % PAGE_SIZE]
   }
 
-  /** Says what is looked at now: items from `start` up to, not including, `end`. */
+  /** Sets the visible range: items from `start` to `end` (exclusive). */
   want(start: number, end: number): void {
     const first = Math.floor(start / PAGE_SIZE)
     const last = Math.max(first, Math.floor((end - 1) / PAGE_SIZE))
@@ -47,14 +47,14 @@ export class Source<Item> {
     this.#next()
   }
 
-  /** What is there may have changed: it is shown until it has come again. */
+  /** Marks the items as possibly out of date: they are shown until they are loaded again. */
   refresh(): void {
     this.#version++
     this.error = null
     this.#next()
   }
 
-  /** @returns what ends it again; nobody listening, nothing is asked for */
+  /** @returns the function that unsubscribes; without subscribers, nothing is requested */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener)
     this.#next()

@@ -11,10 +11,10 @@ export type View = 'grid' | 'list'
 export interface TileProps {
   nft: NftSummary
   view: View
-  /** Whether its picture may come: not while it is being scrolled past. */
+  /** Whether its image may load: not while it is scrolled past. */
   draws: boolean
   tabIndex?: number
-  /** What is told below the title, in place of the token id. */
+  /** The text below the title, instead of the token ID. */
   note?: string | undefined
 }
 
@@ -23,7 +23,7 @@ function tokenOf({ status, token_id: id }: NftSummary): string {
   return status === 'failed' ? 'Not minted' : 'No token yet'
 }
 
-/** An NFT among others. */
+/** An NFT in a gallery. */
 export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
   const { image, title, status } = nft
   const name = visible(title) ?? 'Untitled'
@@ -53,7 +53,7 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
   )
 }
 
-/** Stands where one is still to come. */
+/** A placeholder of an NFT that isn't loaded yet. */
 export const TileBone = ({ view }: { view: View }) => (
   <span class={`tile ${view} waiting`}>
     <span class="tile-picture">

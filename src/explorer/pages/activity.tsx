@@ -29,12 +29,12 @@ export function Activity() {
     <>
       <div class="page-head">
         <h1>Activity</h1>
-        <p class="faint">What the backend is working on, as it happens.</p>
+        <p class="faint">Live view of the backend’s work.</p>
       </div>
       <Pipeline overview={now} rate={rate} />
       {active.length > 0 && (
         <section aria-labelledby="under-way">
-          <h2 id="under-way">Runs under way</h2>
+          <h2 id="under-way">Runs in progress</h2>
           <ul class="panel runs">
             {active.map((run) => (
               <RunRow key={run.run} run={run} />
@@ -99,7 +99,7 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
 const POINTS = 60
 const EVERY_MS = 1000
 
-/** NFTs that were deployed in each of the last seconds, as far as somebody looked. */
+/** Number of NFTs deployed in each of the last seconds, while the page is open. */
 function useRate(): readonly number[] {
   const before = useRef<{ deployed: number; time: number } | undefined>(undefined)
   const [rate, setRate] = useState<readonly number[]>([])
@@ -108,7 +108,7 @@ function useRate(): readonly number[] {
     const last = before.current
     before.current = { deployed, time }
     if (last === undefined) return
-    // Nothing is told while nothing changes: those seconds had none.
+    // No event means no change, so those seconds had none.
     const seconds = Math.max(1, Math.round((time - last.time) / EVERY_MS))
     const quiet = Array.from({ length: Math.min(POINTS, seconds - 1) }, () => 0)
     setRate((values) => [...values, ...quiet, Math.max(0, deployed - last.deployed)].slice(-POINTS))

@@ -81,7 +81,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
             </Fact>
           )}
           <Fact name="Id">
-            <Id text={collection.transaction_gdn_id} what="collection id" />
+            <Id text={collection.transaction_gdn_id} what="collection ID" />
           </Fact>
         </Facts>
       </div>

@@ -7,7 +7,7 @@ import { Bone, Failure } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
 import { pathTo } from '../routes.ts'
 
-/** Goes to the one thing that a text names, else to the search for it. */
+/** Opens the exact match of a text, else its search results. */
 export function Go({ q }: { q: string }) {
   const { data, error, reload } = useResource<SearchResult>(`search${query({ q: q.trim() })}`)
   useEffect(() => {

@@ -49,15 +49,15 @@ function Stats({ overview }: { overview: Overview | undefined }) {
     { name: 'Collections', value: totalOf(overview.collections), more: chainsOf(overview) },
     { name: 'NFTs', value: totalOf(overview.nfts), more: `${count(overview.nfts.deployed)} deployed` },
     {
-      name: 'On their way',
+      name: 'In progress',
       value: waiting,
-      more: waiting === 0 ? 'Nothing waits' : stepsOf(overview),
+      more: waiting === 0 ? 'Nothing pending' : stepsOf(overview),
       href: '/activity',
     },
     {
       name: 'Failed',
       value: overview.nfts.failed,
-      more: overview.nfts.failed === 0 ? 'None' : 'See the runs',
+      more: overview.nfts.failed === 0 ? 'None' : 'View runs',
       href: '/runs',
     },
   ]
@@ -127,13 +127,13 @@ function Collections() {
       </div>
       {isEmpty ? (
         <Empty icon="sparkle" title="Nothing minted yet">
-          <p>Create a collection, and it stands here at once:</p>
+          <p>Create a collection to see it here:</p>
           <pre class="command">
             <code>gdn collection create --local --name "My first" --blockchain polygon</code>
           </pre>
         </Empty>
       ) : shown?.total === 0 ? (
-        <Empty icon="search" title="No collection of that name" />
+        <Empty icon="search" title="No matching collection" />
       ) : (
         <ul class="cards">
           {shown === undefined

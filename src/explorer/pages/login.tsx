@@ -12,7 +12,7 @@ export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
   const submit = async (event: Event) => {
     event.preventDefault()
     const given = key.trim()
-    if (given === '') return setError('Type the API key first.')
+    if (given === '') return setError('Enter an API key.')
     setBusy(true)
     try {
       const session = await post<Session>('login', { api_key: given })
@@ -30,7 +30,7 @@ export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
           <Icon name="lock" size={24} />
         </span>
         <h1>Log in</h1>
-        <p class="faint">With an API key that may read NFTs. You see what its account has minted.</p>
+        <p class="faint">Use an API key that can read NFTs. You see the NFTs of its account.</p>
         <label>
           API key
           <input
@@ -65,8 +65,8 @@ export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
 }
 
 function wordsOf({ status, message }: ApiError): string {
-  if (status === 401) return 'That key is not valid here.'
-  if (status === 403) return 'That key may not read NFTs: it needs the permission nft:read.'
-  if (status === 429) return 'Too many attempts. Wait a little, then try again.'
+  if (status === 401) return 'This API key is not valid.'
+  if (status === 403) return 'This API key can’t read NFTs: it needs the permission nft:read.'
+  if (status === 429) return 'Too many attempts. Wait a moment, then try again.'
   return message
 }

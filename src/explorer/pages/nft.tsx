@@ -55,7 +55,7 @@ export function Nft({ id }: { id: string }) {
           <section aria-labelledby="owners">
             <h2 id="owners">Owners</h2>
             {data.owners.length === 0 ? (
-              <p class="faint">{data.status === 'failed' ? 'It was not minted.' : 'Nobody owns it yet.'}</p>
+              <p class="faint">{data.status === 'failed' ? 'It was not minted.' : 'It has no owner yet.'}</p>
             ) : (
               <OwnerHistory owners={data.owners} />
             )}
@@ -83,7 +83,7 @@ function Words({ nft }: { nft: NftFacts }) {
       {error !== null && <p class={status === 'failed' ? 'reason' : 'reason waiting'}>{error}</p>}
       {nft.next_attempt_at !== null && status === 'initiated' && (
         <p class="faint">
-          Tried again <Ago time={nft.next_attempt_at} />
+          Next attempt <Ago time={nft.next_attempt_at} />
         </p>
       )}
       {description !== null && description !== '' && <LongText text={description} />}
@@ -103,7 +103,7 @@ function Words({ nft }: { nft: NftFacts }) {
       <section aria-labelledby="details">
         <h2 id="details">Details</h2>
         <Facts>
-          <Fact name={status === 'deployed' ? 'Owner' : 'To be minted to'}>
+          <Fact name={status === 'deployed' ? 'Owner' : 'Receiver'}>
             <Owner address={nft.owner} />
           </Fact>
           {status === 'deployed' && nft.receiver_wallet_address !== nft.owner && (
@@ -111,18 +111,18 @@ function Words({ nft }: { nft: NftFacts }) {
               <Owner address={nft.receiver_wallet_address} />
             </Fact>
           )}
-          <Fact name="Token id">
+          <Fact name="Token ID">
             {tokenId === null ? (
               <span class="faint">{status === 'failed' ? 'Not minted' : 'Not minted yet'}</span>
             ) : (
-              <Id text={tokenId} what="token id" />
+              <Id text={tokenId} what="token ID" />
             )}
           </Fact>
           <Fact name="Contract">
             <Id text={nft.collection.contract_address} what="contract address" />
           </Fact>
-          <Fact name="NFT id">
-            <Id text={nft.nft_gdn_id} what="NFT id" />
+          <Fact name="NFT ID">
+            <Id text={nft.nft_gdn_id} what="NFT ID" />
           </Fact>
           {nft.run !== null && (
             <Fact name="Run">
@@ -161,7 +161,7 @@ function AdjacentNft({ id, name, words }: { id: string | null; name: 'left' | 'r
   )
 }
 
-/** The arrow keys turn the pages, where nothing else has a use for them. */
+/** The arrow keys switch between NFTs, unless another element uses them. */
 function useArrows(nft: NftFacts | undefined): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -214,7 +214,7 @@ function Files({ nft }: { nft: NftFacts }) {
 
 type Shown = 'minted' | 'sent'
 
-/** The metadata file as it is stored, and the metadata as it was sent. */
+/** The stored metadata file, and the metadata of the request. */
 function Metadata({ nft }: { nft: NftFacts }) {
   const [shown, setShown] = useState<Shown | null>(null)
   const { metadata_url: url, metadata_path: path } = nft
@@ -255,7 +255,7 @@ function Minted({ path }: { path: string }) {
     const read = async () => {
       try {
         const response = await fetch(path, { signal: request.signal })
-        if (!response.ok) throw new Error(`The server answered ${response.status}.`)
+        if (!response.ok) throw new Error(`The server returned HTTP ${response.status}.`)
         setState({ value: await response.json() })
       } catch (error) {
         if (!request.signal.aborted) setState({ error: error instanceof Error ? error.message : String(error) })

@@ -56,7 +56,7 @@ function State({ run }: { run: RunFacts }) {
             ? counts.failed === 0
               ? 'all deployed'
               : `done, ${count(counts.failed)} failed`
-            : `${count(total - done)} on their way`}
+            : `${count(total - done)} pending`}
         </span>
       </div>
       <Progress counts={counts} />
@@ -86,7 +86,7 @@ function State({ run }: { run: RunFacts }) {
 function Failures({ failures }: Pick<RunFacts, 'failures'>) {
   return (
     <section aria-labelledby="failures">
-      <h2 id="failures">What failed</h2>
+      <h2 id="failures">Failed NFTs</h2>
       <ul class="panel failures">
         {failures.map((failure) => (
           <FailureRow key={failure.error} failure={failure} />

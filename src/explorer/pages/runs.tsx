@@ -20,7 +20,7 @@ export function Runs() {
   useEffect(() => {
     if (data !== undefined) setBefore(data)
   }, [data])
-  // The overview brings the latest runs as they are now: those that are shown change with it, new ones are read.
+  // The overview has the current state of the latest runs: shown runs are updated from it, new ones are loaded.
   useEvent('overview', ({ runs }) => {
     if (data === undefined) return
     const now = new Map(runs.map((run) => [run.run, run]))
@@ -33,11 +33,11 @@ export function Runs() {
     <>
       <div class="page-head">
         <h1>Runs {shown !== undefined && shown.total > 0 && <span class="count">{count(shown.total)}</span>}</h1>
-        <p class="faint">What batches have sent here, the latest first.</p>
+        <p class="faint">Runs of gdn batch mint, latest first.</p>
       </div>
       {shown?.total === 0 ? (
-        <Empty icon="list" title="No run yet">
-          <p>A batch that is minted here stands in this list:</p>
+        <Empty icon="list" title="No runs yet">
+          <p>Mint a batch to see it here:</p>
           <pre class="command">
             <code>gdn batch mint drop.csv --local</code>
           </pre>

@@ -6,15 +6,15 @@ import { Bone, Empty, Failure } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
-/** So many are told at most. */
+/** Maximum number of hits. */
 const MOST_HITS = 50
 
 export function Search({ q }: { q: string }) {
   useTitle(q === '' ? 'Search' : `“${q}”`)
   if (q.trim() === '') {
     return (
-      <Empty icon="search" title="What are you looking for?">
-        <p>A title, an id, an address, an owner, a transaction hash or a run.</p>
+      <Empty icon="search" title="What do you want to find?">
+        <p>Search for a title, an ID, an address, an owner, a transaction hash or a run.</p>
       </Empty>
     )
   }
@@ -44,7 +44,7 @@ function Found({ q }: { q: string }) {
         <Bone width="100%" height="12rem" />
       ) : hits.length === 0 ? (
         <Empty icon="search" title="Nothing found">
-          <p>Ids, addresses, hashes and runs are found when they are whole; titles and names by a part of them.</p>
+          <p>Enter IDs, addresses, hashes and runs in full. A part of a title or name is enough.</p>
         </Empty>
       ) : (
         <ul class="panel hits">

@@ -3,7 +3,7 @@ import { Icon } from './icon.tsx'
 
 const SHOWN_MS = 1600
 
-/** The clipboard of pages that came without encryption: the old way, by a selection. */
+/** Copies on pages without HTTPS, which have no clipboard API: with a selection. */
 function copyBySelection(text: string): boolean {
   const field = document.createElement('textarea')
   field.value = text
@@ -29,7 +29,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** A button that copies `text`, which `what` names. */
+/** A button that copies `text`; `what` describes it. */
 export function Copy({ text, what }: { text: string | (() => string); what: string }) {
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready')
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)

@@ -1,7 +1,7 @@
 import type { Media } from '../../server/explorer/types.ts'
 import { Picture } from './picture.tsx'
 
-/** One picture, or four in a square. Two or three would leave a hole: then the first stands alone. */
+/** One image, or four in a square. With two or three, only the first is shown, since they would leave a gap. */
 export function Covers({ covers }: { covers: readonly Media[] }) {
   const shown = covers.length >= 4 ? covers.slice(0, 4) : covers.slice(0, 1)
   return (

@@ -1,7 +1,7 @@
 import { Icon } from './icon.tsx'
 
 interface FilterProps {
-  /** Read out by screen readers; not shown. */
+  /** Read by screen readers; not visible. */
   label: string
   placeholder: string
   text: string

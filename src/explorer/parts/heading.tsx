@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { Title } from './text.tsx'
 
-/** Of more letters, the first lines are shown until all of them are asked for. */
+/** A longer title is clamped until all of it is requested. */
 const LONG = 120
 
-/** The title of what a page is about: of any length, in any script. */
+/** The title of a page, of any length and in any script. */
 export function Heading({ text }: { text: string }) {
   const [all, setAll] = useState(false)
   const isLong = text.length > LONG || text.split('\n').length > 3
@@ -15,7 +15,7 @@ export function Heading({ text }: { text: string }) {
       </h1>
       {isLong && (
         <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show less' : 'Show all of it'}
+          {all ? 'Show less' : 'Show all'}
         </button>
       )}
     </div>

@@ -6,7 +6,7 @@ import { Picture } from './picture.tsx'
 import { totalOf } from './status.tsx'
 import { Title } from './text.tsx'
 
-/** Where a hit leads. */
+/** Returns the URL of a hit. */
 export function pathOf(hit: SearchHit): string {
   switch (hit.kind) {
     case 'collection':
@@ -20,7 +20,7 @@ export function pathOf(hit: SearchHit): string {
   }
 }
 
-/** All of them, the exact one first and not twice. */
+/** Returns all hits, the exact one first and without duplicates. */
 export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
   if (exact === null) return hits
   const first = pathOf(exact)
@@ -30,7 +30,7 @@ export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
 const WORDS: Record<SearchHit['kind'], string> = { collection: 'Collection', nft: 'NFT', owner: 'Owner', run: 'Run' }
 const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'picture', owner: 'owner', run: 'list' }
 
-/** One thing that was found, on a line. */
+/** A search hit in one line. */
 export function Hit({ hit }: { hit: SearchHit }) {
   const { main, more } = wordsOf(hit)
   const media =

@@ -3,13 +3,13 @@ import { count, counted } from '../format.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
-/** So much of a text, and so many members, are drawn at once: a megabyte in one piece would hold the page up. */
+/** Length of text and number of members that are rendered at once: a megabyte in one piece would block the page. */
 const TEXT = 400
 const MORE_TEXT = 20_000
 const MEMBERS = 50
 const OPEN_DEPTH = 2
 
-/** JSON to look through: what is closed isn't drawn. */
+/** A JSON tree whose collapsed parts aren't rendered. */
 export function Json({ value, what }: { value: unknown; what: string }) {
   return (
     <div class="json">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 const SHOWN = 600
 const MORE = 20_000
 
-/** Text of any length and script, with its lines; the rest of a long one when it is asked for. */
+/** Text of any length and script, with line breaks; a long one is expanded on request. */
 export function LongText({ text, class: name }: { text: string; class?: string }) {
   const [shown, setShown] = useState(SHOWN)
   const isCut = text.length > shown + 100

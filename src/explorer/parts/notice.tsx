@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../api.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** What stands where there is nothing to show. */
+/** Shown if there is no content. */
 export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -15,20 +15,20 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   )
 }
 
-/** What stands where something couldn't be read. */
+/** Shown after an error. */
 export function Failure({ error, what, retry }: { error: ApiError; what: string; retry: () => void }) {
   if (error.status === 404) {
     return (
-      <Empty icon="search" title={`There is no such ${what} here`}>
+      <Empty icon="search" title={`This ${what} does not exist`}>
         <p>
-          {error.message} It may be of another account, or of another server. <a href="/">See what is here</a>
+          {error.message} It may belong to another account or server. <a href="/">Go to the start page</a>
         </p>
       </Empty>
     )
   }
   return (
     <div role="alert">
-      <Empty icon="alert" title={error.status === 0 ? 'The server gives no answer' : 'That didn’t work'}>
+      <Empty icon="alert" title={error.status === 0 ? 'The server does not respond' : 'Something went wrong'}>
         {error.status !== 0 && <p>{error.message}</p>}
         <button type="button" class="button" onClick={retry}>
           Try again
@@ -38,12 +38,12 @@ export function Failure({ error, what, retry }: { error: ApiError; what: string;
   )
 }
 
-/** Stands for words that are still to come, as wide as they may be. */
+/** A placeholder for text that isn't loaded yet, of about the same width. */
 export const Bone = ({ width, height = '1em' }: { width: string; height?: string }) => (
   <span class="bone" style={{ width, height }} />
 )
 
-/** A list of names and values; what is null is left out. */
+/** A list of names and values; null values are left out. */
 export function Facts({ children }: { children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>
 }

@@ -3,9 +3,9 @@ import type { Media, MediaKind } from '../../server/explorer/types.ts'
 import { bytes, count } from '../format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** Decoded, a picture takes four bytes a pixel: 160 MB. */
+/** A decoded image takes four bytes a pixel: 160 MB. */
 const MAX_PIXELS = 40_000_000
-/** Of pictures whose size in pixels isn't known. */
+/** Limit for images without a known size in pixels. */
 const MAX_BYTES = 32_000_000
 
 const ICONS: Record<MediaKind, IconName> = {
@@ -19,7 +19,7 @@ const ICONS: Record<MediaKind, IconName> = {
 
 export const iconOf = ({ kind }: Pick<Media, 'kind'>): IconName => ICONS[kind]
 
-/** `PNG`, `SVG`, `MP4`: what people call the type. */
+/** The common name of the type: `PNG`, `SVG`, `MP4`. */
 export function typeName({ content_type: type, kind }: Pick<Media, 'content_type' | 'kind'>): string {
   const name = (type ?? kind).split(';', 1)[0]?.split('/').pop() ?? kind
   const known: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ export function isHuge({ width, height, size, kind }: Media): boolean {
 export const isPicture = (media: Media | null): media is Media & { url: string } =>
   media !== null && media.url !== null && (media.kind === 'image' || media.kind === 'svg')
 
-/** A plain sign in place of a picture. */
+/** An icon instead of an image. */
 export const Sign = ({ icon, children }: { icon: IconName; children?: string | undefined }) => (
   <span class="sign">
     <Icon name={icon} size={28} />
@@ -50,13 +50,13 @@ export const Sign = ({ icon, children }: { icon: IconName; children?: string | u
   </span>
 )
 
-/** Stands where a file is still to come, or is not kept on this server. */
+/** Shown for a file that isn't stored yet, or not stored on this server. */
 export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
   isFinal ? <Sign icon="broken">Not stored here</Sign> : <Sign icon="clock">Not stored yet</Sign>
 
 /**
- * A picture of an NFT, in the box around it. What strangers made is drawn by `<img>` and nothing else: there no script
- * in it runs. One that can't be drawn is a sign with its type; one that is huge waits until `eager` asks for it.
+ * An image of an NFT, in the box around it. Untrusted content is rendered only with `<img>`, where scripts don't run.
+ * An image that can't be rendered is replaced with an icon and its type; a huge one waits for `eager`.
  */
 export function Picture({
   media,
@@ -67,20 +67,20 @@ export function Picture({
   media: Media | null
   alt: string
   eager?: boolean
-  /** Then what isn't stored won't be. */
+  /** The NFT is final, so a file that isn't stored will never be. */
   isFinal?: boolean
 }) {
   const image = useRef<HTMLImageElement>(null)
   const [drawn, setDrawn] = useState('')
   const [broken, setBroken] = useState('')
-  // A picture that is scrolled past while it comes would come all the same, before those that are looked at.
+  // An image that is scrolled past would otherwise load before visible ones.
   useEffect(() => {
     const { current } = image
     return () => {
       if (current !== null && !current.complete) current.removeAttribute('src')
     }
   }, [])
-  if (media === null) return <Sign icon="picture">No picture</Sign>
+  if (media === null) return <Sign icon="picture">No image</Sign>
   if (media.url === null) return <NotStored isFinal={isFinal} />
   if (!isPicture(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
   if (isHuge(media) && !eager) {
@@ -89,7 +89,7 @@ export function Picture({
     return <Sign icon="picture">{caption}</Sign>
   }
   const { url } = media
-  if (broken === url) return <Sign icon="broken">{`${typeName(media)}, can’t be drawn`}</Sign>
+  if (broken === url) return <Sign icon="broken">{`${typeName(media)}, can’t be shown`}</Sign>
   return (
     <img
       ref={image}

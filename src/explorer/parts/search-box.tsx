@@ -13,7 +13,7 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
 
-/** The search of the head: finds as one types. The arrow keys choose, Enter opens. */
+/** The search field in the page header, which searches while you type. The arrow keys select, Enter opens. */
 export function SearchBox() {
   const input = useRef<HTMLInputElement>(null)
   const box = useRef<HTMLFormElement>(null)
@@ -57,7 +57,7 @@ export function SearchBox() {
         setFound({ q, result })
         setChosen(-1)
       } catch {
-        // The page says what is wrong with the server; there is nothing to choose from.
+        // The page shows the server's error; there are no hits to select.
       }
     }, WAIT_MS)
     return () => {
@@ -100,13 +100,13 @@ export function SearchBox() {
           type="text"
           role="combobox"
           enterkeyhint="search"
-          aria-label="Search by title, id, address or owner"
+          aria-label="Search by title, ID, address or owner"
           aria-expanded={showsList}
           aria-controls="search-hits"
           aria-autocomplete="list"
           aria-activedescendant={chosen < 0 || !showsList ? undefined : `search-hit-${chosen}`}
           aria-keyshortcuts="/"
-          placeholder="Search title, id, address, owner"
+          placeholder="Search title, ID, address, owner"
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
@@ -124,7 +124,7 @@ export function SearchBox() {
           /
         </span>
         <div class="search-hits" hidden={!showsList}>
-          <div id="search-hits" role="listbox" aria-label="Found">
+          <div id="search-hits" role="listbox" aria-label="Search results">
             {hits.map((hit, index) => (
               // biome-ignore lint/a11y/useFocusableInteractive: as above
               // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's

@@ -7,7 +7,7 @@ interface ShowMoreProps {
   onMore: () => void
 }
 
-/** Below a list of which only the first items are shown: a button for more, and how many there are. */
+/** A button below a partial list that loads more, with the total. */
 export const ShowMore = ({ page, isLoading, onMore }: ShowMoreProps) =>
   page !== undefined && page.items.length < page.total ? (
     <div class="show-more">

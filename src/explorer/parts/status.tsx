@@ -15,7 +15,7 @@ export const StatusBadge = ({ status }: { status: Status }) => (
 
 export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
 
-/** How many are where, as a bar and as words. */
+/** Counts by status, as a bar and as text. */
 export function Progress({ counts, words = true }: { counts: Counts; words?: boolean }) {
   const total = totalOf(counts)
   const shown = STATUSES.filter((status) => counts[status] > 0)

@@ -4,12 +4,12 @@ import { pathTo } from '../routes.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
-/** A title as it is, kept apart from what stands around it, whatever way it runs. */
+/** An unmodified title, isolated from the text direction around it. */
 export function Title({ text }: { text: string }) {
   return visible(text) === null ? <span class="faint">Untitled</span> : <bdi>{text}</bdi>
 }
 
-/** An id, hash, CID or address: its two ends, all of it for who asks, and a button to copy it. */
+/** An ID, hash, CID or address: its two ends, the full text on request, and a button to copy it. */
 export function Id({
   text,
   what,
@@ -44,7 +44,7 @@ export const Owner = ({ address }: { address: string }) => (
   <Id text={address} what="address" href={pathTo.owner(address)} />
 )
 
-/** A link that leaves this machine: only to http(s), telling nobody where it was clicked. */
+/** A link to another server: http(s) only, without a referrer. */
 export function Outside({ href, children, icon = false }: { href: string | null; children: string; icon?: boolean }) {
   const address = webAddress(href)
   if (address === null) return null
@@ -61,7 +61,7 @@ setInterval(() => {
   for (const tick of ticks) tick()
 }, 15_000)
 
-/** A moment, told by how long ago it was. */
+/** A relative time. */
 export function Ago({ time }: { time: string }) {
   const [, draw] = useState(0)
   useEffect(() => {

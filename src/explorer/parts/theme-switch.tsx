@@ -4,7 +4,7 @@ import { Icon } from './icon.tsx'
 const THEMES = ['auto', 'light', 'dark'] as const
 type Theme = (typeof THEMES)[number]
 const ICONS = { auto: 'auto', light: 'sun', dark: 'moon' } as const
-const WORDS = { auto: 'as the system', light: 'light', dark: 'dark' } as const
+const WORDS = { auto: 'system', light: 'light', dark: 'dark' } as const
 
 const current = (): Theme => {
   const { theme } = document.documentElement.dataset
@@ -18,7 +18,7 @@ function choose(theme: Theme): void {
     if (theme === 'auto') localStorage.removeItem('theme')
     else localStorage.setItem('theme', theme)
   } catch {
-    // Where nothing may be kept, it lasts as long as the page.
+    // If storage is blocked, the choice lasts as long as the page.
   }
 }
 

@@ -4,7 +4,7 @@ import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
 import { iconOf, isHuge, isPicture, NotStored, Picture, Sign, typeName } from './picture.tsx'
 
-/** The media of an NFT: one in full, and the others to choose. */
+/** The media of an NFT: one in full, and the others to select. */
 export function Viewer({
   media,
   title,
@@ -12,7 +12,7 @@ export function Viewer({
 }: {
   media: readonly Media[]
   title: string
-  /** Then what isn't stored won't be. */
+  /** The NFT is final, so a file that isn't stored will never be. */
   isFinal: boolean
 }) {
   const stored = media.filter(({ url }) => url !== null)
@@ -60,7 +60,7 @@ function Shown({ media, title, isFinal }: { media: Media; title: string; isFinal
   if (failed) return <Offered media={media}>{`${typeName(media)}: this browser can’t play it`}</Offered>
   if (kind === 'video') {
     return (
-      // biome-ignore lint/a11y/useMediaCaption: what was minted brings no captions
+      // biome-ignore lint/a11y/useMediaCaption: minted media has no captions
       <video src={url} controls playsInline preload="metadata" aria-label={title} onError={() => setFailed(true)} />
     )
   }
@@ -68,7 +68,7 @@ function Shown({ media, title, isFinal }: { media: Media; title: string; isFinal
     return (
       <div class="audio">
         <Icon name="audio" size={56} />
-        {/* biome-ignore lint/a11y/useMediaCaption: what was minted brings no captions */}
+        {/* biome-ignore lint/a11y/useMediaCaption: minted media has no captions */}
         <audio src={url} controls preload="metadata" aria-label={title} onError={() => setFailed(true)} />
       </div>
     )
@@ -84,10 +84,10 @@ function Huge({ media, show }: { media: Media; show: () => void }) {
   return (
     <div class="offered">
       <Icon name="picture" size={44} />
-      <p>A very large picture: {[inPixels, size === null ? null : bytes(size)].filter(Boolean).join(', ')}</p>
+      <p>A very large image: {[inPixels, size === null ? null : bytes(size)].filter(Boolean).join(', ')}</p>
       <div class="buttons">
         <button type="button" class="button primary" onClick={show}>
-          Show it
+          Show image
         </button>
         <Download media={media} />
       </div>
@@ -105,7 +105,7 @@ function Offered({ media, children }: { media: Media; children: string }) {
   )
 }
 
-/** Saves a stored file; it is never opened as a page. */
+/** Downloads a stored file; it is never opened as a page. */
 export function Download({ media, small = false }: { media: Media; small?: boolean }) {
   const { url, cid, content_type: type, size, field } = media
   if (url === null || cid === null) return null
