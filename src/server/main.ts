@@ -58,7 +58,7 @@ export interface Backend {
    * Reports that it is about to stop, and serves requests for the drain time, so that load balancers stop sending
    * requests before it stops.
    *
-   * @param enough cuts it short
+   * @param enough ends the drain early
    */
   drain(enough?: AbortSignal): Promise<void>
   /** Stops accepting requests, waits for those in flight, and leaves no process behind. */

@@ -36,7 +36,7 @@ export interface Moved {
  * Writes a consistent snapshot of a backend's database to a file, as one line of JSON per row. The file is private: it
  * contains the secret of signed URLs and the keys of embedded chains. The backend of a data directory must be stopped.
  *
- * @param signal ends it, and the file with it
+ * @param signal aborts the export and removes the file
  * @throws GdnError `data_dir_busy`; `usage` where the file is there already or can't be written
  */
 export async function exportDatabase(

@@ -50,7 +50,7 @@ export interface ChainObserver {
   /**
    * Puts settled transactions back whose blocks a reorg removed. Absent where every block is final.
    *
-   * @returns milliseconds until the next look; null where nothing is left to watch
+   * @returns milliseconds until the next poll; null if nothing is left to watch
    */
   watch?(): Promise<number | null>
 }

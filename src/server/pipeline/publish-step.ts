@@ -51,7 +51,7 @@ export function startPublishing(
  * Publishes metadata and small files to an IPFS node. The block table keeps the originals, so nothing is lost if the
  * node fails, and publishing is retried until it succeeds.
  *
- * @param next who is to keep it next
+ * @param next the next destination
  */
 function createNodeStep(
   { store, now, log }: PublishSurroundings,

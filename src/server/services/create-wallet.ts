@@ -39,7 +39,7 @@ const tampered = () =>
  * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. The key
  * goes into the response only: nothing of it is stored or logged, and the caller destroys it.
  *
- * @param query the URL's query as it was sent
+ * @param query the URL's query, unchanged
  */
 export async function createWallet(
   { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,

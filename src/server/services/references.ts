@@ -134,7 +134,7 @@ export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { t
 /**
  * Returns the fields that a response adds to an operation's ID, for one that was just created or one that existed.
  *
- * @param reference_id the one of the request, if it has one
+ * @param reference_id the request's reference ID, if it has one
  */
 export const showAccepted = (operation: string | Known, acceptedAt: number, reference_id: string | undefined) => {
   const created = typeof operation === 'string'

@@ -73,7 +73,7 @@ export const nothingAccepted = (message: string) =>
 /**
  * A temporary rejection. Nothing was accepted, and the header says so too, since a 5xx alone leaves that open.
  *
- * @param seconds after which to ask again
+ * @param seconds the Retry-After
  */
 export const notNow = (message: string, seconds: number) =>
   new Refusal(503, TITLES.unavailable, message, {

@@ -8,8 +8,8 @@ const CONTAINER_SECRETS = '/run/secrets'
 /**
  * Reads a secret that the service manager provides as a file.
  *
- * @param what it does, for the message: `opens keys/one.json`
- * @param credentialsDirectory where systemd puts a service's credentials (CREDENTIALS_DIRECTORY)
+ * @param what its purpose, for the message: `opens keys/one.json`
+ * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_config` where there is none of that name
  */
 export function readCredential(

@@ -6,8 +6,8 @@ import { GdnError, type Place } from '../../core/errors.ts'
 /**
  * Parses a configuration file of the backend: YAML, or JSON, which is valid YAML.
  *
- * @param text its content
- * @param file its name, for messages
+ * @param text the content of the file
+ * @param file the name of the file, for messages
  * @throws GdnError `invalid_config` with file, line, column and field of what is wrong; all of it in `details`
  */
 export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.output<Schema> {

@@ -21,7 +21,7 @@ interface Attempt {
  * repeated first. Nothing is stored, but nothing is paid for twice: transactions of an earlier run have had their
  * effect or have the same nonce.
  *
- * @param newestHead number of the newest block; rejects where the node that tells it is behind
+ * @param newestHead returns the number of the newest block; rejects if the node lags
  * @throws GdnError `refused` where the admin's key was used for another transaction, or its transaction failed
  */
 export async function appoint(

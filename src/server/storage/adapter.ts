@@ -67,7 +67,7 @@ export interface FileStorage {
   /**
    * Stores blocks unchanged. The caller has checked their bytes against their CIDs.
    *
-   * @param root what they belong to, once everything that it leads to is stored
+   * @param root the CID of the complete content, once everything that is reachable from it is stored
    */
   putBlocks(blocks: readonly Block[], root?: string): Promise<void>
   /** Pins content that `open` found, if others could remove it. */

@@ -25,7 +25,7 @@ export interface UnfinishedFile {
   /**
    * Syncs the content before the rename, so that a CID never names a partial file.
    *
-   * @param nodes what lists its pieces, where it is a large one
+   * @param nodes the nodes that list its pieces, for a large file
    */
   keepAs(cid: string, nodes: readonly Block[]): Promise<void>
   discard(): Promise<void>
@@ -37,7 +37,7 @@ const LEFT_AFTER_MS = 24 * 3600_000
 /**
  * Opens the folder and removes files that a crash left unfinished.
  *
- * @param alone no other process works in this folder; else only what is a day old counts as left
+ * @param alone no other process uses this folder; otherwise only files that are a day old count as unfinished
  */
 export async function openFlatFiles(dataDir: string, { alone = true } = {}): Promise<FlatFiles> {
   const root = join(dataDir, 'files')

@@ -33,7 +33,7 @@ export interface Gateway {
    * Fetches the file of an ipfs URL block by block, checks each block against its CID, and stores them, so that the
    * file is available under the same URL.
    *
-   * @returns its place, `<cid>[/<path>]`
+   * @returns the file's place, `<cid>[/<path>]`
    * @throws FetchFailure (`lasting` or not); ContentTooLargeError; the signal's reason once it is aborted
    */
   fetchFile(url: string, storage: FileStorage, rules: FileRules, signal: AbortSignal): Promise<string>

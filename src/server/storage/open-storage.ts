@@ -207,7 +207,7 @@ const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null
 /**
  * Rejects a storage change that would make stored files unavailable.
  *
- * @param here the place of the settings; null for the data dir
+ * @param here the configured place; null for the data directory
  */
 async function refuseLostFiles(
   { db, transaction }: Store,

@@ -22,7 +22,7 @@ export interface BlockTable {
 const BLOCKS_PER_INSERT = 500
 
 /**
- * @param target who else is to know what the last block leads to
+ * @param target where the content of the last block is also published
  */
 export async function putBlocks(db: Db, blocks: readonly Block[], target?: PublishTarget): Promise<void> {
   for (let at = 0; at < blocks.length; at += BLOCKS_PER_INSERT) {

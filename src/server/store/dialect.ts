@@ -18,7 +18,7 @@ export const momentIn = (moment: Moment, later = 0): Expression<number> =>
  * Acquires the lock with this name and holds it until the transaction ends. It is for transactions that read and then
  * write what depends on the read. On SQLite it does nothing, because one transaction runs at a time.
  *
- * @param how with `shared`, several may hold it, and keep out who wants it for himself
+ * @param how `shared` allows several holders, and excludes an exclusive one
  */
 export async function lockUntilCommit(db: Db, name: string, how: 'alone' | 'shared' = 'alone'): Promise<void> {
   if (!isPostgres(db)) return

@@ -34,7 +34,7 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
 /**
  * Rejects a database with migrations that this version doesn't know.
  *
- * @param name how messages call the database
+ * @param name the database's name in messages
  * @throws GdnError `data_dir` for one of a newer gdn, or of a development version before the first release
  */
 export function refuseUnknownMigrations(db: Db, name: string, applied: readonly string[]): void {

@@ -86,7 +86,7 @@ export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOp
 /**
  * Schedules another attempt to fetch the files.
  *
- * @param at.error why the last attempt failed; the one before stands unless it is given
+ * @param at.error the error of the last attempt; by default the earlier one is kept
  */
 export async function postponeNft(
   db: Db,

@@ -27,7 +27,7 @@ export interface MintBatch {
  * transfer in the same step need another call, with one sender at a time. A batch therefore ends where the kind or the
  * sender changes, so that a collection's NFTs are minted in the order of acceptance.
  *
- * @param payable gas that can be paid for
+ * @param payable gas that the signer can pay for
  */
 export async function nextBatch(db: Db, collection: CollectionRow, payable: bigint): Promise<MintBatch | null> {
   const locked = collection.is_locked === 1

@@ -21,7 +21,7 @@ interface Leaf {
  * Reads content of another machine, and checks each piece against its hash before any of it is returned. A response
  * that breaks off, or has other bytes, is requested again from that piece on.
  *
- * @param blocks where the nodes are that list the pieces
+ * @param blocks has the nodes that list the pieces
  */
 export async function* readChecked(
   remote: RemoteFiles,

@@ -31,7 +31,7 @@ const NO_HOST = 'socket.invalid'
  * or with the folder of a Unix socket, `postgres:///database?host=/run/postgresql`. No message quotes it: it may hold a
  * password.
  *
- * @param user who asks where the URL doesn't say
+ * @param user the user if the URL has none
  * @throws GdnError `invalid_config`
  */
 export function parseDatabaseUrl(text: Secret, user: string): DatabaseAddress {

@@ -16,7 +16,7 @@ const TURN_MS = 20
  * A batch takes pending rows in that order, except rows whose files weren't stored yet. The search therefore tries
  * consecutive rows first, then sequences with one row left out, then two and so on.
  *
- * @param timeMs for how long to try: the digest doesn't say which rows were left out
+ * @param timeMs time limit of the search: the digest doesn't show which rows were left out
  */
 export async function findBatch<Row extends { receiver: string }>(
   waiting: readonly Row[],
