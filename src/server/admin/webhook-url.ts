@@ -22,7 +22,7 @@ export function checkWebhookUrl(text: string): WebhookUrl {
   const url = parseUrl(text)
   const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '<url>' }, hint })
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw refuse('is not an https URL', 'give the whole of it: https://example.com/hooks/gdn')
+    throw refuse('the value is not an https URL', 'Pass a full URL, such as https://example.com/hooks/gdn.')
   }
   if (text.length > MAX_URL) throw refuse(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
   if (url.username !== '' || url.password !== '') {

@@ -162,7 +162,7 @@ export async function dropWebhook(store: Store, id: string, now: number): Promis
 export async function testWebhook(store: Store, id: string): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {
-    throw new GdnError('usage', `the webhook ${id} is disabled: its receiver answered 410`, {
+    throw new GdnError('usage', `the webhook ${id} is disabled: its receiver returned HTTP 410`, {
       hint: `Run \`gdn webhook replay ${id}\` to enable it again.`,
     })
   }

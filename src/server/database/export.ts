@@ -37,7 +37,7 @@ export interface Moved {
  * contains the secret of signed URLs and the keys of embedded chains. The backend of a data directory must be stopped.
  *
  * @param signal aborts the export and removes the file
- * @throws GdnError `data_dir_busy`; `usage` where the file is there already or can't be written
+ * @throws GdnError `data_dir_busy`; `usage` if the file already exists or can't be written
  */
 export async function exportDatabase(
   place: DatabasePlace,

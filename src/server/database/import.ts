@@ -24,7 +24,7 @@ const ROWS_AT_ONCE = 1000
  * count and hash. The backend keeps its ID and gets a new incarnation: it doesn't know requests that were accepted
  * after the export, and clients must detect that.
  *
- * @throws GdnError `invalid_input` for a file that is no export, is cut off, or is of another version; `data_dir` where
+ * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if
  *   the database isn't empty
  */
 export async function importDatabase(place: DatabasePlace, path: string): Promise<Moved> {

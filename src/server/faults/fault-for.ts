@@ -57,11 +57,11 @@ function effectOf(rule: FaultRule): string {
     case 'status':
       return `get ${rule.status}`
     case 'timeout':
-      return 'are accepted and never answered'
+      return 'are accepted and get no response'
     case 'cut':
       return `lose their connection ${rule.when} they are accepted`
     case 'nft':
-      return rule.becomes === 'failed' ? 'make NFTs that fail' : 'make NFTs that stay initiated'
+      return rule.becomes === 'failed' ? 'create NFTs that fail' : 'create NFTs that stay initiated'
   }
 }
 

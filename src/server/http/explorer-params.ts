@@ -15,7 +15,7 @@ const invalid = (name: string, what: string) => new Refusal(400, TITLES.validati
 export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
-  if (typeof value !== 'string') throw invalid(name, 'is given more than once')
+  if (typeof value !== 'string') throw invalid(name, 'is repeated')
   if (value.length > longest) throw invalid(name, `must have at most ${longest} characters`)
   if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'has an invalid character')
   return value

@@ -74,7 +74,7 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
  * Revokes a key by its ID, its prefix, or the key itself (for a leaked one). A running backend rejects it from its next
  * request on. Revoking twice isn't an error.
  *
- * @throws GdnError `not_found_locally`; `usage` where a prefix names several keys.
+ * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys.
  */
 export async function revokeNamedApiKey(store: Store, word: string, now: number): Promise<ApiKeyRecord> {
   const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word, { known: false })) })
@@ -87,7 +87,7 @@ export async function revokeNamedApiKey(store: Store, word: string, now: number)
   }
   if (others.length > 0) {
     throw new GdnError('usage', `${others.length + 1} API keys begin with ${JSON.stringify(shown)}`, {
-      hint: `id).join(', ')} => Pass one of the IDs: ${[row, ...others].map(({ id }) => id).join(', ')}. => id).join(', ')}`,
+      hint: `Pass one of the IDs: ${[row, ...others].map(({ id }) => id).join(', ')}.`,
     })
   }
   await revokeApiKey(store.db, row.id, now)

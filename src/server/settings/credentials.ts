@@ -10,7 +10,7 @@ const CONTAINER_SECRETS = '/run/secrets'
  *
  * @param what its purpose, for the message: `opens keys/one.json`
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
- * @throws GdnError `invalid_config` where there is none of that name
+ * @throws GdnError `invalid_config` if it doesn't exist
  */
 export function readCredential(
   name: string,

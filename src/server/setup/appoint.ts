@@ -22,7 +22,7 @@ interface Attempt {
  * effect or have the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
- * @throws GdnError `refused` where the admin's key was used for another transaction, or its transaction failed
+ * @throws GdnError `refused` if the admin's key was used for another transaction, or its transaction failed
  */
 export async function appoint(
   options: SetupOptions,

@@ -52,7 +52,7 @@ export interface ClusterStatus {
  * Works on a configured cluster and the database of a data directory, beside its running backend or before its first
  * start.
  *
- * @throws GdnError `invalid_config` where the settings don't name the blockchain; what opening the keypair throws
+ * @throws GdnError `invalid_config` if the blockchain isn't configured; any error of opening the keypair
  */
 export async function withCluster<Result>(
   place: ChainPlace,
@@ -116,7 +116,7 @@ function problemOf(accepted: string | null, { address }: SolanaSigner, canPay: b
  * Accepts the signer for the cluster. Nothing is sent, since a token needs no contract. From then on, the database
  * belongs to that cluster, and its tokens to that signer.
  *
- * @throws GdnError `invalid_config` where it was set up for another
+ * @throws GdnError `invalid_config` if it was set up for another
  */
 export async function setUpCluster({ store, settings, signer }: OpenedCluster, now: number): Promise<void> {
   const { blockchain, genesisHash } = settings

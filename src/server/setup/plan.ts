@@ -51,7 +51,7 @@ export interface SetupTarget {
 /**
  * Reads the network and the database without changes.
  *
- * @throws GdnError `invalid_config` for a factory that isn't this admin's, or an admin that is an operator too
+ * @throws GdnError `invalid_config` for a factory of another admin, or an admin that is also an operator
  */
 export async function planSetup({ store, network, admin, operators, known }: SetupTarget): Promise<SetupPlan> {
   if (operators.includes(admin)) {

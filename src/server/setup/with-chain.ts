@@ -26,7 +26,7 @@ export interface OpenedChain {
  * Works on a configured network and the database of a data directory, beside its running backend or before its first
  * start.
  *
- * @throws GdnError `invalid_config` where the settings don't name the blockchain; what opening keystores throws
+ * @throws GdnError `invalid_config` if the blockchain isn't configured; any error of opening keystores
  */
 export async function withChain<Result>(
   place: ChainPlace,

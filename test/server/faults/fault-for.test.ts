@@ -113,7 +113,7 @@ describe('fates', () => {
     expect(faults.map(describeRule)).toEqual([
       '12.5 % of all requests wait 5 to 9 ms',
       '10 % of createnft lose their connection after they are accepted',
-      '100 % of createnft and createnfttrans make NFTs that stay initiated',
+      '100 % of createnft and createnfttrans create NFTs that stay initiated',
     ])
   })
 })

@@ -101,7 +101,7 @@ async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly Si
 /**
  * Number of tokens that the signer can pay for, minus pending ones. 0 while pending ones need the funds.
  *
- * @throws GdnError `unreachable` where the funds are at their end; what is accepted waits until they return
+ * @throws GdnError `unreachable` if the funds are exhausted; accepted requests wait until the signer has funds
  */
 async function payableTokens({ store, solana, blockchain }: SolanaSigningOptions): Promise<number> {
   // Counted before the balance is read: a transaction executed in between counts twice, and is never missed.

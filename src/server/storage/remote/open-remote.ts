@@ -24,7 +24,7 @@ export interface Surroundings {
 /**
  * Returns the configured place, unchecked; null for the data directory.
  *
- * @throws GdnError where a secret is missing, or others may read it
+ * @throws GdnError if a secret is missing, or others may read it
  */
 export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroundings): Promise<RemoteFiles | null> {
   const { userAgent } = surroundings

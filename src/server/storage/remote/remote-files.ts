@@ -18,7 +18,7 @@ export interface RemoteFiles {
   /**
    * Checks whether it can be used as configured.
    *
-   * @throws GdnError of what is configured wrong; StorageUnavailableError where it can't be reached now
+   * @throws GdnError for a wrong configuration; StorageUnavailableError if it is unreachable
    */
   check(): Promise<void>
   /** Stores content under its CID; repeated calls have no effect. */

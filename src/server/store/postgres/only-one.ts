@@ -10,7 +10,7 @@ export interface OnlyOne extends Direct {
  * A role that one process has at a time; when that process ends in any way, another takes over. The lock belongs to an
  * open transaction, so it also works through a pooler. The transaction holds no snapshot, so vacuum isn't delayed.
  *
- * @param onChange `held` after a change; another process can acquire it only after this
+ * @param onChange `held` after a change. Another process can acquire the role only after this
  *   resolves, unless the connection was lost
  */
 export function holdOnlyOne(

@@ -92,7 +92,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     problem: (told: unknown) =>
       told === genesisHash
         ? null
-        : `belongs to the cluster ${clusterName(String(told)).slice(0, 60)}, not of ${clusterName(genesisHash)}`,
+        : `belongs to the cluster ${clusterName(String(told)).slice(0, 60)}, not ${clusterName(genesisHash)}`,
   }
   const providers = options.providers ?? createProviders()
   const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest })

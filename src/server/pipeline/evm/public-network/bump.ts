@@ -91,7 +91,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
     // No node accepts it, and each signing would make it more expensive once the funds are back.
     if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
-      warnOnce(transaction, 'a transaction waits for the funds of its signer')
+      warnOnce(transaction, 'a transaction is stuck and its signer has too little funds')
       return false
     }
     const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
