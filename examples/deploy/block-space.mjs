@@ -1,8 +1,8 @@
-// How many NFTs a network has room for, by its newest blocks: node block-space.mjs <rpc url>
+// Estimates from its newest blocks how many NFTs fit into a network: node block-space.mjs <rpc url>
 const BLOCKS = 100
-/** Of what others leave free, as much as a backend may count on. */
+/** Share of the free gas that a plan may use. */
 const SHARE = 0.5
-/** Gas per NFT as `npm run bench -- gas` measures it. */
+/** Gas per NFT, measured by `npm run bench -- gas`. */
 const SHAPES = { 'to one receiver, 50 together': 5_947, 'to 50 receivers, together': 49_197, 'one by one': 109_091 }
 const DAY = 10_000_000 / 86_400
 
@@ -34,9 +34,10 @@ const seconds = Math.max(1, Number(newest.timestamp) - Number(oldest.timestamp))
 const sum = (of) => blocks.slice(1).reduce((total, block) => total + Number(block[of]), 0) / seconds
 const [room, used] = [sum('gasLimit'), sum('gasUsed')]
 const million = (gas) => `${(gas / 1e6).toFixed(2)} million gas/s`
-say(`${blocks.length - 1} blocks in ${seconds} s: room for ${million(room)}, of which ${million(used)} are used`)
+say(`${blocks.length - 1} blocks in ${seconds} s: a gas limit of ${million(room)}, of which ${million(used)} are used`)
 for (const [shape, gas] of Object.entries(SHAPES)) {
   const rate = (SHARE * (room - used)) / gas
-  const enough = rate >= 3 * DAY ? 'takes the peak' : rate >= DAY ? 'takes the average' : 'is too little'
-  say(`  ${shape}: ${rate.toFixed(0)} NFTs/s in half of what is free, which ${enough} of 10 million a day`)
+  const enough =
+    rate >= 3 * DAY ? 'enough for the peak' : rate >= DAY ? 'enough for the average' : 'too little for the average'
+  say(`  ${shape}: ${rate.toFixed(0)} NFTs/s in half of the free gas, ${enough} of 10 million a day`)
 }

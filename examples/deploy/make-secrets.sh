@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the secrets of this set-up in ./secrets, at random, for who calls it; what is there already is kept.
+# Generates the secrets of this setup in ./secrets, readable only by you. Existing secrets are kept.
 set -eu
 umask 077
 cd "$(dirname "$0")"
 mkdir -p secrets
 cd secrets
 
-# Letters and digits only: they stand in URLs and in JSON.
+# Letters and digits only, because they are used in URLs and JSON.
 random() { od -An -tx1 -N24 /dev/urandom | tr -d ' \n'; }
 keep() { if [ -e "$1" ]; then cat >/dev/null; else cat >"$1.new" && mv "$1.new" "$1"; fi; }
 
@@ -30,9 +30,9 @@ keep s3.json <<END
   ]
 }
 END
-# Yours to edit from here on: URLs of providers hold keys, so it is a secret too.
+# You edit this copy. It is a secret too, because URLs of providers contain keys.
 keep backend.yaml <../backend.yaml
 
-# Containers run as you: they may read what you may.
+# Containers run as your user, so that they can read the secrets.
 printf 'GDN_UID=%s\nGDN_GID=%s\n' "$(id -u)" "$(id -g)" >../.env
 echo "The secrets are in $(pwd)."

@@ -29,10 +29,10 @@ async function network(gasLimit: number, gasUsed: number): Promise<string> {
 test('a network tells how many NFTs it has room for, by gas limit, block time and what others use', async () => {
   const { stdout } = await execa(process.execPath, [SCRIPT, await network(45_000_000, 15_000_000)])
   expect(stdout.split('\n')).toEqual([
-    '100 blocks in 200 s: room for 22.50 million gas/s, of which 7.50 million gas/s are used',
-    '  to one receiver, 50 together: 1261 NFTs/s in half of what is free, which takes the peak of 10 million a day',
-    '  to 50 receivers, together: 152 NFTs/s in half of what is free, which takes the average of 10 million a day',
-    '  one by one: 69 NFTs/s in half of what is free, which is too little of 10 million a day',
+    '100 blocks in 200 s: a gas limit of 22.50 million gas/s, of which 7.50 million gas/s are used',
+    '  to one receiver, 50 together: 1261 NFTs/s in half of the free gas, enough for the peak of 10 million a day',
+    '  to 50 receivers, together: 152 NFTs/s in half of the free gas, enough for the average of 10 million a day',
+    '  one by one: 69 NFTs/s in half of the free gas, too little for the average of 10 million a day',
   ])
 })
 
