@@ -9,15 +9,15 @@ const ASKED = 100
 
 interface Load {
   what: string
-  /** Requests of one round, all clients together. */
+  /** Number of requests in one round, by all clients together. */
   requests: number
   ask(stock: Stock): Promise<unknown>
 }
 
 interface Stock extends Filled {
-  /** A collection of its own for what is created here: the stored NFTs are on no chain. */
+  /** A separate collection for created NFTs, because the stored ones are on no chain. */
   target: Collection
-  /** What was created in this round. */
+  /** NFTs created in this round. */
   created: string[]
 }
 
@@ -31,7 +31,7 @@ async function stockUp(folder: string, total: number): Promise<Stock> {
   return { ...filled, target: await createCollection(filled.backend), created: [] }
 }
 
-/** What 8 clients get out of the API that send as fast as they are answered, with few NFTs stored and with many. */
+/** Throughput of the API with 8 clients that send as fast as they get responses, with few and with many stored NFTs. */
 export function measure(): Promise<Figure[]> {
   return withFolder((large) =>
     withFolder(async (small) => {
@@ -49,7 +49,7 @@ export function measure(): Promise<Figure[]> {
   )
 }
 
-/** In turns: what disturbs the machine disturbs both. */
+/** In turns, so that a disturbance of the machine affects both. */
 async function compare(load: Load, full: Stock, nearlyEmpty: Stock): Promise<Figure[]> {
   const many: Round[] = []
   const few: Round[] = []
@@ -76,7 +76,7 @@ async function compare(load: Load, full: Stock, nearlyEmpty: Stock): Promise<Fig
 
 interface Round {
   perSecond: number
-  /** Milliseconds of each request. */
+  /** Duration of each request in milliseconds. */
   times: number[]
 }
 
@@ -93,16 +93,16 @@ async function runRound({ requests, ask }: Load, stock: Stock): Promise<Round> {
   const since = performance.now()
   await Promise.all(Array.from({ length: CLIENTS }, client))
   const perSecond = requests / ((performance.now() - since) / 1000)
-  // The next round is not to meet the mints of this one.
+  // The next round must not overlap with the mints of this one.
   await untilDeployed(stock.backend, stock.created.splice(0))
   return { perSecond, times }
 }
 
-/** Until it is accepted. The mints of requests before go on meanwhile, as they do for everybody. */
+/** Sends requests until all are accepted. Mints of earlier requests continue in the meantime, as in production. */
 async function create({ backend, target: { contract_address, blockchain }, created }: Stock): Promise<void> {
   const metadata = Array.from({ length: PER_REQUEST }, (_, index) => ({
     title: `Number ${index}`,
-    description: 'One of many, made to see how long it takes.',
+    description: 'One of many, created for a benchmark.',
     file_fields: [],
   }))
   const body = { contract_address, blockchain, receiver_wallet_address: WALLET, metadata }

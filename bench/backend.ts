@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request, FormData as UndiciForm } from 'undici'
 import { startUntil } from './processes.ts'
 
-/** GDN_BENCH_BIN measures another build of gdn. */
+/** GDN_BENCH_BIN selects another build of gdn. */
 export const GDN = process.env.GDN_BENCH_BIN ?? join('bin', 'gdn.js')
 
 export const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
-/** A new folder, removed when the work is done. */
+/** Creates a temporary folder, which is removed when the work is done. */
 export async function withFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-bench-'))
   try {
@@ -26,15 +26,15 @@ export interface Backend {
   pid: number
   /** Milliseconds from the start of the process to its ready line. */
   readyAfter: number
-  /** POST of JSON; anything but 200 is an error. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers are read where they are asked for
+  /** Sends a POST of JSON; any response other than 200 is an error. */
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the type of the response
   post(path: string, body: unknown): Promise<any>
-  /** Stores a file and gives its ipfs URL. */
+  /** Stores a file and returns its ipfs URL. */
   upload(content: Uint8Array): Promise<string>
   end(): Promise<void>
 }
 
-/** `gdn serve` as a process of its own. */
+/** `gdn serve` in a separate process. */
 export async function serve(dataDir: string, flags: readonly string[] = []): Promise<Backend> {
   const args = [GDN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, '--rate-limits', 'off', ...flags]
   const running = await startUntil(/"event":"ready"/, process.execPath, args)
@@ -66,13 +66,13 @@ export async function serve(dataDir: string, flags: readonly string[] = []): Pro
 }
 
 export interface Collection {
-  /** Its id. */
+  /** The collection's ID. */
   transaction_gdn_ids: string
   contract_address: string
   blockchain: string
 }
 
-/** Creates a collection, on polygon unless told otherwise, and waits until it is deployed. */
+/** Creates a collection, on polygon by default, and waits until it is deployed. */
 export async function createCollection(backend: Backend, request: object = {}): Promise<Collection> {
   const body = { wallet_address: WALLET, name: 'Bench', blockchain: 'polygon', ...request }
   const { response } = await backend.post('/api/v1/createcollection', body)
@@ -93,7 +93,7 @@ export interface Order {
   receiver?: string
 }
 
-/** Sends the requests for so many NFTs, so many clients at once; gives all ids. */
+/** Sends requests for this many NFTs with this many concurrent clients; returns all IDs. */
 export async function order(backend: Backend, collection: Collection, what: Order): Promise<string[]> {
   const ids: string[] = []
   let next = 0
@@ -111,7 +111,7 @@ export async function order(backend: Backend, collection: Collection, what: Orde
   return ids
 }
 
-/** Resolves when the last of them is deployed: sweeps of 100, each asked again until all of it is done. */
+/** Resolves when all NFTs are deployed: polls groups of 100, each until it is complete. */
 export async function untilDeployed(backend: Backend, ids: readonly string[]): Promise<void> {
   for (let at = 0; at < ids.length; at += 100) {
     let pending = ids.slice(at, at + 100)
@@ -131,7 +131,7 @@ export async function untilDeployed(backend: Backend, ids: readonly string[]): P
 function metadataOf(index: number, image: (index: number) => string) {
   return {
     title: `Number ${index}`,
-    description: 'One of many, made to see how long it takes.',
+    description: 'One of many, created for a benchmark.',
     file_fields: [{ key: 'image', url: image(index) }],
   }
 }

@@ -20,17 +20,17 @@ const CHUNK = 50
 const PER_SECOND = 2
 const ROUND_TRIP_MS = 150
 const CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-/** Of the slice in real time; 200 with `--long`. */
+/** Number of rows of the part in real time; 200 with `--long`. */
 const REAL_REQUESTS = process.argv.includes('--long') ? 200 : 60
 
-/** How long a batch takes at two requests a second, against what no client can be faster than. */
+/** Duration of a batch at two requests a second, compared with the fastest possible client. */
 export async function measure(): Promise<Figure[]> {
   return [...(await simulated(CHUNK)), ...(await simulated(1)), ...(await inRealTime(REAL_REQUESTS))]
 }
 
 /**
- * Two requests may be under way or answered within any second: each pair takes a second and a round trip, and the last
- * one no more than its round trip.
+ * The minimum duration: two requests may be in flight or answered within any second. Each pair takes a second and a
+ * round trip, and the last one only its round trip.
  */
 const ideal = (requests: number): number =>
   (Math.ceil(requests / PER_SECOND) - 1) * (1000 + ROUND_TRIP_MS) + ROUND_TRIP_MS
@@ -103,7 +103,7 @@ function mint(items: () => AsyncIterable<ManifestItem>, deps: Omit<BatchDeps, 'r
   })
 }
 
-/** Rows of which so many have one receiver. */
+/** Rows in groups of this size with the same receiver. */
 function rows(count: number, perReceiver: number): () => AsyncIterable<ManifestItem> {
   return async function* () {
     for (let index = 0; index < count; index++) {
@@ -114,7 +114,7 @@ function rows(count: number, perReceiver: number): () => AsyncIterable<ManifestI
   }
 }
 
-/** Takes two requests within any second that begins with the arrival of one, by its own clock, and refuses a third. */
+/** Accepts two requests within any second from the arrival of the first, by its own clock, and rejects a third. */
 class Service {
   refused = 0
   first = 0
@@ -153,7 +153,7 @@ async function answerHttp(service: Service, request: IncomingMessage, response: 
   response.writeHead(status, headers).end(JSON.stringify(json))
 }
 
-/** From the arrival of the first request to that of the last, and the round trip of that. */
+/** Returns the time from the arrival of the first request to that of the last, and the last one's round trip. */
 function figures(what: string, requests: number, { first, last, refused }: Service): Figure[] {
   return [
     {
@@ -163,6 +163,6 @@ function figures(what: string, requests: number, { first, last, refused }: Servi
       against: { what: 'the ideal', samples: [ideal(requests)] },
       budget: { atMost: 1.02 },
     },
-    { what: 'answers 429', unit: 'requests', samples: [refused], budget: { atMost: 0 } },
+    { what: 'responses with 429', unit: 'requests', samples: [refused], budget: { atMost: 0 } },
   ]
 }

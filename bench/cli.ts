@@ -5,10 +5,10 @@ import { timeToEnd } from './processes.ts'
 
 const RUNS = 20
 
-/** Node keeps compiled code from 22.8 on. */
+/** Node caches compiled code from 22.8 on. */
 const CALL_AT_MOST = 'enableCompileCache' in process.getBuiltinModule('node:module') ? 3 : 3.4
 
-/** What a person waits for at the prompt, against the least that any program for Node takes. */
+/** Time of a command at the prompt, compared with an empty Node program. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const backend = await serve(folder, ['--allow-private-files'])

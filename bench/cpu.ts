@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { familyOf } from './processes.ts'
 
-/** Ticks of the kernel's clock in a second, which Linux has fixed for user space. */
+/** Ticks of the kernel clock in a second, which Linux has fixed for user space. */
 const TICKS = 100
 
-/** Seconds that a process has computed; with those of its children that have ended, whoever they were. */
+/** CPU seconds of a process, including its children that have ended. */
 function secondsOf(pid: number, withEnded: boolean): number {
   try {
-    // The command's name stands in brackets and may hold anything.
+    // The command's name is in parentheses and may contain any character.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
@@ -17,7 +17,7 @@ function secondsOf(pid: number, withEnded: boolean): number {
   }
 }
 
-/** Groups of processes, each with all that they started, and what they computed between two looks. */
+/** CPU use of groups of processes, with all their children, between two readings. */
 export function watchCpu(groups: Readonly<Record<string, readonly number[]>>): () => Record<string, number> {
   const look = () =>
     Object.fromEntries(

@@ -12,7 +12,7 @@ import { type PostgresServer, startPostgres } from '../test/helpers/postgres-ser
 import { GDN } from './backend.ts'
 import { type Running, startUntil } from './processes.ts'
 
-/** Each is a lane of nonces, as a busy backend has them. */
+/** Number of signers. Each has its own nonces, as in a busy backend. */
 const OPERATORS = 4
 const STATEMENTS = [
   'fsync=on',
@@ -26,19 +26,19 @@ export interface Distributed {
   workers: readonly number[]
   postgresPid: number
   networkPid: number
-  // biome-ignore lint/suspicious/noExplicitAny: answers are read where they are asked for
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the type of the response
   post(path: string, body: unknown): Promise<any>
-  /** One question to the database itself. */
-  // biome-ignore lint/suspicious/noExplicitAny: rows are read where they are asked for
+  /** Sends a query to the database itself. */
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the type of the rows
   query(sql: string): Promise<any[]>
-  /** What the network was asked for so far. */
+  /** Requests that the network has received so far. */
   network(): Promise<{ requests: number; asked: Record<string, number> }>
-  /** Workers are held still, or go on. */
+  /** Pauses or resumes the workers. */
   hold(still: boolean): void
   close(): Promise<void>
 }
 
-/** API processes and workers of the built gdn on a PostgreSQL that syncs, and a network that takes everything. */
+/** API processes and workers of the built gdn, with a PostgreSQL that syncs and a network that accepts everything. */
 export async function distribute(
   folder: string,
   options: { apis: number; workers: number; latencyMs: number },
@@ -123,7 +123,7 @@ async function open(
   }
 }
 
-/** Settings, signers, and the chain as gdn chain setup would have left it. */
+/** Creates the configuration, the signers, and the chain state that gdn chain setup would leave. */
 async function setUp(folder: string, postgres: PostgresServer, networkUrl: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (let index = 0; index < OPERATORS; index++) {

@@ -2,7 +2,7 @@ import { startPostgres } from '../test/helpers/postgres-server.ts'
 import { measureOn } from './explorer.ts'
 import type { Figure } from './figures.ts'
 
-/** What {@link measureOn} measures, where PostgreSQL holds it. */
+/** Same as {@link measureOn}, with the data in PostgreSQL. */
 export async function measure(): Promise<Figure[]> {
   const postgres = await startPostgres({ settings: ['shared_buffers=256MB'] })
   try {

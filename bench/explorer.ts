@@ -16,7 +16,7 @@ const [SMALL, LARGE] = [10_000, 1_000_000]
 const RUNS = 100
 const ROWS = 10_000
 const RUN = '0123456789abcdef'
-/** NFTs of one owner, and those of one that failed. */
+/** Number of NFTs per owner, and NFTs per failed one. */
 const [PER_OWNER, PER_FAILURE] = [100, 1000]
 
 const numbered = (count: number) => count.toLocaleString('en-US')
@@ -24,15 +24,15 @@ const numbered = (count: number) => count.toLocaleString('en-US')
 interface Filled {
   backend: Backend
   collection: string
-  /** Of an NFT in the midst of all, and its owner. */
+  /** ID and owner of an NFT in the middle. */
   nft: string
   owner: string
 }
 
-/** What the explorer's page asks for, of one collection that is full, against the same of a small one. */
+/** Requests of the web explorer's pages on a large collection, compared with a small one. */
 export const measure = (): Promise<Figure[]> => measureOn(async () => undefined)
 
-/** The same where what a data dir holds is in the database that `databaseOf` makes for it; undefined: in its own. */
+/** Same, with the data directory imported into the database of `databaseOf`; undefined for its own database. */
 export function measureOn(databaseOf: (name: 'full' | 'few') => Promise<string | undefined>): Promise<Figure[]> {
   return withFolder((large) =>
     withFolder(async (small) => {
@@ -50,14 +50,14 @@ export function measureOn(databaseOf: (name: 'full' | 'few') => Promise<string |
           ({ collection }, total) => `collections/${collection}/nfts?offset=${total * 0.9}`,
         )
         await add(
-          '60 that failed, from the midst',
+          '60 failed ones, from the middle',
           ({ collection }, total) =>
             `collections/${collection}/nfts?status=failed&offset=${Math.floor(total / PER_FAILURE / 2)}`,
         )
         await add("an owner's", ({ owner }) => `owners/${owner}/nfts`)
         await add('an NFT', ({ nft }) => `nfts/${nft}`)
         await add('a run', () => `runs/${RUN}`)
-        await add('search by id', ({ nft }) => `search?q=${nft}`)
+        await add('search by ID', ({ nft }) => `search?q=${nft}`)
         await add('search by two words, one of them rare', (_, total) => `search?q=number%20${total / 2}`)
         await add('search by a word that all titles have', () => 'search?q=number')
         await add('search by a word that none has', () => 'search?q=nowhere')
@@ -70,7 +70,7 @@ export function measureOn(databaseOf: (name: 'full' | 'few') => Promise<string |
   )
 }
 
-/** A data dir whose one collection has so many NFTs, of many owners, from one run; one in a thousand failed. */
+/** A data directory with one collection of this many NFTs, with many owners, from one run; one in a thousand failed. */
 export async function fill(folder: string, total: number, databaseUrl?: string): Promise<Filled> {
   const flags = databaseUrl === undefined ? [] : ['--database-url', databaseUrl]
   const first = await serve(folder, flags)
@@ -79,7 +79,7 @@ export async function fill(folder: string, total: number, databaseUrl?: string):
   const store = await open(folder, databaseUrl)
   try {
     const collection = await findCollectionById(store.db, id)
-    if (collection === null) throw new Error('the collection is not there')
+    if (collection === null) throw new Error('the collection does not exist')
     const { account_id, request_id } = collection
     await store.db.updateTable('requests').set({ run: RUN }).where('id', '=', request_id).execute()
     await startRun(store.db, { account_id, run: RUN, collection_id: id, started_at: Date.now() })
@@ -89,7 +89,7 @@ export async function fill(folder: string, total: number, databaseUrl?: string):
       await store.transaction((db) => insertNfts(db, rows))
       if (at <= total / 2) nft = rows.at(-1)?.id ?? ''
     }
-    // As PostgreSQL does by itself in a while.
+    // As PostgreSQL does by itself after some time.
     if (databaseUrl !== undefined) await sql`vacuum analyze`.execute(store.db)
     const backend = await serve(folder, flags)
     await untilIndexed(backend, total)
@@ -102,7 +102,7 @@ export async function fill(folder: string, total: number, databaseUrl?: string):
 const open = (folder: string, databaseUrl: string | undefined): Promise<Store> =>
   databaseUrl === undefined ? openStore(join(folder, 'gdn.db')) : openPostgres({ url: new Secret(databaseUrl) })
 
-/** Lower case would be a spelling that no chain gives; digits have none. */
+/** Lower-case letters would need a checksum; digits don't. */
 const ownerOf = (index: number) => `0x${String(Math.floor(index / PER_OWNER)).padStart(40, '1')}`
 
 function rowOf(collection: { id: string; request_id: string }, index: number) {

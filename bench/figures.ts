@@ -1,11 +1,11 @@
-/** Something that was measured, as often as was reasonable; what can't vary has one sample. */
+/** A measured figure. It has several samples if it varies, otherwise one. */
 export interface Figure {
   what: string
   unit: 'ms' | '/s' | 'MiB' | 'bytes' | 'gas' | 'requests' | 'nodes' | 'statements' | 'commits' | 'CPU'
   samples: readonly number[]
-  /** What it is held against. As many samples mean pairs that were taken in turns. */
+  /** The baseline. With the same number of samples, they are pairs that were measured in turns. */
   against?: { what: string; samples: readonly number[] }
-  /** Of the ratio, or of the figure itself where it is held against nothing. */
+  /** Budget of the ratio, or of the figure itself without a baseline. */
   budget?: { atMost: number } | { atLeast: number }
 }
 
@@ -21,14 +21,14 @@ export function percentile(samples: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-/** The median of the ratios of pairs: what disturbs the machine disturbs both of a pair. */
+/** Returns the median of the ratios of pairs, because a disturbance of the machine affects both of a pair. */
 export function ratioOf({ samples, against }: Figure): number | null {
   if (against === undefined) return null
   if (against.samples.length !== samples.length) return median(samples) / median(against.samples)
   return median(samples.map((sample, index) => sample / (against.samples[index] ?? Number.NaN)))
 }
 
-/** A table of figures with a heading. */
+/** Formats a table of figures with a heading. */
 export function formatFigures(title: string, figures: readonly Figure[]): string {
   const lines = [[title, 'figure', 'against', '', 'ratio', 'budget', ''], ...figures.map(cellsOf)]
   const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
@@ -68,7 +68,7 @@ function formatSamples(samples: readonly number[], unit: Figure['unit']): string
   return `${formatNumber(median(samples))}${space}${unit}${spread}`
 }
 
-/** Three digits that matter, or all of a whole number. */
+/** Formats three significant digits, or all of a whole number. */
 function formatNumber(value: number, digits = 3): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US')
   return value.toFixed(Math.max(0, digits - Math.max(1, Math.floor(Math.log10(Math.abs(value) || 1)) + 1)))

@@ -16,11 +16,11 @@ const DIRECTORY = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
 export interface Filled {
   backend: Backend
   collection: Collection
-  /** Of the NFTs in the collection. */
+  /** IDs of NFTs in the collection. */
   ids: string[]
 }
 
-/** A data dir with so many deployed NFTs, 1,000 of them in the collection that is asked about, spread among all. */
+/** A data directory with this many deployed NFTs, of which 1,000 are in the measured collection, spread among all. */
 export async function fill(folder: string, total: number): Promise<Filled> {
   const first = await serve(folder)
   const collection = await createCollection(first)
@@ -37,8 +37,8 @@ export async function fill(folder: string, total: number): Promise<Filled> {
 }
 
 /**
- * Resolves when the last title can be found. A backend indexes titles in the background, and 1,000,000 that were written
- * at once keep it busy for 40 s: what is asked meanwhile takes 10 ms longer.
+ * Resolves when the last title can be found. A backend indexes titles in the background. 1,000,000 titles written at
+ * once take 40 s, during which requests take 10 ms longer.
  */
 export async function untilIndexed({ url }: Backend, total: number): Promise<void> {
   for (;;) {
@@ -53,7 +53,7 @@ const ROWS = 10_000
 
 async function insertAll(store: Store, collectionId: string, total: number): Promise<string[]> {
   const asked = await findCollectionById(store.db, collectionId)
-  if (asked === null) throw new Error('the collection is not there')
+  if (asked === null) throw new Error('the collection does not exist')
   const other = { ...asked, id: newId(), contract_address: OTHER_ADDRESS }
   await insertCollection(store.db, other)
   const every = total / SMALL
@@ -78,7 +78,7 @@ export function deployedNft({ id: collection_id, request_id }: { id: string; req
     owner: WALLET,
     metadata: JSON.stringify({
       title: `Number ${index}`,
-      description: 'One of many, made to see how long it takes.',
+      description: 'One of many, created for a benchmark.',
       file_fields: [{ key: 'image', url: `ipfs://${DIRECTORY}` }],
     }),
     files: JSON.stringify({ image: DIRECTORY }),
@@ -90,7 +90,7 @@ export function deployedNft({ id: collection_id, request_id }: { id: string; req
   }
 }
 
-/** So many of them at random. */
+/** Returns this many random items. */
 export function pick(ids: readonly string[], count: number): string[] {
   return Array.from({ length: count }, () => ids[Math.floor(Math.random() * ids.length)] ?? '')
 }

@@ -9,15 +9,15 @@ import type { Figure } from './figures.ts'
 import { deployedNft } from './filled.ts'
 
 const TOTAL = 10_000
-/** Different pictures, as the browser sees it; the NFTs take turns with them. */
+/** Number of distinct images for the browser; the NFTs share them in turn. */
 const PICTURES = 1000
 const RUNS = 7
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-/** Pixels between two stops of somebody who drags the scroll bar, and pixels a millisecond meanwhile. */
+/** Pixels between two stops of a drag of the scroll bar, and pixels a millisecond. */
 const STRIDE = 20_000
 const SPEED = 20
 
-/** The page of a collection of 10,000 NFTs, in Chromium: how soon it shows something, and what it takes after all. */
+/** The page of a collection of 10,000 NFTs in Chromium: time to the first image, and resources after scrolling. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const { backend, path } = await fill(folder)
@@ -39,7 +39,7 @@ async function startBrowser(): Promise<Browser> {
       .catch(() => null)
     if (started !== null) return started
   }
-  throw new Error(`there is no Chromium at ${CHROMIUM.join(', ')}`)
+  throw new Error(`Chromium was not found at ${CHROMIUM.join(', ')}`)
 }
 
 const openPage = async (browser: Browser): Promise<Page> =>
@@ -53,7 +53,7 @@ async function fill(folder: string) {
   const drawn = await Promise.all(files.map((name) => readFile(join(media, name))))
   const cids: string[] = []
   for (let index = 0; index < PICTURES; index++) {
-    // What follows the end of a PNG isn't drawn, but makes another file of it.
+    // Bytes after the end of a PNG aren't rendered, but make the file distinct.
     const content = Buffer.concat([drawn[index % drawn.length] ?? Buffer.alloc(0), Buffer.from(String(index))])
     cids.push((await first.upload(content)).slice('ipfs://'.length))
   }
@@ -61,7 +61,7 @@ async function fill(folder: string) {
   const store = await openStore(join(folder, 'gdn.db'))
   try {
     const collection = await findCollectionById(store.db, id)
-    if (collection === null) throw new Error('the collection is not there')
+    if (collection === null) throw new Error('the collection does not exist')
     for (let at = 0; at < TOTAL; at += 1000) {
       const rows = Array.from({ length: 1000 }, (_, index) => {
         const cid = cids[(at + index) % PICTURES]
@@ -78,7 +78,7 @@ async function fill(folder: string) {
   return { backend: await serve(folder), path: `/collections/${id}` }
 }
 
-/** Milliseconds from the click on a link to the first picture, with nothing in the browser's cache. */
+/** Milliseconds from the click on a link to the first image, with an empty browser cache. */
 async function firstPicture(browser: Browser, url: string): Promise<Figure[]> {
   const samples: number[] = []
   const all: number[] = []
@@ -88,7 +88,7 @@ async function firstPicture(browser: Browser, url: string): Promise<Figure[]> {
       if (target instanceof HTMLImageElement && target.closest('.gallery')) window.pictures = [...(window.pictures ?? []), performance.now()]
     }, true)`)
     await page.goto(url)
-    // The policy of the page forbids to look by an expression again and again.
+    // The content security policy of the page forbids polling with an expression.
     while ((await page.evaluate<number>('window.pictures?.length ?? 0')) < 10) await page.waitForTimeout(20)
     const [first = 0, ...more] = await page.evaluate<number[]>('window.pictures')
     samples.push(first)
@@ -96,14 +96,14 @@ async function firstPicture(browser: Browser, url: string): Promise<Figure[]> {
     await page.context().close()
   }
   return [
-    { what: 'first picture of 10,000, nothing cached', unit: 'ms', samples, budget: { atMost: 1000 } },
-    { what: 'ten pictures of them', unit: 'ms', samples: all, budget: { atMost: 1500 } },
+    { what: 'first image of 10,000, nothing cached', unit: 'ms', samples, budget: { atMost: 1000 } },
+    { what: 'ten images of them', unit: 'ms', samples: all, budget: { atMost: 1500 } },
   ]
 }
 
 const heapMiB = (page: Page) => page.evaluate<number>('gc(), performance.memory.usedJSHeapSize / 2 ** 20')
 
-/** Scrolls from the first to the last, stopping to look, and back to the first. */
+/** Scrolls from the first to the last NFT with stops, and back to the first. */
 async function wholeWay(browser: Browser, url: string): Promise<Figure[]> {
   const page = await openPage(browser)
   const asked = { pages: 0, pictures: 0 }
@@ -114,7 +114,7 @@ async function wholeWay(browser: Browser, url: string): Promise<Figure[]> {
   await page.goto(url)
   await page.waitForSelector('.gallery .drawn')
   const before = await heapMiB(page)
-  // By time, not by steps: as fast as somebody drags, whatever else the machine does.
+  // By time and not by steps, so that the speed doesn't depend on the machine.
   const stops = await page.evaluate<number>(`(async () => {
     const height = document.documentElement.scrollHeight
     const frame = () => new Promise(requestAnimationFrame)
@@ -143,21 +143,21 @@ async function wholeWay(browser: Browser, url: string): Promise<Figure[]> {
   })
   return [
     {
-      what: `JavaScript heap after all 10,000, ${stops} stops on the way`,
+      what: `JavaScript heap after all 10,000, with ${stops} stops`,
       unit: 'MiB',
       samples: [after],
-      against: { what: 'at the first of them', samples: [before] },
+      against: { what: 'at the first stop', samples: [before] },
       budget: { atMost: 4 },
     },
-    one('nodes in the document then', 'nodes', nodes, 2000),
-    one('requests for lists on the way', 'requests', asked.pages, TOTAL / 100),
-    one('requests for pictures on the way', 'requests', asked.pictures, stops * 100),
+    one('nodes in the document at the end', 'nodes', nodes, 2000),
+    one('requests for lists', 'requests', asked.pages, TOTAL / 100),
+    one('requests for images', 'requests', asked.pictures, stops * 100),
   ]
 }
 
 /**
- * Milliseconds between two frames while somebody scrolls with the wheel, the slowest twentieth of them: here, and on a
- * page that has nothing but as many pictures.
+ * Milliseconds between two frames during wheel scrolling, 95th percentile: in the gallery, and on a page with only the
+ * same number of images.
  */
 async function frames(browser: Browser, url: string): Promise<Figure> {
   const [gallery, plain] = [await openPage(browser), await openPage(browser)]
@@ -176,9 +176,9 @@ async function frames(browser: Browser, url: string): Promise<Figure> {
     against.push(await slowFrame(plain))
   }
   for (const page of [gallery, plain]) await page.context().close()
-  const pair = { what: 'a page of pictures alone', samples: against }
+  const pair = { what: 'a page with only images', samples: against }
   return {
-    what: 'a slow frame (95 %) while the wheel turns',
+    what: 'frame time during wheel scrolling, 95th percentile',
     unit: 'ms',
     samples,
     against: pair,

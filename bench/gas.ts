@@ -14,10 +14,10 @@ import type { Hex } from '../src/server/chain/evm/network.ts'
 import { type DevNode, startDevNode } from '../test/helpers/evm-devnode.ts'
 import type { Figure } from './figures.ts'
 
-// As long as the URI of a file with its own CID, which is what this contract needs for each token.
+// As long as the URI of a file with its own CID, which this contract needs for each token.
 const URI = 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi'
 
-/** Gas per token on a fresh chain, against OpenZeppelin in the same run. */
+/** Gas per token on a fresh chain, compared with OpenZeppelin in the same run. */
 export async function measure(): Promise<Figure[]> {
   const node = await startDevNode()
   try {
@@ -97,7 +97,7 @@ async function deployBaseline(node: DevNode) {
   const source = readFileSync('bench/contracts/Baseline.sol', 'utf8')
   const { Baseline } = compileSolidity({ 'Baseline.sol': source })
   const [from] = node.accounts
-  if (Baseline === undefined || from === undefined) throw new Error('the baseline is not there')
+  if (Baseline === undefined || from === undefined) throw new Error('the baseline contract is missing')
   const abi = Baseline.abi as Abi
   const data = encodeDeployData({ abi, bytecode: Baseline.bytecode, args: ['My collection', 'MYC'] })
   const deployed = await node.send({ from, data })
@@ -125,7 +125,7 @@ function toEach(count: number): MintRun[] {
 }
 
 function random(bytes: number): Hex {
-  // No zero bytes: they are cheaper, and would make two runs differ.
+  // No zero bytes, which are cheaper and would make two runs differ.
   return `0x${Buffer.from(randomBytes(bytes).map((byte) => byte | 1)).toString('hex')}`
 }
 

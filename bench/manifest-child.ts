@@ -1,4 +1,4 @@
-// Does one thing to one manifest and tells how long it took and how much memory.
+// Does one operation on one manifest, and prints its time and memory.
 import { createReadStream, readFileSync } from 'node:fs'
 import Papa from 'papaparse'
 import { enterRows } from '../src/batch/enter-rows.ts'
@@ -13,7 +13,7 @@ import { openState } from '../src/state/open-state.ts'
 import { acceptRows, sendRows } from '../src/state/send-rows.ts'
 
 const CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-/** Requests to a transaction: this measures what follows. */
+/** Number of requests in a transaction: only what follows is measured. */
 const TOGETHER = 100
 
 const [mode = '', path = '', stateDir = '', expected = ''] = process.argv.slice(2)
@@ -26,7 +26,7 @@ const options: BatchOptions = {
   manifestPath: path,
 }
 
-/** Rows by the names of their columns, as anybody reads a manifest. */
+/** Yields rows by column name, like the manifest reader. */
 function parse(): Promise<number> {
   return new Promise((resolve, reject) => {
     let rows = 0
@@ -42,7 +42,7 @@ function parse(): Promise<number> {
   })
 }
 
-/** All that a start of a run does before its first request: the same for the first and for every later one. */
+/** Does everything that a run does before its first request, on the first start and on each later one. */
 async function start<Value>(act: (store: RunStore, prepared: Prepared) => Promise<Value>): Promise<Value> {
   const state = await openState(stateDir)
   const store = await holdStore(state, options)
@@ -58,7 +58,7 @@ async function start<Value>(act: (store: RunStore, prepared: Prepared) => Promis
 
 const plan = (): Promise<number> => start(async (store) => store.counts.total)
 
-/** Enters that requests were accepted, as many as the share says. */
+/** Records this share of the requests as accepted. */
 async function answer(share: number): Promise<number> {
   return await start(async (store, { plan: planned }) => {
     const set = store.drop.setId ?? 0
@@ -87,7 +87,7 @@ async function answer(share: number): Promise<number> {
   })
 }
 
-/** Reads every result of a run, as `batch results` does. */
+/** Reads all results of a run, as `batch results` does. */
 async function results(): Promise<number> {
   const [run] = await listRuns(stateDir)
   let rows = 0
@@ -95,7 +95,7 @@ async function results(): Promise<number> {
   return rows
 }
 
-/** What any command takes that reads the state. */
+/** Opens the state, as any command does that reads it. */
 async function open(): Promise<number> {
   const state = await openState(stateDir)
   state.close()
@@ -117,7 +117,7 @@ if (rows !== Number(expected)) throw new Error(`${rows} rows`)
 const milliseconds = performance.now() - since
 process.stdout.write(`${JSON.stringify({ milliseconds, peak: peakMiB() })}\n`)
 
-/** Not by getrusage: its maximum counts the memory that the parent had when it forked. */
+/** getrusage isn't used: its maximum includes the parent's memory at the fork. */
 function peakMiB(): number {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS / 1024
   const kib = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]

@@ -13,10 +13,10 @@ const ROWS = 1_000_000
 const SHORT = 10_000
 const RUNS = 3
 const FEW = 1000
-/** Of papaparse. */
+/** Chunk size of papaparse. */
 const BUDGET = 8
 
-/** Checking and planning every row of a long manifest, against a bare CSV parser that throws its rows away. */
+/** Validating and planning all rows of a long manifest, compared with a CSV parser that discards its rows. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const lower = join(folder, 'lower.csv')
@@ -66,7 +66,7 @@ async function compare(folder: string, what: string, path: string): Promise<Figu
     },
     memoryOf(ours, 200),
     {
-      what: 'the same start again, before a first request',
+      what: 'the same start again, before the first request',
       unit: 'ms',
       samples: times(again),
       against: { what: 'the first start', samples: times(ours) },
@@ -75,7 +75,7 @@ async function compare(folder: string, what: string, path: string): Promise<Figu
   ]
 }
 
-/** Starts of a run of which requests were taken, 50 rows each. */
+/** Starts of a run after some requests were accepted, with 50 rows each. */
 async function resume(folder: string, path: string): Promise<Figure[]> {
   const first: Measured[] = []
   const half: Measured[] = []
@@ -95,11 +95,11 @@ async function resume(folder: string, path: string): Promise<Figure[]> {
   const against = { what: 'the first start', samples: times(first) }
   const budget = { atMost: 0.3 }
   return [
-    { what: 'resume when half of the requests were answered', unit: 'ms', samples: times(half), against, budget },
-    { what: 'resume when all were', unit: 'ms', samples: times(whole), against, budget },
+    { what: 'resume after half of the requests', unit: 'ms', samples: times(half), against, budget },
+    { what: 'resume after all requests', unit: 'ms', samples: times(whole), against, budget },
     memoryOf(whole, 200),
-    { ...memoryOf(results, 60), what: 'peak memory while 1,000,000 results are read' },
-    { what: 'peak memory of the process with an open state', unit: 'MiB', samples: idle.map(({ peak }) => peak) },
+    { ...memoryOf(results, 60), what: 'peak memory while reading 1,000,000 results' },
+    { what: 'peak memory of a process that only opens the state', unit: 'MiB', samples: idle.map(({ peak }) => peak) },
   ]
 }
 
@@ -117,7 +117,7 @@ const memoryOf = (measured: readonly Measured[], atMost: number): Figure => ({
   budget: { atMost },
 })
 
-/** In a process of its own, whose peak memory is then that of this work. */
+/** Runs in a separate process, so that its peak memory is that of this work. */
 async function inChild(mode: string, path: string, stateDir = '', rows = ROWS): Promise<Measured> {
   const child = fileURLToPath(new URL('manifest-child.mjs', import.meta.url))
   const { line, end } = await startUntil(/^{/, process.execPath, [child, mode, path, stateDir, String(rows)])
@@ -136,7 +136,7 @@ async function writeManifest(
     const name = String(row % receivers)
     const address = `0x${createHash('sha256').update(seed).update(name).digest('hex').slice(0, 40)}`
     const image = `https://files.example/drop/${row}.png`
-    const line = `Number ${row},"One of many, made to be read",${image},${spell(address)},${row % 100},First\n`
+    const line = `Number ${row},"One of many, created for a benchmark",${image},${spell(address)},${row % 100},First\n`
     if (!file.write(line)) await once(file, 'drain')
   }
   file.end()

@@ -14,7 +14,10 @@ const TOKENS = 100_000
 const PICTURES = 48
 const CHAIN = { blockchain: 'polygon', chainId: 137 } as const
 
-/** Memory of all processes of a backend with so many NFTs on one chain, against a dev chain that holds the same. */
+/**
+ * Memory of all processes of a backend with this many NFTs on one chain, compared with a dev chain with the same
+ * blocks.
+ */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const minted = await mintAll(folder)
@@ -28,7 +31,7 @@ export function measure(): Promise<Figure[]> {
       { what: 'right after minting them, PSS of all', unit: 'MiB', samples: [minted.pss] },
       { what: 'right after minting them, RSS of node', unit: 'MiB', samples: [minted.node] },
       inAll('after a restart, RSS of all', restarted.rss),
-      { what: 'the data dir', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
+      { what: 'the data directory', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
     ]
   })
 }
@@ -61,16 +64,16 @@ function memoryOfBackend({ pid }: Backend) {
   return { ...memoryOf(familyOf(pid)), node: memoryOf([pid]).rss }
 }
 
-/** The same blocks on a node of their own. */
+/** Replays the same blocks on a separate node. */
 async function chainAlone(folder: string) {
   const store = await openStore(join(folder, 'gdn.db'))
   try {
     const known = await findChain(store.db, CHAIN.blockchain)
-    if (known === null) throw new Error('the chain is not in the data dir')
+    if (known === null) throw new Error('the data directory has no such chain')
     const journal = blockJournal<Hex>(store.db, CHAIN.blockchain, known.genesis_timestamp)
     const chain = await startEmbeddedChain({ ...CHAIN, journal, stateDir: join(folder, 'alone') })
     try {
-      if (chain.pid === undefined) throw new Error('the chain does not run')
+      if (chain.pid === undefined) throw new Error('the chain is not running')
       return memoryOf([chain.pid])
     } finally {
       await chain.close()

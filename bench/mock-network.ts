@@ -1,5 +1,5 @@
-// A node of a network that takes everything and mines it with its next block; in a process of its own, as real ones are.
-// Prints where it listens; GET / tells what it was asked for.
+// A network node that accepts all transactions and mines them in its next block, in a separate process like a real one.
+// It prints its address, and GET / returns the number of requests.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,7 +14,7 @@ interface Call {
   params: readonly unknown[]
 }
 
-/** How long it takes to answer, as a provider some way off does, and from one block to the next. */
+/** Response time, similar to a remote provider, and block time. */
 const [latencyMs = 0, blockMs = 100] = process.argv.slice(2).map(Number)
 const CHAIN_ID = 137
 const GWEI = '0x3b9aca00'
@@ -29,7 +29,7 @@ const admin = encodeFunctionResult({
 })
 const ADMIN = toFunctionSelector('admin()')
 const STATE = toFunctionSelector('state()')
-/** Of a collection in which everything that could be asked about is minted. */
+/** State of a collection in which every queried token is minted. */
 const state = encodeFunctionResult({
   abi: gdnCollection.abi,
   functionName: 'state',

@@ -10,12 +10,12 @@ const WORKERS = [1, 2, 4]
 const ROUNDS = Number(process.env.GDN_BENCH_ROUNDS ?? 3)
 const COUNT = Number(process.env.GDN_BENCH_NFTS ?? 19_200)
 const PER_REQUEST = 50
-/** Requests for one NFT each, which cost more. */
+/** Number of requests for one NFT each, which are more expensive. */
 const ALONE = Math.round(COUNT / 10)
 const COLLECTIONS = 48
 const CPUS = availableParallelism()
 const CLIENTS = 8
-/** As far off as a provider is. */
+/** Response time of a remote provider. */
 const LATENCY_MS = 25
 
 interface Run {
@@ -23,7 +23,7 @@ interface Run {
   accepted: number
   acceptedAlone: number
   deployed: number
-  /** Milliseconds of CPU for 1,000 NFTs, by who used it; and how many CPUs were busy all in all. */
+  /** Milliseconds of CPU for 1,000 NFTs by process group, and the number of busy CPUs in total. */
   accepting: Record<string, number>
   acceptingAlone: Record<string, number>
   deploying: Record<string, number>
@@ -39,7 +39,7 @@ interface Run {
   top: string[]
 }
 
-/** NFTs accepted and deployed per second by processes that share a PostgreSQL, the network mocked at its RPC. */
+/** NFTs accepted and deployed per second by processes that share a PostgreSQL, with a network mocked at its RPC. */
 export async function measure(): Promise<Figure[]> {
   const runs = new Map(WORKERS.map((workers): [number, Run[]] => [workers, []]))
   for (let round = 0; round < ROUNDS; round++) {
@@ -69,7 +69,8 @@ export async function measure(): Promise<Figure[]> {
     if (workers === one) figures.push({ what, unit: '/s', samples })
     else {
       const linear = of(one, (run) => run.deployed * workers)
-      // What the CPUs that they got would have done at the cost of one worker: less where they are in each other's way.
+      // The rate that the CPUs they got would allow at the cost of one worker; it is lower if workers impede each
+      // other.
       const permitted = of(workers, (run) => run.busyDeploying).map(
         (busy, round) => (busy * 1e6) / (costOfOne[round] ?? 1),
       )
@@ -80,7 +81,7 @@ export async function measure(): Promise<Figure[]> {
       })
     }
     const busy = of(workers, (run) => run.busyDeploying)
-    figures.push({ what: `  CPUs that all of it got, of ${CPUS}`, unit: 'CPU', samples: busy })
+    figures.push({ what: `  CPUs busy in total, of ${CPUS}`, unit: 'CPU', samples: busy })
     for (const who of ['workers', 'postgres', 'network']) {
       const ms = of(workers, (run) => run.deploying[who] ?? 0)
       figures.push({ what: `  CPU of ${who} for 1,000 NFTs`, unit: 'ms', samples: ms })
@@ -90,9 +91,9 @@ export async function measure(): Promise<Figure[]> {
   for (const who of ['api', 'postgres', 'clients']) {
     const cpu = (used: (run: Run) => Record<string, number>) => all.map((run) => used(run)[who] ?? 0)
     figures.push(
-      { what: `CPU of ${who} for accepting 1,000, 50 to a request`, unit: 'ms', samples: cpu((run) => run.accepting) },
+      { what: `CPU of ${who} to accept 1,000, 50 to a request`, unit: 'ms', samples: cpu((run) => run.accepting) },
       {
-        what: `CPU of ${who} for accepting 1,000, 1 to a request`,
+        what: `CPU of ${who} to accept 1,000, 1 to a request`,
         unit: 'ms',
         samples: cpu((run) => run.acceptingAlone),
       },
@@ -100,17 +101,17 @@ export async function measure(): Promise<Figure[]> {
   }
   figures.push(
     {
-      what: 'statements for accepting 1,000, 1 to a request',
+      what: 'statements to accept 1,000, 1 to a request',
       unit: 'statements',
       samples: all.map((run) => run.statementsAlone),
     },
     { what: 'CPUs busy while accepting', unit: 'CPU', samples: all.map((run) => run.busyAccepting) },
     {
-      what: 'statements for accepting 1,000, 50 to a request',
+      what: 'statements to accept 1,000, 50 to a request',
       unit: 'statements',
       samples: all.map((run) => run.statementsAccepting),
     },
-    { what: 'statements for deploying 1,000', unit: 'statements', samples: all.map((run) => run.statementsDeploying) },
+    { what: 'statements to deploy 1,000', unit: 'statements', samples: all.map((run) => run.statementsDeploying) },
     { what: 'transactions of the database for 1,000', unit: 'commits', samples: all.map((run) => run.commits) },
     { what: 'database per NFT', unit: 'bytes', samples: all.map((run) => run.bytes) },
     { what: 'RPC requests for 1,000 (HTTP)', unit: 'requests', samples: all.map((run) => run.rpc) },
@@ -126,7 +127,7 @@ async function run(folder: string, workers: number): Promise<Run> {
   const set = await distribute(folder, { apis: 1, workers, latencyMs: LATENCY_MS })
   try {
     const collections = await makeCollections(set)
-    // What they use while they have nothing to do isn't what is measured.
+    // Idle CPU use isn't measured.
     set.hold(true)
     await sleep(200)
     const groups = {
@@ -177,7 +178,7 @@ async function run(folder: string, workers: number): Promise<Run> {
 
 function watch(set: Distributed, groups: Readonly<Record<string, readonly number[]>>, nfts: number) {
   const perThousand = (value: number) => (value * 1000) / nfts
-  // The bench's own family holds all the others.
+  // The bench's own process group includes all the others.
   const { clients = [], ...others } = groups
   const cpuOf = watchCpu({ ...others, all: clients })
   const since = performance.now()
@@ -242,7 +243,7 @@ async function accept(
       const at = turn++
       const metadata = Array.from({ length: perRequest }, (_, index) => ({
         title: `Number ${at * perRequest + index} of ${perRequest}`,
-        description: 'One of many, made to see how long it takes.',
+        description: 'One of many, created for a benchmark.',
         file_fields: [],
       }))
       const contract_address = collections[at % collections.length] ?? ''
@@ -254,7 +255,7 @@ async function accept(
   return ids
 }
 
-/** By the database's own count, which costs less than asking the API for each. */
+/** Counted in the database, which is cheaper than polling the API for each. */
 async function untilDeployed(set: Distributed, ids: readonly string[]): Promise<void> {
   for (;;) {
     const [{ left }] = await set.query(
@@ -267,7 +268,7 @@ async function untilDeployed(set: Distributed, ids: readonly string[]): Promise<
   if (deployed !== ids.length) throw new Error(`${deployed} of ${ids.length} NFTs were deployed`)
 }
 
-/** What the database's bytes are for. */
+/** Prints the database's size by table and index. */
 async function largestTables(set: Distributed): Promise<string[]> {
   const rows = await set.query(
     `select relname as name, pg_total_relation_size(oid)::text as bytes from pg_class
@@ -276,7 +277,7 @@ async function largestTables(set: Distributed): Promise<string[]> {
   return rows.map(({ name, bytes }) => `${Math.round(Number(bytes) / (COUNT + ALONE))} bytes an NFT  ${name}`)
 }
 
-/** What the database spent its time with. */
+/** Prints the statements that took the most time. */
 async function topStatements(set: Distributed): Promise<string[]> {
   const rows = await set.query(
     `select calls, round(total_exec_time::numeric, 1) as ms, rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 150) as text

@@ -24,9 +24,9 @@ export interface Running {
   child: ChildProcess
   /** The line that was waited for. */
   line: string
-  /** Milliseconds until it came. */
+  /** Milliseconds until the line was printed. */
   time: number
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   end(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export async function startUntil(
   }
 }
 
-/** An anvil as anybody would start it, on a free port. */
+/** Starts an anvil with its defaults, on a free port. */
 export async function startPlainAnvil(): Promise<Running & { url: string }> {
   const running = await startUntil(/^Listening on /, findAnvil(), ['--port', '0'])
   return { ...running, url: `http://${running.line.replace('Listening on ', '').trim()}` }
@@ -77,13 +77,13 @@ export function familyOf(pid: number): number[] {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
-      // The command's name stands in brackets and may hold anything.
+      // The command's name is in parentheses and may contain any character.
       const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')
       parents.set(Number(name), Number(fields[1]))
     } catch {
-      // It ended meanwhile.
+      // It has ended in the meantime.
     }
   }
   const family = [pid]
@@ -93,7 +93,7 @@ export function familyOf(pid: number): number[] {
   return family
 }
 
-/** Resident memory in MiB: pages that several processes share count for each (`rss`), or in parts (`pss`). */
+/** Resident memory in MiB. Pages that several processes share count for each (`rss`), or in parts (`pss`). */
 export function memoryOf(pids: readonly number[]): { rss: number; pss: number } {
   let rss = 0
   let pss = 0

@@ -5,14 +5,14 @@ import { type Filled, fill, LARGE, pick, SMALL } from './filled.ts'
 
 const RUNS = 200
 
-/** Reading from a full backend against the same from one that holds only what is asked for. */
+/** Reads from a full backend, compared with one that has only the requested data. */
 export function measure(): Promise<Figure[]> {
   return withFolder((large) =>
     withFolder(async (small) => {
       const [full, nearlyEmpty] = [await fill(large, LARGE), await fill(small, SMALL)]
       try {
         return [
-          await compare('getnfts of 100 ids', full, nearlyEmpty, (filled) =>
+          await compare('getnfts of 100 IDs', full, nearlyEmpty, (filled) =>
             filled.backend.post('/api/v1/getnfts', { nft_gdn_ids: pick(filled.ids, 100) }),
           ),
           await compare('getnftgdnids of a collection of 1,000', full, nearlyEmpty, ({ backend, collection }) =>

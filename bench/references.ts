@@ -16,11 +16,11 @@ type Naming = (request: number) => string[]
 
 const numbers = (request: number) => Array.from({ length: PER_REQUEST }, (_, row) => request * PER_REQUEST + row)
 const inOrder: Naming = (request) => numbers(request).map((row) => `bench/${String(row).padStart(9, '0')}`)
-/** Each has a place of its own in the index: the most that can be read and written for them. */
+/** Hashes are spread over the whole index, which is the worst case for reads and writes. */
 const hashed: Naming = (request) =>
   numbers(request).map((row) => createHash('sha256').update(`bench ${row}`).digest('base64url'))
 
-/** createnft of 1,000 NFTs with reference IDs, a million stored, against the same without; one client. */
+/** createnft of 1,000 NFTs with reference IDs and a million stored, compared with requests without them; one client. */
 export async function measure(): Promise<Figure[]> {
   const figures = await withFolder(measureTimes)
   const [without, withReferences] = [
@@ -47,7 +47,7 @@ async function measureTimes(folder: string): Promise<Figure[]> {
       const random = await create(backend, collection, hashed(round + 1))
       const again = await create(backend, collection, hashed(round + 1))
       const asked = await lookUp(backend, collection, hashed(round + 1))
-      // The first warms it up.
+      // The first round is a warm-up.
       if (round < 0) continue
       plain.push(without)
       samples.ordered.push(ordered)
@@ -61,8 +61,8 @@ async function measureTimes(folder: string): Promise<Figure[]> {
       budget: { atMost },
     })
     return [
-      figure('createnft of 1,000, names in order', samples.ordered, 2.5),
-      figure('createnft of 1,000, names that are hashes', samples.random, 3),
+      figure('createnft of 1,000, IDs in order', samples.ordered, 2.5),
+      figure('createnft of 1,000, IDs that are hashes', samples.random, 3),
       figure('createnft of 1,000 that exist', samples.again, 1.2),
       figure('getreferences of 1,000', samples.asked, 1),
     ]
@@ -87,11 +87,11 @@ async function storeReferences(folder: string, { transaction_gdn_ids: scope }: C
 
 const metadata = numbers(0).map((row) => ({
   title: `Number ${row}`,
-  description: 'One of many, made to see how long it takes.',
+  description: 'One of many, created for a benchmark.',
   file_fields: [],
 }))
 
-/** Milliseconds until the NFTs are accepted. The next request is not to meet the mints of this one. */
+/** Milliseconds until the NFTs are accepted. The next request must not overlap with these mints. */
 async function create(
   backend: Backend,
   { contract_address, blockchain }: Collection,

@@ -1,4 +1,4 @@
-// `npm run bench [-- part … --long]`: measures gdn against what it stands on, and prints each figure beside its budget.
+// `npm run bench [-- part … --long]`: measures gdn against a baseline, and prints each figure with its budget.
 // Times are shown, never asserted: the exit code is 0 unless a part could not be measured.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const PARTS = [
   'postgres',
 ]
 
-/** Bundled beside the packages, so that they and their native parts are found from there. */
+/** Bundled beside the packages, so that their native parts are found from there. */
 async function bundle(folder) {
   const { build } = await import('esbuild')
   await build({
@@ -49,7 +49,7 @@ async function main(args) {
   const chosen = args.filter((arg) => arg !== '--long')
   const unknown = chosen.filter((part) => !PARTS.includes(part))
   if (unknown.length > 0) {
-    process.stderr.write(`no part is called ${unknown.join(', ')}; there are ${PARTS.join(', ')}\n`)
+    process.stderr.write(`unknown part ${unknown.join(', ')}: use ${PARTS.join(', ')}\n`)
     return 2
   }
   const { ensureInstalled } = await import('../src/build/setup.mjs')

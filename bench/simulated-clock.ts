@@ -5,7 +5,7 @@ interface Timer {
   fire(): void
 }
 
-/** Time that passes only while everybody waits for it: what the machine takes to compute and to write takes none. */
+/** A clock that advances only while all code waits for it: computing and writing take no simulated time. */
 export class SimulatedClock {
   #time = 0
   #timers: Timer[] = []
@@ -30,7 +30,7 @@ export class SimulatedClock {
       this.#timers.push(timer)
     })
 
-  /** Lets time pass until the work is done, and tells what it gave. */
+  /** Advances time until the work is done, and returns its result. */
   async passDuring<Result>(work: Promise<Result>): Promise<Result> {
     let isDone = false
     const end = () => {
@@ -49,7 +49,7 @@ export class SimulatedClock {
   }
 }
 
-/** Resolves when nothing is left to do but to wait: no file is being read or written, and nobody's turn is next. */
+/** Resolves when all code is waiting: no file is being read or written, and no task is queued. */
 async function untilIdle(): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await new Promise((resolve) => setImmediate(resolve))

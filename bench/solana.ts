@@ -14,11 +14,11 @@ const ROUNDS = 3
 const PICTURES = 48
 const MANY = { count: 2000, perRequest: 50, clients: 8, receiver: WALLET }
 const SINGLE = { count: 800, perRequest: 1, clients: 8, receiver: WALLET }
-/** How many NFTs memory and replay are measured with. */
+/** Number of NFTs for the figures of memory and replay. */
 const TOKENS = Number(process.env.GDN_BENCH_SOLANA_NFTS ?? 20_000)
 const SNAPSHOT = join('chains', 'solana.snapshot')
 
-/** NFTs a second on the embedded Solana chain through the API, metadata included; and what a start costs afterwards. */
+/** NFTs a second on the embedded Solana chain through the API, metadata included, and the cost of a later start. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const backend = await serve(folder)
@@ -51,7 +51,7 @@ export function measure(): Promise<Figure[]> {
       { what: 'start of the chain from its snapshot', unit: 'ms', samples: [fromSnapshot.milliseconds] },
       { what: 'RSS of the backend before Solana is used', unit: 'MiB', samples: [before] },
       { what: `RSS right after minting ${tokens}`, unit: 'MiB', samples: [after] },
-      { what: 'the data dir, snapshot included', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
+      { what: 'the data directory, snapshot included', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
     ]
   })
 }
@@ -64,12 +64,12 @@ async function mintAll(backend: Backend, what: Order): Promise<number> {
   return what.count / ((performance.now() - since) / 1000)
 }
 
-/** Starts the chain of a data dir, and nothing else of it. */
+/** Starts only the chain of a data directory. */
 async function replay(folder: string): Promise<{ transactions: number; milliseconds: number }> {
   const store = await openStore(join(folder, 'gdn.db'))
   try {
     const known = await findChain(store.db, 'solana')
-    if (known === null) throw new Error('the chain is not in the data dir')
+    if (known === null) throw new Error('the data directory has no such chain')
     let transactions = 0
     const since = performance.now()
     const chain = await startEmbeddedSolana({

@@ -4,7 +4,7 @@ import { startPlainAnvil, timeToEnd } from './processes.ts'
 
 const RUNS = 11
 
-/** A backend that was used before, from its start to the line that says it is ready. */
+/** A backend with existing data, from its start to its ready line. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const first = await serve(folder)

@@ -8,11 +8,14 @@ import { type Backend, createCollection, order, serve, untilDeployed, withFolder
 import type { Figure } from './figures.ts'
 
 const ROUNDS = 3
-/** Large enough to be no row of the database. */
+/** Too large for a row of the database. */
 const FILE_BYTES = 40 * 1024
 const ORDER = { count: 600, perRequest: 50, clients: 8 }
 
-/** NFTs deployed per second with a file each over HTTP: files in a bucket or an IPFS node, against the data dir. */
+/**
+ * NFTs deployed per second with a file each over HTTP: files in a bucket or an IPFS node, compared with the data
+ * directory.
+ */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const s3 = await startS3(['art'])
@@ -21,7 +24,7 @@ export function measure(): Promise<Figure[]> {
     const web = await startFileServer({}, (path) => Buffer.concat([picture, Buffer.from(path)]))
     const keys = `[default]\naws_access_key_id = ${S3_KEYS.accessKeyId}\naws_secret_access_key = ${S3_KEYS.secret}\n`
     const places = {
-      'data dir': 'storage: { kind: files }\n',
+      'data directory': 'storage: { kind: files }\n',
       'S3 bucket': `storage: { kind: s3, bucket: art, endpoint: "${s3.url}", credentials_file: keys }\n`,
       'IPFS node': `storage: { kind: ipfs, api: "${node.url}" }\n`,
     }
@@ -35,7 +38,7 @@ export function measure(): Promise<Figure[]> {
         backends.push({ what, backend: await serve(dir, ['--allow-private-files']), samples: [] })
       }
       let fetched = 0
-      // Never the same one twice: what was fetched a moment ago isn't fetched again.
+      // Always a new URL, because recently fetched ones are cached.
       const image = () => `${web.url}/${fetched++}.png`
       for (let round = 0; round < ROUNDS; round++) {
         for (const { backend, samples } of backends) {
@@ -50,7 +53,7 @@ export function measure(): Promise<Figure[]> {
         what: `NFTs deployed, a file of 40 KiB each, ${what}`,
         unit: '/s',
         samples,
-        against: { what: 'data dir', samples: dataDir?.samples ?? [] },
+        against: { what: 'data directory', samples: dataDir?.samples ?? [] },
       }))
     } finally {
       for (const { backend } of backends) await backend.end()

@@ -16,7 +16,9 @@ const CLIENTS = 8
 const MANY = { count: 4000, perRequest: 50, clients: CLIENTS }
 const SINGLE = { count: 800, perRequest: 1, clients: CLIENTS }
 
-/** NFTs deployed per second through the API, files and metadata included, against one transaction after the other. */
+/**
+ * NFTs deployed per second through the API, files and metadata included, compared with one transaction after the other.
+ */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const backend = await serve(folder, ['--allow-private-files'])
@@ -25,7 +27,7 @@ export function measure(): Promise<Figure[]> {
       const pictures: string[] = []
       for (let index = 0; index < PICTURES; index++) pictures.push(await backend.upload(randomBytes(2000)))
       const stored = (index: number) => pictures[index % PICTURES] ?? ''
-      // Never the same one twice: what was fetched a moment ago isn't fetched again.
+      // Always a new URL, because recently fetched ones are cached.
       let fetched = 0
       const remote = () => `${web.url}/${fetched++}.png`
       const variants = [
@@ -62,7 +64,7 @@ export function measure(): Promise<Figure[]> {
 const { Baseline } = compileSolidity({ 'Baseline.sol': readFileSync('bench/contracts/Baseline.sol', 'utf8') })
 
 async function oneByOne(folder: string, image: (index: number) => string): Promise<number> {
-  if (Baseline === undefined) throw new Error('the baseline is not there')
+  if (Baseline === undefined) throw new Error('the baseline contract is missing')
   const anvil = await startPlainAnvil()
   try {
     const contract = { abi: Baseline.abi, bytecode: Baseline.bytecode as Hex }
@@ -79,7 +81,7 @@ async function throughApi(backend: Backend, what: Order): Promise<number> {
   return what.count / ((performance.now() - since) / 1000)
 }
 
-/** How long a reader waits while the backend is as busy as it can be. */
+/** Latency of reads while the backend is as busy as it can be. */
 async function readsMeanwhile(backend: Backend, what: Order): Promise<Figure[]> {
   const collection = await createCollection(backend)
   const known = (await order(backend, collection, { ...what, count: 100 })).slice(0, 100)

@@ -13,7 +13,7 @@ import type { Figure } from './figures.ts'
 const FILES = 400
 const LATENCY_MS = 200
 
-/** Uploading the local files of a drop to a server that takes 200 ms for each, against one after the other. */
+/** Uploading the local files of a drop to a server that takes 200 ms for each, compared with one after the other. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const server = createServer((request, response) => {
@@ -61,7 +61,7 @@ export function measure(): Promise<Figure[]> {
   })
 }
 
-/** A run that knows of no upload, and whose rows have a file each. */
+/** A run without recorded uploads, whose rows have a file each. */
 function storeOf(paths: readonly string[]): RunStore {
   const store: Pick<RunStore, 'id' | 'read' | 'write' | 'rowsAt'> = {
     id: 'bench',

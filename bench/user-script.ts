@@ -6,23 +6,23 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { WALLET } from './backend.ts'
 
-/** The words that every anvil begins with unless it is told others. */
+/** The default mnemonic of anvil. */
 const ANVIL_MNEMONIC = 'test test test test test test test test test test test junk'
 
 export interface UserScript {
   url: string
   contract: { abi: readonly unknown[]; bytecode: Hex }
-  /** Where the metadata files go. */
+  /** The folder of the metadata files. */
   folder: string
   count: number
   image: (index: number) => string
 }
 
 /**
- * What somebody would write who has NFTs to mint and no gdn: a contract with URI storage, then for each NFT its
- * metadata file, its transaction and its receipt. viem polls every 10 ms instead of its 4 s, in fairness.
+ * A script that a user would write without gdn: a contract with URI storage, then for each NFT its metadata file, its
+ * transaction and its receipt. For a fair comparison, viem polls every 10 ms instead of every 4 s.
  *
- * @returns NFTs per second, the deployment of the contract left out
+ * @returns NFTs per second, without the deployment of the contract
  */
 export async function mintOneByOne({ url, contract, folder, count, image }: UserScript): Promise<number> {
   const transport = http(url)
@@ -38,7 +38,7 @@ export async function mintOneByOne({ url, contract, folder, count, image }: User
   for (let index = 0; index < count; index++) {
     const metadata = JSON.stringify({
       name: `Number ${index}`,
-      description: 'One of many, made to see how long it takes.',
+      description: 'One of many, created for a benchmark.',
       image: image(index),
     })
     await writeFile(join(folder, `${index}.json`), metadata)

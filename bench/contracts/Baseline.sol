@@ -4,8 +4,8 @@ pragma solidity ^0.8.26;
 import {ERC721} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
 import {ERC721URIStorage} from "@openzeppelin/contracts/token/ERC721/extensions/ERC721URIStorage.sol";
 
-/// What most people would deploy: OpenZeppelin's ERC-721 with a URI stored for each token. The batch is the cheapest
-/// way to mint many with it.
+/// The usual contract: OpenZeppelin's ERC-721 with a URI stored for each token. Its batch is the cheapest way to mint
+/// many tokens with it.
 contract Baseline is ERC721URIStorage {
     uint256 private _next = 1;
 
