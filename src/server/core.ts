@@ -57,7 +57,7 @@ export interface CoreOptions extends WorkOptions {
   env?: NodeJS.ProcessEnv
   /** A signed URL creates one wallet only. */
   singleUseUrls?: boolean
-  /** Fault injection: the text of a file of rules, and its name. */
+  /** Fault injection: the text of a rules file, and its name. */
   faults?: { text: string; file: string } | undefined
   logLevel: LogLevel
   /** Destination of log lines (JSON). */

@@ -125,7 +125,7 @@ export async function openNotifier(store: Store, undo: (() => unknown)[]): Promi
   return { pipeline: notifyOthers(bus), begin() {} }
 }
 
-/** Starts publishing stored metadata, where the storage publishes any. */
+/** Starts publishing stored metadata, if the storage publishes any. */
 export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
   if (publishing === null) return undefined
   const step = await import('./pipeline/publish-step.ts')

@@ -54,7 +54,7 @@ const open = (settings: ChainSettings, urls: readonly string[], tries = 1): Remo
   createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
-  // A URL may hold a provider's key.
+  // A URL may contain a provider's key.
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
     const network = open(settings, [url])

@@ -75,7 +75,7 @@ export interface Collection extends CollectionSummary {
 export interface NftSummary {
   nft_gdn_id: string
   token_id: string | null
-  /** Any length, any script, any character. */
+  /** May have any length, script and characters. */
   title: string
   status: Status
   error: string | null

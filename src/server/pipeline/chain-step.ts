@@ -22,13 +22,15 @@ export interface ChainStepOptions {
   driver: ChainObserver
   now: () => number
   log: Log
-  /** A transaction is finished; its collection (null for a factory and for transfers) may be worked on again. */
+  /**
+   * Called when a transaction is finished. Work on its collection (null for a factory and for transfers) may continue.
+   */
   onSettled: (transaction: TransactionRow, outcome: Outcome) => void
 }
 
 type Pending = Extract<Observation, { state: 'signed' }>
 
-/** Sends what is signed for a blockchain, the same bytes each time, and records the outcome. */
+/** Sends signed transactions of a blockchain, always with the same bytes, and records the outcome. */
 export function createChainStep({ store, driver, now, log, onSettled }: ChainStepOptions): Turn {
   const { blockchain } = driver
 

@@ -3,13 +3,13 @@ import type { Store } from '../store/open-store.ts'
 import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
 
-/** Smaller steps, and the drift between two clocks, delay nothing by more than this. */
+/** A smaller step, or drift between two clocks, delays nothing by more than this. */
 const TOLERATED_MS = 1000
 
 /**
  * Clamps due times at the start, and whenever the clock was set back since the last turn. The process can't know what
- * happened to the clock before it started. A step that it sees it knows: due times move back by as much. Where several
- * processes see the step, each would move them, so there they are clamped alone.
+ * happened to the clock before its start. A step that it observes is known, so due times move back by as much. In a
+ * cluster each process would move them, so there they are only clamped.
  */
 export function createClockStep(
   store: Store,

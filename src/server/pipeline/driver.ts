@@ -9,7 +9,7 @@ import type { TransactionRow } from '../store/transactions.ts'
 import type { UnknownMintRow } from '../store/unknown-mints.ts'
 import type { Loop, Turn } from './loop.ts'
 
-/** What the parts of a driver share. */
+/** Dependencies of all parts of a driver. */
 export interface DriverOptions<Name extends Blockchain> {
   store: Store
   blockchain: Name
@@ -17,58 +17,63 @@ export interface DriverOptions<Name extends Blockchain> {
 }
 
 /**
- * What the steps of the pipeline need of a blockchain. Rows, leases, commits and webhooks are the steps'; what is signed,
- * what the network says of it, and what that means is the driver's.
+ * What the pipeline's steps need of a blockchain. The steps handle rows, leases, commits and webhooks. The driver
+ * decides what is signed, and what the network's responses mean.
  *
- * There is one for EVM chains and one for Solana. Each takes embedded chains and public networks, which differ in the
- * network that `src/server/chain` opens.
+ * There is one driver for EVM chains and one for Solana. Each handles embedded chains and public networks, which differ
+ * in the network that `src/server/chain` opens.
  */
 export interface ChainDriver extends ChainObserver {
-  /** Transactions of a collection that may be pending at once. */
+  /** Maximum number of pending transactions of a collection. */
   readonly maxPending: number
-  /** Fetches what signing takes now: fees, signers, and what they can pay for. Rejects while that is unknown. */
+  /** Reads what signing requires: fees, signers, and what they can pay for. Rejects while that is unknown. */
   estimate(): Promise<Signing>
-  /** Looks into tokens on chain that the database doesn't know. */
+  /** Examines tokens on chain that the database doesn't have. */
   explain(row: UnknownMintRow): Promise<Explanation>
-  /** Signs for accepted transfers. Absent where tokens can't be transferred through the API. */
+  /** Signs for accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
-  /** Follows the owners of tokens. Absent where they can't change. */
+  /** Follows the owners of tokens. Absent if they can't change. */
   startFollower?(): OwnerFollower
 }
 
-/** Sends transactions and looks for their outcomes. */
+/** Sends transactions and looks up their outcomes. */
 export interface ChainObserver {
   readonly blockchain: Blockchain
-  /** Transactions that are claimed at once. */
+  /** Number of transactions that are claimed at once. */
   readonly claimSize: number
-  /** Transactions that one commit settles. */
+  /** Number of transactions that one commit settles. */
   readonly commitSize: number
-  /** Broadcasts the stored bytes of claimed transactions, and looks each of them up on chain. In their order. */
+  /**
+   * Broadcasts the stored bytes of claimed transactions, and looks up each on chain. Returns results in their order.
+   */
   observe(claimed: readonly TransactionRow[]): Promise<Observation[]>
   /** Decides what the outcome of a transaction means for the rows that it was signed for. */
   judge(transaction: TransactionRow, outcome: Outcome): Promise<Verdict>
   /**
-   * Puts settled transactions back whose blocks a reorg removed. Absent where every block is final.
+   * Makes settled transactions pending again if a reorg removed their blocks. Absent if every block is final at once.
    *
    * @returns milliseconds until the next poll; null if nothing is left to watch
    */
   watch?(): Promise<number | null>
 }
 
-/** A signed transaction, as far as logs show it. */
+/** The fields of a signed transaction that logs show. */
 export type SignedTransaction = Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
 
-/** There is something to send. The requests are those that it was signed for. */
+/** Called when there is a transaction to send. `requests` are the requests that it was signed for. */
 export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly string[]) => void
 
-/** Prepares transactions on the terms of this moment. */
+/** Prepares transactions with the current fees and signers. */
 export interface Signing {
   collection(collection: CollectionRow): Promise<Prepared | { waitMs: number } | { error: string }>
-  /** Why nothing can be minted in a collection now; null where something may. */
+  /** Returns why nothing can be minted in a collection now; null if something may. */
   delay(collection: CollectionRow): Promise<MintDelay | null>
-  /** With `insideCommit`, `mint` asks no network and is called inside the commit, so that processes don't prepare in vain. */
+  /**
+   * With `insideCommit`, `mint` sends no request to the network and runs inside the commit, so that no process prepares
+   * in vain.
+   */
   readonly insideCommit: boolean
-  /** Chooses waiting NFTs of a collection and prepares their mint. */
+  /** Selects pending NFTs of a collection and prepares their mint. */
   mint(db: Db, collection: CollectionRow): Promise<PreparedMint | MintDelay>
 }
 
@@ -76,7 +81,7 @@ export interface Signing {
  * `idle`: until a transaction of the collection is settled, or the next sweep.
  * `full`: until any transaction of the blockchain is settled.
  * `soon`: for a moment, so that more NFTs are signed for together.
- * `unknown`: until the recover step has looked into tokens that the database doesn't know.
+ * `unknown`: until the recover step has examined tokens that the database doesn't have.
  */
 export type MintDelay = 'idle' | 'full' | 'soon' | 'unknown'
 
@@ -85,8 +90,8 @@ export interface Prepared {
   /** Blocks of metadata files that belong to the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Signs and stores. Nothing is sent before the commit: from then on the network gets these bytes and no others.
-   * Nonces are taken here, for which other workers wait: call it last.
+   * Signs and stores. Nothing is sent before the commit; from then on, the network gets only these bytes. Nonces are
+   * reserved here, which other workers wait for, so call it last.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
@@ -94,23 +99,23 @@ export interface Prepared {
 export interface PreparedMint extends Prepared {
   assignments: readonly Assignment[]
   requests: readonly string[]
-  /** Where token IDs are predicted: the one that the batch begins with, and the one after it. */
+  /** The first token ID of the batch and the one after it, if token IDs are predicted. */
   tokenIds: { first: bigint; next: bigint } | null
-  /** More of the collection can be prepared at once. */
+  /** Whether more of the collection can be prepared at once. */
   more: boolean
 }
 
 /**
- * `refusal`: why the network refused the bytes. They are sent again later.
- * `failure`: why it couldn't be looked up. It keeps no other transaction from being settled.
+ * `refusal`: why the network rejected the bytes. They are sent again later.
+ * `failure`: why it couldn't be looked up. It doesn't prevent other transactions from being settled.
  */
 export type Observation = { state: 'signed'; waitMs: number; refusal?: string; failure?: unknown } | Outcome
 
-/** How a transaction ended, and what the chain has of it. */
+/** The outcome of a transaction, with its data on chain. */
 export interface Outcome {
   state: Exclude<TransactionState, 'signed'>
   seen: Seen
-  /** The metadata file that the token names, where that isn't the one that the transaction was signed with. */
+  /** The metadata file in the token, if it isn't the one that the transaction was signed with. */
   file?: { directory: string; index: number }
 }
 
@@ -118,38 +123,38 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
 
 /**
  * `done`: it did what it was signed for.
- * `failed`: nothing can do that any more.
+ * `failed`: its work can never be done.
  * `again`: its rows are signed for again. It can never be executed, or it had no effect.
- * `wait`: that depends on blocks which aren't final.
- * `none`: nothing waits for it.
+ * `wait`: the outcome depends on blocks that aren't final.
+ * `none`: it has no rows.
  */
 export type Verdict =
   | { verdict: 'done'; collection?: CollectionChanges }
   | {
       verdict: 'failed'
       error: string
-      /** Instead of what the transaction was signed for. */
+      /** Overrides the rows that fail. */
       fails?: 'all of the collection' | 'grants of the collection'
       collection?: CollectionChanges
     }
   | {
       verdict: 'again'
-      /** It counts towards the limit of reverts. */
+      /** Whether it counts towards the limit of reverts. */
       counted?: boolean
       collection?: CollectionChanges
-      /** Signed in its place, for the same token. Without it the rows return to the step that signs. */
+      /** A transaction signed in its place, for the same token. Without it, the rows return to the step that signs. */
       replacement?: NewTransaction & { id: string; kind: TransactionKind }
     }
   | { verdict: 'wait'; waitMs: number }
   | { verdict: 'none' }
 
 /**
- * `wait`: looked at again. `explained`: the database knows the tokens now.
- * Otherwise why nothing explains them, and the token ID after them where IDs are predicted.
+ * `wait`: it is examined again. `explained`: the database now has the tokens.
+ * Otherwise it has the reason why nothing explains them, and the token ID after them if IDs are predicted.
  */
 export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?: number; nextTokenId?: bigint }
 
 export interface OwnerFollower extends Loop {
-  /** Resolves when all that is on the chain now was read, or after a few seconds. */
+  /** Resolves when everything that is on the chain now was read, or after a few seconds. */
   caughtUp(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../log.ts'
 
-/** A step of the pipeline that runs over and over: whenever it is woken, and when the time that it named has come. */
+/** A pipeline step that runs repeatedly: whenever it is woken, and at the time that its last turn returned. */
 export interface Loop {
   wake(): void
   /** Resolves when the turn in progress has ended; none begins afterwards. */

@@ -28,7 +28,7 @@ export interface MintStepOptions {
 
 export interface MintStep {
   turn: Turn
-  /** NFTs of this collection, of this blockchain or another, may be waiting. */
+  /** NFTs of this collection, of this blockchain or another, may be pending. */
   mark(collectionId: string): void
 }
 

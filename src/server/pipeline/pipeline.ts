@@ -34,7 +34,7 @@ export interface PipelineOptions {
   webhookTimings?: Timings | undefined
   now: () => number
   log: Log
-  /** Attempts at fetching the files of an NFT. */
+  /** Attempts to fetch the files of an NFT. */
   maxFileAttempts?: number | undefined
   /** NFTs whose files are fetched at once. */
   concurrency?: number | undefined
@@ -48,25 +48,25 @@ export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
   transferAccepted(): void
-  /** Resolves when owners and flags are those of the blockchain now; after 2 seconds at the latest. */
+  /** Resolves when owners and flags match the current state of the blockchain; after 2 seconds at the latest. */
   ownersFollowed(blockchain: EvmBlockchain): Promise<void>
   stop(): Promise<void>
 }
 
 /**
  * Starts the pipeline: fetch files → sign → broadcast → confirm. Each step reads its work from the rows and writes its
- * result to them, so that work resumes where a killed process stopped. Each blockchain has a pipeline of its own.
+ * result to them, so that work resumes where a killed process stopped. Each blockchain has its own pipeline.
  */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { store, chains, storage, fetcher, files, now, log } = options
-  // The lock of the data dir proves that no other worker runs, so all leases are of ended workers. In a cluster, leases
-  // of ended workers expire.
+  // The lock of the data directory proves that no other worker runs, so all leases belong to ended workers. In a
+  // cluster, leases of ended workers expire.
   if (store.postgres === null) await releaseLeases(store)
   let stopped = false
   // A turn that is in progress when the pipeline stops starts no more work.
   const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
 
-  /** Returns the constructor of a driver. That of Solana is loaded at its first use, to save memory otherwise. */
+  /** Returns the constructor of a driver. Solana's is loaded on first use, to save memory. */
   const loadDriver = async (blockchain: Blockchain): Promise<(onSigned: OnSigned) => ChainDriver> => {
     const common = { store, storage, fetcher, files, now, log }
     if (isEvm(blockchain)) return (onSigned) => createEvmDriver({ ...common, blockchain, chains, onSigned })
@@ -80,7 +80,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     const pipeline = loadDriver(blockchain).then((createDriver) => {
       const { onSettled } = options
       const started = startChainPipeline({ store, createDriver, now, log, serves: () => serves(blockchain), onSettled })
-      // Owners of an embedded chain are read when it has new blocks, those of a public network all the time.
+      // Owners of an embedded chain are read when it has new blocks, those of a public network continuously.
       if (isEvm(blockchain) && chains.remote.has(blockchain)) started.follow()
       return started
     })

@@ -29,8 +29,8 @@ interface Creation<Echo> {
 }
 
 /**
- * Accepts NFTs: a row for each, with its place in the pipeline. Those whose reference IDs name NFTs already are not
- * created again.
+ * Accepts NFTs: adds a row for each, with its pipeline state. NFTs whose reference IDs already exist are not created
+ * again.
  */
 export async function acceptNfts<Echo extends object>(
   deps: ServiceDeps,

@@ -51,7 +51,7 @@ export async function lookUpReferences(
  * Returns the operations of a request's reference IDs, in its order, if each exists with the same digest: then nothing
  * has to be created. Null if one is unknown or free.
  *
- * @throws Refusal 409 where one names another operation
+ * @throws Refusal 409 if one refers to another operation
  */
 export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readonly Wanted[]): Promise<Known[] | null> {
   const ids = wanted.map(({ reference_id }) => reference_id)
@@ -68,7 +68,7 @@ export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readon
  * Assigns a request's operations to their reference IDs, and returns those that already exist: their reference IDs stay
  * unchanged, and nothing is created for them. Call it in the transaction that creates the others.
  *
- * @throws Refusal 409 where one names another operation
+ * @throws Refusal 409 if one refers to another operation
  */
 export async function claimReferences(
   db: Db,

@@ -74,7 +74,7 @@ export async function findNamedApiKeys(db: Db, { word, hash }: { word: string; h
     .execute()
 }
 
-/** A key that was revoked before keeps its time. */
+/** A key that was already revoked keeps its time. */
 export async function revokeApiKey(db: Db, id: string, now: number): Promise<void> {
   await db
     .updateTable('api_keys')

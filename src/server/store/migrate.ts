@@ -35,7 +35,7 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
  * Rejects a database with migrations that this version doesn't know.
  *
  * @param name the database's name in messages
- * @throws GdnError `data_dir` for one of a newer gdn, or of a development version before the first release
+ * @throws GdnError `data_dir` for the schema of a newer version of gdn, or of a development version before the first release
  */
 export function refuseUnknownMigrations(db: Db, name: string, applied: readonly string[]): void {
   const unknown = unknownMigrations(applied)
@@ -59,7 +59,7 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
 /**
  * Migrates a database to the newest schema.
  *
- * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and beside running processes for one of an older gdn
+ * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and beside running processes for an older schema
  */
 export async function migrate(
   db: Kysely<Schema>,

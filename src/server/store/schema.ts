@@ -78,7 +78,7 @@ export interface NftTermCursorTable {
   gaps: string
 }
 
-/** A column that only `src/server/state` writes: it has the allowed transitions. */
+/** A column that only `src/server/state` writes, with the allowed transitions. */
 export type State<Value> = ColumnType<Value, never, never>
 
 /** The state of a row in the pipeline: its lease and its next attempt. */

@@ -9,7 +9,7 @@ const FEWEST = 1000
 
 /**
  * Renews SQLite's statistics, so that its plans fit the tables. It reads 1,000 entries of an index at most: with
- * 1,000,000 NFTs this takes 10 to 20 ms, or 80 ms where nothing of the file is in memory.
+ * 1,000,000 NFTs this takes 10 to 20 ms, or 80 ms if the file isn't in memory.
  *
  * @param how `analyze` for all tables. `pragma optimize` for those that have grown, as far as the connection used them:
  *   when a database is opened, it does nothing before SQLite 3.46.
@@ -40,7 +40,7 @@ async function isLarge(db: Db): Promise<boolean> {
 
 /**
  * Renews PostgreSQL's statistics of tables that have grown by half since they were analyzed, and returns their names. Its
- * autovacuum looks once a minute, or never where it is switched off.
+ * autovacuum runs once a minute, or never if it is disabled.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`

@@ -131,8 +131,7 @@ export async function followsUnfinal(
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
-/** The bytes of a signer's transactions that wait for their network, in the order of their nonces. */
-/** The bytes of a signer's pending transactions, in the order of their nonces. */
+/** Returns the bytes of a signer's pending transactions, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
   // Sorted here: SQLite would read all transactions of the signer, in their order.
   const rows = await db

@@ -37,7 +37,9 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
     .where('block_hash', '=', block_hash)
     .where('watched', '=', sql.lit(1))
 
-/** Changes a watched transaction. False, and nothing is written, if it is no longer in the block it was seen in. */
+/**
+ * Changes a watched transaction. Returns false, and writes nothing, if it is no longer in the block where it was seen.
+ */
 export async function updateWatched(db: Db, seen: Seen, changes: Changes): Promise<boolean> {
   return (await watchedAs(db, seen).set(changes).executeTakeFirst()).numUpdatedRows > 0n
 }

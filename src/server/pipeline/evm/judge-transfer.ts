@@ -35,8 +35,8 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
 }
 
 /**
- * Whether a reorg may have put the reverted transfer before the mint of its token, or before an earlier transfer. It is
- * signed again once both are there. Its nonce is used for good, so it can't be executed twice.
+ * Whether a reorg may have placed the reverted transfer before the mint of its token, or before an earlier transfer. It
+ * is signed again once both exist. Its nonce stays used, so it can't be executed twice.
  */
 async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
   if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false

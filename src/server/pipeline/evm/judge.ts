@@ -78,9 +78,9 @@ async function nextTokens({ store, network, transaction }: Judging) {
 }
 
 /**
- * After a revert the collection's state on chain decides. Revoked rights fail all waiting NFTs. A batch whose start ID is
- * used is signed again. Any other batch is halved until the failing NFT is alone. On a network with reorgs, a batch that
- * would not revert now is also signed again, since a reorg had put it before the batch that it follows.
+ * After a revert, the collection's state on chain decides. Revoked rights fail all pending NFTs. A batch whose start ID
+ * is used is signed again. Any other batch is halved until the failing NFT is alone. On a network with reorgs, a batch
+ * that would now succeed is also signed again, since a reorg had placed it before the batch that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
@@ -107,7 +107,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
     // An address without code can't revert, so this node lags.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
-  // Tokens from the batch's start on that the database doesn't know: the recovery step looks into them before anything is
+  // Tokens from the batch's start on that the database doesn't have: the recover step examines them before anything is
   // signed again.
   if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
     const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)

@@ -12,7 +12,7 @@ import { transferCall } from './transfer-call.ts'
 
 /** Number of pending transactions of each signer that are reserved for mints and collections. */
 const LEFT_FREE = 16
-/** Gas enough for any signer. */
+/** Enough gas for any signer. */
 const MANY = 1_000_000_000n
 
 /** A reorg removed a token, and its new mint has failed. */

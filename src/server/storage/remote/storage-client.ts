@@ -18,7 +18,7 @@ export interface StorageRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   url: string
   headers?: Record<string, string>
-  /** Opened anew for each attempt. */
+  /** Opened again for each attempt. */
   body?: { size: number; open(): AsyncIterable<Uint8Array> }
 }
 

@@ -71,7 +71,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         ERC721AStorage.layout()._currentIndex = _startTokenId();
     }
 
-    /// Called by the factory in the transaction that makes the clone.
+    /// Called by the factory in the transaction that creates the clone.
     ///
     /// ERC721A's own initializer would spend a slot (22k gas) on a flag. The next token ID serves as one: it is 0 only
     /// in a fresh clone.
@@ -94,7 +94,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     /// Mints `counts[i]` tokens to `receivers[i]`, with IDs from `startId` on.
     ///
     /// @param startId The ID that must be next, so that a second execution of the same call reverts.
-    /// @param digest sha2-256 of the IPFS directory that holds `0.json`, `1.json`, … of this batch.
+    /// @param digest sha2-256 of the IPFS directory with `0.json`, `1.json`, … of this batch.
     function mint(uint256 startId, address[] calldata receivers, uint256[] calldata counts, bytes32 digest) external {
         _openBatch(startId, receivers.length, digest);
         if (receivers.length != counts.length) revert LengthMismatch();

@@ -46,7 +46,7 @@ const READS = new Set([
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
- * What such a read may burn. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
+ * Gas limit of such a read. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
  * waits behind a batch of them.
  */
 const READ_GAS = 100_000_000

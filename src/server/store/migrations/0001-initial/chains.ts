@@ -29,7 +29,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('chain_blocks_key', ['blockchain', 'number'])
     .execute()
 
-  // No transaction of the database made them: it was restored, lost commits, or a key is used elsewhere.
+  // No transaction in the database made these mints: it was restored, lost commits, or a key is used elsewhere.
   await db.schema
     .createTable('unknown_mints')
     .addColumn('collection_id', 'text', (c) => c.notNull())

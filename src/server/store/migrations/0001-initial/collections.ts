@@ -59,13 +59,13 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .execute()
   const nfts = (name: string) => db.schema.createIndex(`nfts_${name}`).on('nfts')
   const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
-  // A listing reads this index alone, whatever the table holds.
+  // A listing reads only this index, whatever the size of the table.
   await nfts('listing').columns(['collection_id', 'seq', 'id']).execute()
   await nfts('files_due').columns(['next_attempt_at', 'seq']).where(isAt('files')).execute()
   await nfts('mint_due').columns(['collection_id', 'seq']).where(isAt('mint')).execute()
   await nfts('on_chain').columns(['transaction_id']).where(isAt('chain')).execute()
   await nfts('leased').columns(['lease_until']).where(isLeased).execute()
-  // Finds the token of an event, and keeps a collection from holding a token twice.
+  // Finds the token of an event, and prevents duplicate tokens in a collection.
   await nfts('token')
     .unique()
     .columns(['collection_id', 'token_id'])

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
-/** Transfers of NFTs, and the transfers on chain that the owner follower saw. */
+/** Requested transfers of NFTs, and transfers on chain that the owner follower read. */
 export async function createTransfers(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('transfers')
