@@ -17,7 +17,7 @@ export async function requireSolana(
     await solana.check(blockchain)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'native_missing') throw error
-    throw nothingAccepted(`${error.message}; ${error.hint}`)
+    throw nothingAccepted(`${error.message}. ${error.hint}`)
   }
   if (!solana.clusters.has(blockchain)) return await solana.address(blockchain)
   const problem = solana.clusters.problem(blockchain)

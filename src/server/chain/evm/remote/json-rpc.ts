@@ -127,7 +127,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     try {
       return JSON.parse(text)
     } catch (cause) {
-      const what = refused ?? 'a response that is not JSON'
+      const what = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
       throw new NodeFailed(`the node at ${host} returned ${what}`, { cause })
     }
   }
