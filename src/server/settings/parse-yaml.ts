@@ -8,7 +8,8 @@ import { GdnError, type Place } from '../../core/errors.ts'
  *
  * @param text the content of the file
  * @param file the name of the file, for messages
- * @throws GdnError `invalid_config` with file, line, column and field of the first problem; all problems are in `details`
+ * @throws GdnError `invalid_config` with file, line, column and field of the first problem; all problems are in
+ *   `details`
  */
 export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.output<Schema> {
   const lines = new LineCounter()

@@ -22,8 +22,8 @@ const GWEI = 1_000_000_000
 /**
  * Reads the backend's settings.
  *
- * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` for a file that others may read: URLs
- *   of providers may contain keys
+ * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` for a file that others may read:
+ *   URLs of providers may contain keys
  */
 export function readSettings(path: string): Settings {
   const { chains, storage, pinning, ipfs_gateway, require_stored_files } = readSettingsFile(path)

@@ -35,7 +35,8 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
  * Rejects a database with migrations that this version doesn't know.
  *
  * @param name the database's name in messages
- * @throws GdnError `data_dir` for the schema of a newer version of gdn, or of a development version before the first release
+ * @throws GdnError `data_dir` for the schema of a newer version of gdn, or of a development version before the first
+ *   release
  */
 export function refuseUnknownMigrations(db: Db, name: string, applied: readonly string[]): void {
   const unknown = unknownMigrations(applied)

@@ -27,9 +27,9 @@ const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslroo
 const NO_HOST = 'socket.invalid'
 
 /**
- * Parses a URL like psql and other clients: `postgres://user:password@host:5432/database?sslmode=verify-full`, or with the
- * folder of a Unix socket, `postgres:///database?host=/run/postgresql`. Errors never quote it, since it may contain a
- * password.
+ * Parses a URL like psql and other clients: `postgres://user:password@host:5432/database?sslmode=verify-full`, or with
+ * the folder of a Unix socket, `postgres:///database?host=/run/postgresql`. Errors never quote it, since it may contain
+ * a password.
  *
  * @param user the user if the URL has none
  * @throws GdnError `invalid_config`
