@@ -88,7 +88,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
   }
 }
 
-/** Renews the listener's heartbeat by the database's clock, so that the clock of its own machine doesn't matter. */
+/** Returns the database's clock, by which other processes decide whether a listener has expired; null on SQLite. */
 async function clockOf({ db, postgres }: Store): Promise<DatabaseClock | null> {
   if (postgres === null) return null
   const { startDatabaseClock } = await import('../store/postgres/clock.ts')

@@ -21,7 +21,7 @@ export const FORMAT = { gdn: 'database', version: 1 } as const
 /** Secrets that a single process stores in its data directory, and a cluster in its database. */
 export const SECRET_FILES = ['url-secret', 'signers.json', 'solana-signer.json'] as const
 
-/** What was exported or imported. */
+/** The result of an export or import. */
 export interface Moved {
   file: string
   database: string

@@ -151,7 +151,7 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
 /** Transfers change owners without a change of counts, so this also changes from time to time. */
 const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
 
-/** Number of index entries to count exactly: a few milliseconds. */
+/** Number of index entries that one query reads, in a few milliseconds. */
 const ENTRIES_AT_ONCE = 20_000
 
 async function countOwners({ db }: Explorer, collectionId: string): Promise<number> {

@@ -24,7 +24,7 @@ export interface AccessOptions {
 
 /** Limit of login attempts. Keys can't be guessed, but attempts must not load the database. */
 const LOGINS_PER_SECOND = 5
-/** A key and its name. */
+/** Maximum size of a login request: a key and its name. */
 const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {

@@ -9,7 +9,7 @@ import type { ServiceDeps } from './services.ts'
  */
 export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 
-/** Yields between two slices. */
+/** Number of NFTs in a slice. Other work runs between two slices. */
 const NFTS_AT_ONCE = 100
 
 /**

@@ -34,7 +34,7 @@ export interface NetworkWatch {
 export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
-  /** The last check has had no response for this long. */
+  /** Whether the last check failed only after that time. */
   let hung = false
   const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
   const begin = () => {

@@ -11,7 +11,7 @@ import type { Db } from '../../store/schema.ts'
  */
 const MOST_PENDING = 64
 
-/** Returns how many more transactions of a signer may be signed before a pending one is final. */
+/** A signer, and how many more of its transactions may be signed before a pending one is final. */
 export interface SignerRoom {
   signer: Signer
   room: number
@@ -55,7 +55,7 @@ export async function freeSigners(
 }
 
 /**
- * Locks the nonces of the first signer that no other process has locked, until the transaction ends. Waits for the
+ * Locks the nonces of the first signer that no other process has locked, until the transaction ends. Returns the
  * first one if all are locked. Measured with four workers and four signers: when all workers waited for one signer,
  * they signed at a third of the speed.
  */

@@ -16,7 +16,7 @@ import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 const TURN_GAS = BLOCK_GAS_LIMIT / 2n
 const TURN_TRANSACTIONS = 1_000
 const TURN_CHARACTERS = 16 * 1024 * 1024
-/** A transaction that ends the node each time it is offered is rejected after so many attempts. */
+/** Number of attempts after which a transaction that ends the node each time is rejected. */
 const ATTEMPTS = 3
 
 /** One pending broadcast, whole or in part. */
