@@ -316,7 +316,10 @@ describe('the data dir', () => {
     await withStore(dataDir, ({ db }) => db.deleteFrom('kysely_migration' as never).execute())
     const result = await gdn(['key', 'list', '--json'])
     expect(result.code).toBe(2)
-    expect(errorOf(result)).toMatchObject({ code: 'data_dir', message: expect.stringContaining('older gdn') })
+    expect(errorOf(result)).toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining('older version of gdn'),
+    })
   })
 
   test('is that of gdn local start when none is named', async () => {

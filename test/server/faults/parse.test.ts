@@ -87,7 +87,7 @@ faults:
       /:4:5 \(faults\[0\]\.status\) is not a known field/,
     ],
     ['an unknown field at the top', 'faulty: []\nfaults: []', /faults\.yaml/],
-    ['no rule', 'faults: []', /faults\.yaml:1:9 \(faults\) must hold at least one fault/],
+    ['no rule', 'faults: []', /faults\.yaml:1:9 \(faults\) must have at least one fault/],
     ['an empty file', '', /faults\.yaml.* must be an object/],
     ['a list', '- 1', /faults\.yaml:1:1 must be an object/],
     [

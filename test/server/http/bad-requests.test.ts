@@ -429,7 +429,11 @@ describe('a body that is no JSON for us', () => {
 
 describe('what is no request', () => {
   it('404 form A for a path or method that is not served', async () => {
-    expectFormA(await backend.post('/api/v1/nothing', {}), { status: 404, title: 'Not Found', message: /no such path/ })
+    expectFormA(await backend.post('/api/v1/nothing', {}), {
+      status: 404,
+      title: 'Not Found',
+      message: /path does not exist/,
+    })
     const get = await backend.get('/api/v1/createnft')
     expect([get.status, await get.json()]).toEqual([
       404,

@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin', () => {
         }
       }
     }
-    const raw = answers.filter(({ path, text }) => path.startsWith('/rpc') && text.includes('send nothing'))
+    const raw = answers.filter(({ path, text }) => path.startsWith('/rpc') && text.includes('may only read this chain'))
     expect(raw.map(({ status }) => status)).toEqual([403, 403])
     await expectNothingHappened(rows)
     await page.close()

@@ -132,7 +132,7 @@ it('a secret that is damaged stops the start, with what to do about it', async (
   await expect(startTestBackend(other.path)).rejects.toMatchObject({
     code: 'data_dir',
     message: expect.stringContaining('url-secret is damaged'),
-    hint: expect.stringContaining('delete it'),
+    hint: expect.stringContaining('Delete it'),
   })
   await other.remove()
 })

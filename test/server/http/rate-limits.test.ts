@@ -40,7 +40,10 @@ describe('rate limits on', () => {
       expect(second?.status).toBe(name === 'getnfts' ? 422 : 400)
       expect(third?.status).toBe(429)
       expect(third?.json).toEqual({
-        error: { title: 'Too Many Requests', message: expect.stringMatching(/at most 2 requests a second; wait 1 s/) },
+        error: {
+          title: 'Too Many Requests',
+          message: expect.stringMatching(/the limit is 2 requests a second: wait 1 s/),
+        },
       })
       expect(third?.headers.get('retry-after')).toBe('1')
       expect(third?.headers.get('ratelimit')).toBe(`"${name}";r=0;t=1`)

@@ -75,7 +75,7 @@ describe('without a gateway', () => {
 
   test.each([CID_ELSEWHERE, AR])('%s fails its NFT where --require-stored-files is set', async (url) => {
     const { nft } = await mintWith(url, { requireStoredFiles: true })
-    expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining('is not stored here; upload') })
+    expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining('is not stored here. Upload') })
   })
 })
 

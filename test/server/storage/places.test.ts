@@ -329,7 +329,7 @@ describe('a bucket', () => {
     const { storage, remote } = await storageOn(bucket(s3.url))
     s3.answer = () => ({ status: 503, code: 'SlowDown' })
     await expect(storage.add(pieces(noise(100 * KiB)))).rejects.toBeInstanceOf(StorageUnavailableError)
-    expect(remote.problem()).toMatch(/^the bucket art \(127\.0\.0\.1:\d+\) answers 503$/)
+    expect(remote.problem()).toMatch(/^the bucket art \(127\.0\.0\.1:\d+\) returned HTTP 503$/)
     s3.answer = () => null
     await storage.add(pieces(noise(100 * KiB)))
     expect(remote.problem()).toBeNull()

@@ -106,7 +106,7 @@ describe('a bucket', () => {
   test('that is away at the start is told; what needs it waits, and goes on when it is back', async () => {
     s3.answer = () => ({ status: 503, code: 'ServiceUnavailable' })
     const backend = await start(inBucket())
-    expect(backend.warnings).toEqual([expect.stringMatching(/^the bucket art \(127.*\) answers 503$/)])
+    expect(backend.warnings).toEqual([expect.stringMatching(/^the bucket art \(127.*\) returned HTTP 503$/)])
     const ready = await backend.get('/readyz')
     expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('the bucket art')])
     const collection = await createTestCollection(backend)

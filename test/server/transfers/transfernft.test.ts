@@ -328,7 +328,7 @@ describe('between acceptance and the transaction', () => {
     const resume = await holdSigning(dataDir.path, 'transfer')
     const first = idOf(await transfer(body))
     expectRefused(await transfer(body), /a transfer of this NFT is pending/)
-    expectRefused(await transfer({ ...body, receiver_wallet_address: owner.address }), /under way/)
+    expectRefused(await transfer({ ...body, receiver_wallet_address: owner.address }), /is pending/)
     await resume()
     expect(await outcome(first)).toMatchObject({ status: 'deployed' })
     const next = { ...body, sender_wallet_address: BOB, receiver_wallet_address: holder.address }
