@@ -37,7 +37,7 @@ async function sizeOf(path: string): Promise<number> {
     const found = await stat(path)
     if (found.isFile()) return found.size
   } catch (error) {
-    const what = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    const what = systemCode(error) === 'ENOENT' ? "it doesn't exist" : messageOf(error)
     throw new GdnError('invalid_input', `${path} can't be uploaded: ${what}`, { place: { file: path }, cause: error })
   }
   throw new GdnError('invalid_input', `${path} can't be uploaded: it is not a regular file`, { place: { file: path } })

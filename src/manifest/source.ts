@@ -48,7 +48,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     if (!found.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
   } catch (error) {
     if (error instanceof ManifestError) throw error
-    if (systemCode(error) === 'ENOENT') throw fail('there is no such file')
+    if (systemCode(error) === 'ENOENT') throw fail("doesn't exist")
     throw fail(`can't be read: ${messageOf(error)}`)
   }
   const stream = createReadStream(path, { highWaterMark: READ_BYTES })

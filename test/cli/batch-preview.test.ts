@@ -113,7 +113,7 @@ describe('the page', () => {
     expect(gone).toContain('id="line-3"')
     expect(gone).toContain('>Gone</h2>')
     expect(gone).toContain('<code>3:3 image</code> <bdi>image doesn&#39;t exist')
-    expect(gone).toContain('<span class="hint">paths begin at the folder of the manifest')
+    expect(gone).toContain('<span class="hint">Paths are relative to the folder of the manifest')
     expect(bad).toContain('<img src="./a.png" alt="Bad"')
     expect(bad).toContain('<code>4:4 receiver</code>')
     expect(html).toContain('<a href="#line-3"><code>3:3</code></a>')
@@ -142,7 +142,7 @@ describe('the page', () => {
     const made = await folder({})
     const { code, stdout, stderr } = await preview(made, [made.path('drop.csv')])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('there is no such file')
+    expect(stderr).toContain("doesn't exist")
     expect(await readdir(made.path('.'))).toEqual([])
   })
 

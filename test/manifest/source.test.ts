@@ -24,7 +24,7 @@ describe('what is no file is refused without being opened:', () => {
   })
 
   test('a path where nothing is', async () => {
-    expect(await issuesOf(join(folder, 'no.csv'))).toEqual(['there is no such file'])
+    expect(await issuesOf(join(folder, 'no.csv'))).toEqual(["doesn't exist"])
   })
 
   test.skipIf(process.platform === 'win32')('a pipe', async () => {
