@@ -5,7 +5,10 @@ export function manPage({ tree, topics }) {
     `.TH ${name.toUpperCase()} 1 "" "${name} ${version}" "User Commands"`,
     section('NAME', [`${name} \\- ${text(firstLower(summary.replace(/[:.].*$/, '')))}`]),
     section('SYNOPSIS', ['.B gdn', text('<command> [flags]')]),
-    section('DESCRIPTION', [text(summary), ...paragraph('Every command tells its flags with --help, examples first.')]),
+    section('DESCRIPTION', [
+      text(summary),
+      ...paragraph('Run any command with --help to show its examples and flags.'),
+    ]),
     section(
       'COMMANDS',
       groups.flatMap(({ title, entries }) => [`.SS ${text(title)}`, ...entries.flatMap(asTerm)]),

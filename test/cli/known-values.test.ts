@@ -40,7 +40,7 @@ const collection = (more: Partial<KnownCollectionOfServer>) => ({
 describe('what completions know of this machine', () => {
   test('profiles, with their servers', async () => {
     const { config, values } = await home()
-    expect(await values('profiles')).toEqual([['local', 'Use the backend of gdn local start']])
+    expect(await values('profiles')).toEqual([['local', 'Use the local backend (gdn local start)']])
     await config({ profiles: { main: { base_url: 'https://api.example' }, empty: {} } })
     expect(await values('profiles')).toEqual([
       ['local', expect.any(String)],

@@ -113,7 +113,7 @@ describe('Ctrl-C', () => {
     await asked
     const since = performance.now()
     terminal.type(CTRL_C)
-    await terminal.shows('Stopping. Press Ctrl-C again to stop at once.')
+    await terminal.shows('Stopping. Press Ctrl-C again to stop now.')
     const { code, screen } = await terminal.end()
     expect(performance.now() - since).toBeLessThan(5000)
     expect([130, 9], screen).toContain(code)

@@ -182,7 +182,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
       io.note('Press Ctrl-C to stop.')
     }
     await untilAborted(signals.signal)
-    io.note(drainMs === 0 ? 'Stopping.' : 'Stopping after the drain time. Press Ctrl-C again to stop at once.')
+    io.note(drainMs === 0 ? 'Stopping.' : 'Stopping after the drain time. Press Ctrl-C again to stop now.')
     await backend.drain(signals.again)
   } finally {
     await within(backend.close(), Math.max(drainMs, MIN_FINISH_MS) + CLOSE_WITHIN_MS)

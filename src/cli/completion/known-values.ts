@@ -52,7 +52,7 @@ const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.Pr
 async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const own = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
   return [
-    { value: 'local', what: 'The backend that gdn local start runs' },
+    { value: 'local', what: 'Use the local backend (gdn local start)' },
     ...own.map(([value, settings]) => ({ value, what: textOf(settings, 'base_url') })),
   ]
 }

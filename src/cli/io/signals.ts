@@ -40,7 +40,7 @@ export function catchSignals({ say, exit }: SignalEdge): Signals {
     const interrupted = name === 'SIGINT'
     if (!first.signal.aborted) {
       if (instead !== null) instead()
-      else if (!owned) say('\nStopping. Press Ctrl-C again to stop at once.\n')
+      else if (!owned) say('\nStopping. Press Ctrl-C again to stop now.\n')
       first.abort(new GdnError(interrupted ? 'interrupted' : 'terminated', interrupted ? 'interrupted' : 'terminated'))
       return
     }

@@ -168,7 +168,7 @@ describe('what it is doing', () => {
     const state = stateAfter(start)
     state.stop()
     state.tell({ type: 'waiting', pending: 1 }, 10)
-    expect(doing(state, 10)).toContain('Ctrl-C again stops at once')
+    expect(doing(state, 10)).toContain('Press Ctrl-C again to stop now')
   })
 })
 

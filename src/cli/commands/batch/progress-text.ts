@@ -157,7 +157,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'waiting':
       return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed`
     case 'stopping':
-      return 'Stopping: waiting 5 s at most for responses in flight. Ctrl-C again stops at once.'
+      return 'Stopping: waiting 5 s at most for responses in flight. Press Ctrl-C again to stop now.'
   }
 }
 
