@@ -95,7 +95,7 @@ function known(name: string, kind: KnownWallet['kind'], file: string): KnownWall
     address = kind === 'keystore' ? addressOfKeystore(file) : addressIn(file)
   } catch (error) {
     const hint = error instanceof GdnError ? error.hint : undefined
-    problem = hint === undefined ? messageOf(error) : `${messageOf(error)}: ${hint}`
+    problem = hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`
   }
   return { name, kind, address, file, createdAt, problem }
 }
