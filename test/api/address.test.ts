@@ -91,8 +91,8 @@ describe('a Solana address', () => {
   ])('%s is legal: base58 of 32 bytes', (address) => expect(solanaAddressProblem(address)).toBeNull())
 
   it.each([
-    ['31 bytes', '1'.repeat(31), /it holds 31 bytes, not 32/],
-    ['33 bytes', '1'.repeat(33), /it holds 33 bytes, not 32/],
+    ['31 bytes', '1'.repeat(31), /it has 31 bytes, not 32/],
+    ['33 bytes', '1'.repeat(33), /it has 33 bytes, not 32/],
     ['a leading 1 too many', '14uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', /33 bytes/],
     ['a letter that base58 lacks (0)', `0${'1'.repeat(31)}`, /base58/],
     ['O', `O${'1'.repeat(31)}`, /base58/],

@@ -280,7 +280,7 @@ describe('local files', () => {
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
     server.upload = async () => {
-      throw new GdnError('refused', 'this server takes no uploads', { hint: 'give a URL' })
+      throw new GdnError('refused', 'this server accepts no uploads', { hint: 'Use a URL.' })
     }
     const summary = await machine.run(server, [row(1), row(2, { metadata, localFiles: [{ key: 'image', path }] })])
     expect(summary.stopped).toMatchObject({ code: 'refused', message: expect.stringContaining('a.png (line 3)') })

@@ -56,7 +56,7 @@ describe('annotations', () => {
     expect(stderr).toContain('drop.csv:4:1: title is required')
     expect(commandsIn(stderr)).toEqual([
       '::error file=drop.csv,line=6::title is required',
-      expect.stringMatching(/^::error file=drop\.csv,line=8::a quoted cell goes on/),
+      expect.stringMatching(/^::error file=drop\.csv,line=8::a quoted cell has text after its closing quote/),
     ])
   })
 

@@ -37,18 +37,18 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a zero-width space in a column name',
     `${HEAD},ti\u200btle\n${GOOD},x\n`,
-    ['stdin:1:4 the column name "ti<U+200B>tle" holds an invisible character, U+200B'],
+    ['stdin:1:4 the column name "ti<U+200B>tle" has an invisible character, U+200B'],
   ],
   [
     'a no-break space in a column name',
     `${HEAD},image\u00a0\n${GOOD},x\n`,
-    ['stdin:1:4 the column name "image<U+00A0>" holds an invisible character, U+00A0'],
+    ['stdin:1:4 the column name "image<U+00A0>" has an invisible character, U+00A0'],
   ],
   [
     'a second BOM',
     `\ufeff\ufeff${HEAD}\n${GOOD}\n`,
     [
-      'stdin:1:1 the column name "<U+FEFF>title" holds an invisible character, U+FEFF',
+      'stdin:1:1 the column name "<U+FEFF>title" has an invisible character, U+FEFF',
       'stdin:1 the column "title" is missing',
     ],
   ],

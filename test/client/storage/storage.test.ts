@@ -114,7 +114,7 @@ describe('an S3 bucket', () => {
   const wrong = { accessKeyId: S3_KEYS.accessKeyId, secretAccessKey: new Secret('wrong'), sessionToken: null }
   test.each<[string, Partial<S3Options>, string, RegExp]>([
     ['a wrong secret', { credentials: wrong }, 'forbidden', /SignatureDoesNotMatch/],
-    ['a bucket that is not there', { bucket: 'nowhere' }, 'invalid_config', /no bucket nowhere/],
+    ['a bucket that is not there', { bucket: 'nowhere' }, 'invalid_config', /the bucket nowhere does not exist/],
     ['another region', { region: 'eu-west-1' }, 'invalid_config', /not in the region eu-west-1/],
   ])('%s is told with what to do, and no secret', async (_what, more, code, message) => {
     const error: unknown = await (await storage(more)).upload(PNG, 'a.png').catch((reason: unknown) => reason)

@@ -166,7 +166,7 @@ describe('a request that breaks its schema', () => {
     [
       'a URL with a password',
       { metadata: { title: 't', description: '', file_fields: [{ key: 'image', url: 'https://u:p@example.com/' }] } },
-      /metadata\[0\]\.file_fields\[0\]\.url holds a user name or password/,
+      /metadata\[0\]\.file_fields\[0\]\.url has a user name or password/,
     ],
     ['an unknown field', { receiver: WALLETS[0] }, /receiver is not a known field/],
     ['no metadata at all', { metadata: [] }, /metadata must have at least one metadata object/],
