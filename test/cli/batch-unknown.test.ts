@@ -112,7 +112,9 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(errorOf(result)).toMatchObject({
       code: 'already_accepted',
       message: expect.stringMatching(/belong to another run.*: drop-[0-9a-f]{4}\nlines 2-3$/),
-      hint: expect.stringMatching(/gdn batch status (drop-[0-9a-f]{4}), .*gdn batch resume \1\.\n.*--again/s),
+      hint: expect.stringMatching(
+        /gdn batch status (drop-[0-9a-f]{4})` .*gdn batch resume \1` to finish it\.\n.*--again/s,
+      ),
     })
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })

@@ -159,7 +159,7 @@ describe('gdn batch validate --preview', () => {
           .join('')
           .trimEnd()}\n`,
       )
-      if (columns === 80) expect(stderr).toContain('3 more rows: gdn batch preview')
+      if (columns === 80) expect(stderr).toContain('3 more rows. Run `gdn batch preview`')
     }
   })
 
