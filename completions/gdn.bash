@@ -89,12 +89,12 @@ set Save a setting in a profile
 unset Remove a setting from a profile
 list List the configuration in effect and its sources
 path Print the paths of configuration and state' ;;
-    'help') REPLY='environment Environment variables, and which setting takes precedence
-exit-codes What each exit code means, and what to do
-manifest Columns of a drop, its formats and limits
-output JSON, CSV, ids, tables; fields; colors; what scripts may rely on
-blockchains The blockchains of the API, and what each can do
-security Where keys are kept, where they go, what is never shown
+    'help') REPLY='environment Configuration files and environment variables
+exit-codes Exit codes and error codes
+manifest Columns, formats and limits of a manifest
+output Output formats, fields, colors and images
+blockchains Supported blockchains and what each can do
+security How keys and wallets are protected
 collection Create, show and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
@@ -166,462 +166,456 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-4b9b53 sending-and-waiting-606508 server-367f30 output-54fd8b' ;;
-    'collection show') REPLY='flags-883978 server-367f30 output-54fd8b' ;;
-    'collection list') REPLY='server-367f30 output-54fd8b' ;;
-    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-606508 of-manifests-eabf75 server-367f30 output-54fd8b' ;;
-    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-606508 server-367f30 output-54fd8b' ;;
-    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-996db4 server-367f30 output-54fd8b' ;;
-    'nft list') REPLY='flags-0543c8 server-367f30 output-54fd8b' ;;
-    'nft show') REPLY='flags-11e5bb server-367f30 output-54fd8b' ;;
-    'nft wait') REPLY='sending-and-waiting-9d182f server-367f30 output-54fd8b' ;;
-    'nft verify') REPLY='flags-bfed4b verifying-c48997 server-367f30 output-54fd8b' ;;
-    'batch template') REPLY='flags-d37262 output-faa6fe' ;;
-    'batch validate') REPLY='flags-984c93 server-367f30 output-54fd8b' ;;
-    'batch preview') REPLY='flags-b0f6cf server-367f30 output-54fd8b' ;;
-    'batch mint') REPLY='flags-9135eb the-run-bccddd sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b' ;;
-    'batch list') REPLY='flags-1d15ba server-367f30 output-54fd8b' ;;
-    'batch status') REPLY='server-367f30 output-54fd8b' ;;
-    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b' ;;
-    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b' ;;
-    'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-367f30 output-54fd8b' ;;
-    'batch results') REPLY='flags-e5460a verifying-9423cd server-367f30 output-54fd8b' ;;
-    'batch report') REPLY='flags-fb8276 server-367f30 output-54fd8b' ;;
-    'batch rm') REPLY='flags-2be4da server-367f30 output-54fd8b' ;;
-    'wallet generate') REPLY='flags-03ac05 server-367f30 output-54fd8b' ;;
-    'wallet url') REPLY='flags-ff2a9d server-367f30 output-54fd8b' ;;
-    'wallet list') REPLY='output-54fd8b' ;;
-    'wallet add') REPLY='output-54fd8b' ;;
-    'wallet rm') REPLY='output-54fd8b' ;;
-    'wallet export') REPLY='flags-3a0908 output-e2291c' ;;
-    'local start') REPLY='flags-66928d output-54fd8b' ;;
-    'local stop') REPLY='output-54fd8b' ;;
-    'local status') REPLY='output-54fd8b' ;;
-    'local logs') REPLY='flags-97132d output-faa6fe' ;;
-    'local listen') REPLY='flags-b0fb9d output-503596' ;;
-    'local reset') REPLY='flags-5c44b2 output-54fd8b' ;;
-    'local exec') REPLY='flags-52fd7c output-faa6fe' ;;
-    'serve') REPLY='flags-ca0b82 output-822765' ;;
-    'worker') REPLY='flags-1ca6b6 output-8e1f1c' ;;
-    'open') REPLY='flags-a2aae6 server-367f30 output-8ff328' ;;
-    'chain list') REPLY='flags-537d2e output-54fd8b' ;;
-    'chain setup') REPLY='flags-abf46b output-54fd8b' ;;
-    'chain status') REPLY='flags-537d2e output-54fd8b' ;;
-    'tx list') REPLY='flags-e07f1f output-54fd8b' ;;
-    'tx show') REPLY='flags-8464f6 output-54fd8b' ;;
-    'tx bump') REPLY='flags-8464f6 output-54fd8b' ;;
-    'tx cancel') REPLY='flags-ec21f5 output-54fd8b' ;;
-    'tx unknown') REPLY='flags-090c30 output-54fd8b' ;;
-    'tx release') REPLY='flags-c5244e output-54fd8b' ;;
-    'key create') REPLY='flags-8fa255 output-54fd8b' ;;
-    'key list') REPLY='flags-8464f6 output-54fd8b' ;;
-    'key revoke') REPLY='flags-8464f6 output-54fd8b' ;;
-    'webhook add') REPLY='flags-83ceaa output-54fd8b' ;;
-    'webhook list') REPLY='flags-8464f6 output-54fd8b' ;;
-    'webhook show') REPLY='flags-8464f6 output-54fd8b' ;;
-    'webhook rm') REPLY='flags-8464f6 output-54fd8b' ;;
-    'webhook test') REPLY='flags-8464f6 output-54fd8b' ;;
-    'webhook deliveries') REPLY='flags-ffd5af output-54fd8b' ;;
-    'webhook replay') REPLY='flags-ea88b1 output-54fd8b' ;;
-    'db export') REPLY='flags-537d2e output-54fd8b' ;;
-    'db import') REPLY='flags-537d2e output-54fd8b' ;;
-    'db migrate') REPLY='flags-537d2e output-54fd8b' ;;
-    'db status') REPLY='flags-537d2e output-54fd8b' ;;
-    'init') REPLY='flags-771d79 output-54fd8b' ;;
-    'auth login') REPLY='flags-5fd97c server-367f30 output-54fd8b' ;;
-    'auth status') REPLY='flags-6578cb server-367f30 output-54fd8b' ;;
-    'auth logout') REPLY='flags-1813e5 server-367f30 output-54fd8b' ;;
-    'config get') REPLY='server-367f30 output-54fd8b' ;;
-    'config set') REPLY='flags-44cedf output-54fd8b' ;;
-    'config unset') REPLY='flags-ac17d9 output-54fd8b' ;;
-    'config list') REPLY='flags-f738c3 server-367f30 output-54fd8b' ;;
-    'config path') REPLY='server-b25872 output-54fd8b' ;;
-    'doctor') REPLY='server-367f30 flags-2cc465 output-54fd8b' ;;
-    'completion') REPLY='output-faa6fe' ;;
-    'api') REPLY='flags-e5169d output-1748b8 server-367f30' ;;
+    'collection create') REPLY='flags-6d04cf sending-and-waiting-8b5f9b server-02a319 output-766381' ;;
+    'collection show') REPLY='flags-883978 server-02a319 output-766381' ;;
+    'collection list') REPLY='server-02a319 output-766381' ;;
+    'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-02a319 output-766381' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-02a319 output-766381' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-3a5774 server-02a319 output-766381' ;;
+    'nft list') REPLY='flags-8c56ed server-02a319 output-766381' ;;
+    'nft show') REPLY='flags-7e3b14 server-02a319 output-766381' ;;
+    'nft wait') REPLY='sending-and-waiting-9d182f server-02a319 output-766381' ;;
+    'nft verify') REPLY='flags-bd33af verifying-817016 server-02a319 output-766381' ;;
+    'batch template') REPLY='flags-797821 output-b31709' ;;
+    'batch validate') REPLY='flags-425e53 server-02a319 output-766381' ;;
+    'batch preview') REPLY='flags-78549a server-02a319 output-766381' ;;
+    'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381' ;;
+    'batch list') REPLY='flags-1d15ba server-02a319 output-766381' ;;
+    'batch status') REPLY='server-02a319 output-766381' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381' ;;
+    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-02a319 output-766381' ;;
+    'batch results') REPLY='flags-eb98d6 verifying-809177 server-02a319 output-766381' ;;
+    'batch report') REPLY='flags-2979e6 server-02a319 output-766381' ;;
+    'batch rm') REPLY='flags-91185e server-02a319 output-766381' ;;
+    'wallet generate') REPLY='flags-30290f server-02a319 output-766381' ;;
+    'wallet url') REPLY='flags-6d551a server-02a319 output-766381' ;;
+    'wallet list') REPLY='output-766381' ;;
+    'wallet add') REPLY='output-766381' ;;
+    'wallet rm') REPLY='output-766381' ;;
+    'wallet export') REPLY='flags-b1dff9 output-639b4f' ;;
+    'local start') REPLY='flags-afeabb output-766381' ;;
+    'local stop') REPLY='output-766381' ;;
+    'local status') REPLY='output-766381' ;;
+    'local logs') REPLY='flags-711067 output-b31709' ;;
+    'local listen') REPLY='flags-9fa8ec output-74fd8a' ;;
+    'local reset') REPLY='flags-799fb7 output-766381' ;;
+    'local exec') REPLY='flags-675cc1 output-b31709' ;;
+    'serve') REPLY='flags-61e43e output-96993d' ;;
+    'worker') REPLY='flags-786e4f output-96993d' ;;
+    'open') REPLY='flags-4388a7 server-02a319 output-0969bc' ;;
+    'chain list') REPLY='flags-dd572a output-766381' ;;
+    'chain setup') REPLY='flags-353bc2 output-766381' ;;
+    'chain status') REPLY='flags-dd572a output-766381' ;;
+    'tx list') REPLY='flags-6e812c output-766381' ;;
+    'tx show') REPLY='flags-3db50f output-766381' ;;
+    'tx bump') REPLY='flags-3db50f output-766381' ;;
+    'tx cancel') REPLY='flags-f0f4c5 output-766381' ;;
+    'tx unknown') REPLY='flags-ee3a4c output-766381' ;;
+    'tx release') REPLY='flags-64db77 output-766381' ;;
+    'key create') REPLY='flags-b06e55 output-766381' ;;
+    'key list') REPLY='flags-3db50f output-766381' ;;
+    'key revoke') REPLY='flags-3db50f output-766381' ;;
+    'webhook add') REPLY='flags-596ee1 output-766381' ;;
+    'webhook list') REPLY='flags-3db50f output-766381' ;;
+    'webhook show') REPLY='flags-3db50f output-766381' ;;
+    'webhook rm') REPLY='flags-3db50f output-766381' ;;
+    'webhook test') REPLY='flags-3db50f output-766381' ;;
+    'webhook deliveries') REPLY='flags-1944ff output-766381' ;;
+    'webhook replay') REPLY='flags-08323c output-766381' ;;
+    'db export') REPLY='flags-dd572a output-766381' ;;
+    'db import') REPLY='flags-dd572a output-766381' ;;
+    'db migrate') REPLY='flags-dd572a output-766381' ;;
+    'db status') REPLY='flags-dd572a output-766381' ;;
+    'init') REPLY='flags-927732 output-766381' ;;
+    'auth login') REPLY='flags-073019 server-02a319 output-766381' ;;
+    'auth status') REPLY='flags-0a72fb server-02a319 output-766381' ;;
+    'auth logout') REPLY='flags-ba0c83 server-02a319 output-766381' ;;
+    'config get') REPLY='server-02a319 output-766381' ;;
+    'config set') REPLY='flags-2f88d1 output-766381' ;;
+    'config unset') REPLY='flags-a1b3fb output-766381' ;;
+    'config list') REPLY='flags-620c21 server-02a319 output-766381' ;;
+    'config path') REPLY='server-13c5a9 output-766381' ;;
+    'doctor') REPLY='server-02a319 flags-258ce0 output-766381' ;;
+    'completion') REPLY='output-b31709' ;;
+    'api') REPLY='flags-0418aa output-d62863 server-02a319' ;;
     *) REPLY='' ;;
   esac
 }
 
 __gdn_flags() {
   case $1 in
-    'flags-4b9b53') REPLY='--name - text Name of the collection
---blockchain -b =blockchain Blockchain it is made on
---wallet - @wallets Wallet that owns it: an address, or @name
---wallet-address ~ @wallets Wallet that owns it: an address, or @name
---description - text Description (needed on Solana)
---image - text Image (needed on Solana)
+    'flags-6d04cf') REPLY='--name - text Name of the collection
+--blockchain -b =blockchain Blockchain of the collection
+--wallet - @wallets Wallet that owns the collection: an address or @name
+--wallet-address ~ @wallets Wallet that owns the collection: an address or @name
+--description - text Description (required on Solana)
+--image - text Image URL (required on Solana)
 --enable-transfer - - Let the API transfer its NFTs
---no-enable-transfer - - Don'\''t let the API transfer its NFTs (the default; a terminal asks)
---enable-api - - Let the API mint in it (the default)
---no-enable-api - - Don'\''t let the API mint in it
---locked - - Its NFTs can never be transferred
---is-locked ~ - Its NFTs can never be transferred
---file -f file JSON request; - is standard input. Flags win over it' ;;
-    'sending-and-waiting-606508') REPLY='--wait - - Wait until it is deployed (the default)
+--no-enable-transfer - - Don'\''t let the API transfer its NFTs (the default; a terminal prompts)
+--enable-api - - Let the API mint NFTs (the default)
+--no-enable-api - - Don'\''t let the API mint NFTs
+--locked - - Prevent transfers of its NFTs permanently
+--is-locked ~ - Prevent transfers of its NFTs permanently
+--file -f file JSON request (- for standard input); flags override it' ;;
+    'sending-and-waiting-8b5f9b') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
---dry-run - - Print the request, send nothing
+--dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, whatever the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
-    'server-367f30') REPLY='--local - - The backend that gdn local start runs
---base-url - text Address of the server
---profile - @profiles Profile of your configuration
---state-dir - dir Where runs and commands are recorded' ;;
-    'output-54fd8b') REPLY='--output -o =output table, json, ndjson, csv or ids
+    'server-02a319') REPLY='--local - - Use the local backend (gdn local start)
+--base-url - text URL of the server
+--profile - @profiles Configuration profile to use
+--state-dir - dir Directory where runs and commands are recorded' ;;
+    'output-766381') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids
 --json - - Same as --output json
---fields - text Print these fields only
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+--fields - text Print only these fields
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'flags-febba6') REPLY='--contract -c @collections Collection to mint in
+    'flags-a0dfb3') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
---blockchain -b =blockchain Its blockchain
---receiver - @wallets Wallet that gets the NFT: an address, or @name
---receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name
---file -f file JSON request or manifest; - is standard input' ;;
-    'metadata-849690') REPLY='--title - text Title
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver: an address or @name
+--receiver-wallet-address ~ @wallets Receiver: an address or @name
+--file -f file JSON request or manifest (- for standard input)' ;;
+    'metadata-cfd009') REPLY='--title - text Title
 --description - text Description
 --image - file Same as --media image=…
---media - pairfile+ A file of it; repeatable
---extra - text+ An extra key; repeatable
---attr - text+ An attribute; repeatable' ;;
-    'of-manifests-eabf75') REPLY='--run - @run-names Name of the run
---chunk-size - text NFTs to a request (50)
---rate - text Requests a second
---in-order - - Keep the manifest'\''s order of rows
+--media - pairfile+ Add a file; repeatable
+--extra - text+ Add an extra metadata key; repeatable
+--attr - text+ Add an attribute; repeatable' ;;
+    'manifests-9ebde5') REPLY='--run - @run-names Name of the run
+--chunk-size - text NFTs per request (50)
+--rate - text Maximum number of requests per second
+--in-order - - Send rows in the manifest'\''s order
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' ;;
-    'flags-362a90') REPLY='--contract -c @collections Collection to mint in
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
+    'flags-e87d6c') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
---blockchain -b =blockchain Its blockchain
---sender - @wallets First owner: an address, or @name (your profile'\''s wallet)
---sender-wallet-address ~ @wallets First owner: an address, or @name (your profile'\''s wallet)
---receiver - @wallets Wallet that gets the NFT: an address, or @name
---receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name
---file -f file JSON request; - is standard input. Flags win over it' ;;
-    'flags-5107d6') REPLY='--receiver - @wallets New owner: an address, or @name
---receiver-wallet-address ~ @wallets New owner: an address, or @name
---sender - @wallets Present owner
---sender-wallet-address ~ @wallets Present owner
---token-id - text Its token id
---tokenid ~ text Its token id
---contract -c @collections Its collection
---contract-address ~ @collections Its collection
---contract-addresses ~ @collections Its collection
---blockchain -b =blockchain Its blockchain
---file -f file JSON request; - is standard input. Flags win over it' ;;
-    'sending-and-waiting-996db4') REPLY='--wait - - Wait until its owner changed (the default)
+--blockchain -b =blockchain Blockchain of the collection
+--sender - @wallets First owner: an address or @name (your profile'\''s wallet)
+--sender-wallet-address ~ @wallets First owner: an address or @name (your profile'\''s wallet)
+--receiver - @wallets Receiver: an address or @name
+--receiver-wallet-address ~ @wallets Receiver: an address or @name
+--file -f file JSON request (- for standard input); flags override it' ;;
+    'flags-f2fd82') REPLY='--receiver - @wallets New owner: an address or @name
+--receiver-wallet-address ~ @wallets New owner: an address or @name
+--sender - @wallets Current owner
+--sender-wallet-address ~ @wallets Current owner
+--token-id - text Token ID
+--tokenid ~ text Token ID
+--contract -c @collections Collection of the NFT
+--contract-address ~ @collections Collection of the NFT
+--contract-addresses ~ @collections Collection of the NFT
+--blockchain -b =blockchain Blockchain of the NFT
+--file -f file JSON request (- for standard input); flags override it' ;;
+    'sending-and-waiting-3a5774') REPLY='--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
---dry-run - - Print the request, send nothing
+--dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, whatever the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
-    'flags-0543c8') REPLY='--contract -c @collections The collection
---contract-address ~ @collections The collection
---contract-addresses ~ @collections The collection
---blockchain -b =blockchain Its blockchain
---limit - text List the first n NFTs only' ;;
-    'flags-11e5bb') REPLY='--no-image - - Draw no picture
---gateway - text IPFS gateway to take the picture from; without it, a gdn backend'\''s own' ;;
+    'flags-8c56ed') REPLY='--contract -c @collections Collection to list
+--contract-address ~ @collections Collection to list
+--contract-addresses ~ @collections Collection to list
+--blockchain -b =blockchain Blockchain of the collection
+--limit - text List only the first n NFTs' ;;
+    'flags-7e3b14') REPLY='--no-image - - Don'\''t draw the image
+--gateway - text IPFS gateway to fetch the image from (a gdn backend'\''s own)' ;;
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
-    'flags-bfed4b') REPLY='--receiver - @wallets Its owner; --owner means the same
---owner ~ @wallets Its owner; --owner means the same
---receiver-wallet-address ~ @wallets Its owner; --owner means the same
---blockchain -b =blockchain Its blockchain' ;;
-    'verifying-c48997') REPLY='--on-chain - - Read owner, token URI and metadata from chain and storage too
---rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
---gateway - text IPFS gateway; without it, the server'\''s own' ;;
-    'flags-d37262') REPLY='--format - =format csv, json, jsonl (csv)
+    'flags-bd33af') REPLY='--receiver - @wallets Owner of the NFT (alias: --owner)
+--owner ~ @wallets Owner of the NFT (alias: --owner)
+--receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)
+--blockchain -b =blockchain Blockchain of the NFT' ;;
+    'verifying-817016') REPLY='--on-chain - - Also compare owner, token URI and metadata with chain and storage
+--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
+--gateway - text IPFS gateway (that of the server)' ;;
+    'flags-797821') REPLY='--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
---receiver - @wallets Receiver of its rows' ;;
-    'output-faa6fe') REPLY='--quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+--receiver - @wallets Receiver of the rows' ;;
+    'output-b31709') REPLY='--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-984c93') REPLY='--contract -c @collections Collection to mint in
+    'flags-425e53') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
---blockchain -b =blockchain Its blockchain
---receiver - @wallets Wallet of rows that name none
---receiver-wallet-address ~ @wallets Wallet of rows that name none
---sender - @wallets First owner of rows that name none
---sender-wallet-address ~ @wallets First owner of rows that name none
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)
---check-files - - Ask for every file URL first, a few at a time
---preview - - Draw the pictures of the first rows; on a terminal only' ;;
-    'flags-b0f6cf') REPLY='--to - file The file to write (<manifest>-preview.html)
---force - - Write it in place of a file of that name
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--check-files - - Request every file URL first, a few at a time
+--preview - - Draw the images of the first rows (terminal only)' ;;
+    'flags-78549a') REPLY='--to - file File to write (<manifest>-preview.html)
+--force - - Overwrite an existing file
 --open - - Open it in the browser
---remote-images - - Have the page load pictures from the web
+--remote-images - - Let the page load images from the web
 --contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
---blockchain -b =blockchain Its blockchain
---receiver - @wallets Wallet of rows that name none
---receiver-wallet-address ~ @wallets Wallet of rows that name none
---sender - @wallets First owner of rows that name none
---sender-wallet-address ~ @wallets First owner of rows that name none
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' ;;
-    'flags-9135eb') REPLY='--contract -c @collections Collection to mint in
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
+    'flags-c63d04') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
---blockchain -b =blockchain Its blockchain
---receiver - @wallets Wallet of rows that name none
---receiver-wallet-address ~ @wallets Wallet of rows that name none
---sender - @wallets First owner of rows that name none
---sender-wallet-address ~ @wallets First owner of rows that name none
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)
---check-files - - Ask for every file URL first, a few at a time' ;;
-    'the-run-bccddd') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--check-files - - Request every file URL first, a few at a time' ;;
+    'run-24d020') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
---new-rows - - Mint new rows though sent rows are not in the manifest anymore
---adopt - - Take rows that are in the collection already as minted by this run
---no-lookup - - Don'\''t look into the collection before rows are sent; with --dry-run, don'\''t ask the server
---marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public
---chunk-size - text NFTs to a request (50)
---rate - text Requests a second
---upload-concurrency - text Local files uploaded at a time (8)
---listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)
---in-order - - Keep the manifest'\''s order of rows' ;;
-    'sending-and-waiting-30710e') REPLY='--wait - - Wait until all are deployed (the default)
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
+--adopt - - Treat rows that are already in the collection as minted by this run
+--no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
+--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--chunk-size - text NFTs per request (50)
+--rate - text Maximum number of requests per second
+--upload-concurrency - text Number of concurrent uploads of local files (8)
+--listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)
+--in-order - - Send rows in the manifest'\''s order' ;;
+    'sending-and-waiting-f64251') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
---dry-run - - Print the request, send nothing
+--dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network' ;;
-    'verifying-9423cd') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs
---rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
---gateway - text IPFS gateway; without it, the server'\''s own' ;;
+    'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
+--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
+--gateway - text IPFS gateway (that of the server)' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
-    'flags-fd9bb3') REPLY='--retry-failed - - Send rows again that were refused or whose NFT failed' ;;
-    'the-run-0963b3') REPLY='--chunk-size - text NFTs to a request (50)
---rate - text Requests a second
---upload-concurrency - text Local files uploaded at a time (8)
---listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
-    'flags-54933a') REPLY='--absent - - Rows of unknown outcome that reconciling found absent, not those that failed' ;;
-    'flags-b82660') REPLY='--row - text+ Say what a row became: the id of its NFT, or absent; several times' ;;
-    'the-run-bc8413') REPLY='--rate - text Requests a second
---upload-concurrency - text Local files uploaded at a time (8)
---listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
-    'flags-e5460a') REPLY='--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
---for-spreadsheet - - Put a '\'' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes' ;;
-    'flags-fb8276') REPLY='--to - file The file to write (<run>-report.html)
---force - - Write it in place of a file of that name
+    'flags-d06886') REPLY='--retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
+    'run-530bd8') REPLY='--chunk-size - text NFTs per request (50)
+--rate - text Maximum number of requests per second
+--upload-concurrency - text Number of concurrent uploads of local files (8)
+--listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
+    'flags-6d213e') REPLY='--absent - - Retry absent rows of unknown outcome, not failed rows' ;;
+    'flags-af5efc') REPLY='--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable' ;;
+    'run-9b16ec') REPLY='--rate - text Maximum number of requests per second
+--upload-concurrency - text Number of concurrent uploads of local files (8)
+--listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
+    'flags-eb98d6') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
+--for-spreadsheet - - Put a '\'' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes' ;;
+    'flags-2979e6') REPLY='--to - file File to write (<run>-report.html)
+--force - - Overwrite an existing file
 --open - - Open it in the browser
---gateway - text IPFS gateway that pictures come from and links lead to; without it, the server'\''s own' ;;
-    'flags-2be4da') REPLY='--finished - - All finished runs; of a server named by a flag, only its own
+--gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
+    'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-03ac05') REPLY='--name - text Its name here; without it wallet-1, wallet-2, …
---count - text So many wallets, named <name>-1, <name>-2, …
+    'flags-30290f') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
+--count - text Number of wallets, named <name>-1, <name>-2, …
 --password-file - file File that holds the password; - is standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests
---show-private-key - - Print the private key too
+--show-private-key - - Also print the private key
 --email - text E-mail address of the account (your profile'\''s email)
---valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d' ;;
-    'flags-ff2a9d') REPLY='--email - text E-mail address of the account (your profile'\''s email)
---valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d' ;;
-    'flags-3a0908') REPLY='--format - =format-2 keystore (as it is kept) or private-key
---to - file A new file; - is the screen, or the pipe
+--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
+    'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
+--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
+    'flags-b1dff9') REPLY='--format - =format-2 keystore (encrypted) or private-key (keystore)
+--to - file New file to write; - is standard output
 --password-file - file File that holds the password; - is standard input' ;;
-    'output-e2291c') REPLY='--json - - Print JSON: what was exported, and where it is
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+    'output-639b4f') REPLY='--json - - Print what was exported, and where it is, as JSON
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-66928d') REPLY='--port - text Port to listen on; 0 picks one
+    'flags-afeabb') REPLY='--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too; for development
---allow-html-files - - Store HTML files too, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
---require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' ;;
-    'flags-97132d') REPLY='--follow -f - Go on showing new lines until Ctrl-C
---lines - text How many of the last lines (100)' ;;
-    'flags-b0fb9d') REPLY='--forward-to - text Post each event there
---event - ,event+ What to hear; repeatable ('\''*'\'')
---email - text Whose account (the local one)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'output-503596') REPLY='--json - - Print a line of JSON for each event, and for each answer
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+--allow-private-files - - Also fetch files from private addresses (for development)
+--allow-html-files - - Also store HTML files, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend' ;;
+    'flags-711067') REPLY='--follow -f - Show new lines until Ctrl-C
+--lines - text Number of last lines to show (100)' ;;
+    'flags-9fa8ec') REPLY='--forward-to - text URL to post each event to
+--event - ,event+ Event types to show; repeatable ('\''*'\'')
+--email - text E-mail address of the account (the local account)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'output-74fd8a') REPLY='--json - - Print a line of JSON for each event and each response
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-5c44b2') REPLY='--yes -y - Don'\''t ask' ;;
-    'flags-52fd7c') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too; for development
---allow-html-files - - Store HTML files too, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
---require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
---faults - file Let requests fail as the file says' ;;
-    'flags-ca0b82') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
+    'flags-675cc1') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Also fetch files from private addresses (for development)
+--allow-html-files - - Also store HTML files, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
+--faults - file Inject the failures that this file describes' ;;
+    'flags-61e43e') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
---data-dir - dir Where everything is kept
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
---role - =role api takes requests, worker does the work, all does both (all)
+--data-dir - dir Directory of all data
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
+--role - =role api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too; for development
---allow-html-files - - Store HTML files too, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
---require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
---allowed-host - text+ Host header to answer besides loopback; repeatable
+--allow-private-files - - Also fetch files from private addresses (for development)
+--allow-html-files - - Also store HTML files, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
+--allowed-host - text+ Host header to accept besides loopback; repeatable
 --tls-cert - file Serve https with this certificate and its chain (PEM)
---tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew
---trust-proxy - text+ Believe X-Forwarded-* headers of this address or network; repeatable
---allow-local-key - - Take the local account'\''s key from other machines too
---max-connections - text Connections held open at once (2000)
---max-connections-per-address - text Of them by one address of another machine (200)
---single-use-urls - - A signed URL makes one wallet and no more
---drain - text Go on answering so long after SIGTERM, while /readyz says no (0s)
+--tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both
+--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable
+--allow-local-key - - Accept the local account'\''s key from other machines too
+--max-connections - text Maximum number of open connections (2000)
+--max-connections-per-address - text Maximum number from one address of another machine (200)
+--single-use-urls - - Let each signed URL generate one wallet only
+--drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)
 --log-level - =log-level silent, info or debug
---log-file - file Write the log there instead of to stderr
---config - file Networks by RPC URL (backend.yaml of the data dir)
---faults - file Let requests fail as the file says; for tests of your own' ;;
-    'output-822765') REPLY='--json - - Print one line of JSON when it is ready
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+--log-file - file Write the log to this file instead of stderr
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--faults - file Inject the failures that this file describes, for tests' ;;
+    'output-96993d') REPLY='--json - - Print one line of JSON when it is ready
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-1ca6b6') REPLY='--data-dir - dir Settings, and files where they are kept there
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
---config - file Database and networks (backend.yaml of the data dir)
---concurrency - text NFTs whose files are fetched at once (16)
---chain - text+ Work on this blockchain and no other; repeatable
---health-port - text Answer /healthz, /readyz and /metrics there; 0 picks one
+    'flags-786e4f') REPLY='--data-dir - dir Directory of the configuration, and of files that are stored locally
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--concurrency - text Maximum number of NFTs whose files are fetched at once (16)
+--chain - text+ Work on this blockchain only; repeatable
+--health-port - text Port that serves /healthz, /readyz and /metrics; 0 picks one
 --host - text Address of that port (127.0.0.1)
---allow-private-files - - Fetch files from private addresses too; for development
---allow-html-files - - Store HTML files too, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
---require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
+--allow-private-files - - Also fetch files from private addresses (for development)
+--allow-html-files - - Also store HTML files, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --log-level - =log-level silent, info or debug
---log-file - file Write the log there instead of to stderr' ;;
-    'output-8e1f1c') REPLY='--json - - Print one line of JSON when it works
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+--log-file - file Write the log to this file instead of stderr' ;;
+    'flags-4388a7') REPLY='--print - - Print the URL without opening it' ;;
+    'output-0969bc') REPLY='--json - - Print the URL as JSON without opening it
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-a2aae6') REPLY='--print - - Print the URL, and open nothing' ;;
-    'output-8ff328') REPLY='--json - - Print JSON: the URL; open nothing
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
---help -h - Help for this command' ;;
-    'flags-537d2e') REPLY='--config - file Settings of the backend (backend.yaml of the data dir)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-abf46b') REPLY='--admin-keystore - file Keystore of the factory'\''s admin
---password-file - file Its password; asked for without
---factory - text A factory of this admin that is there already
---dry-run - - Show what would be sent and what it costs at most; send nothing
---yes -y - Don'\''t ask before anything is spent
+    'flags-dd572a') REPLY='--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-353bc2') REPLY='--admin-keystore - file Keystore of the factory'\''s admin
+--password-file - file File that holds its password; without it, gdn prompts
+--factory - text Existing factory of this admin
+--dry-run - - Show what would be sent and its maximum cost; send nothing
+--yes -y - Don'\''t prompt before spending
 --timeout - text How long to wait for the network (1h)
---config - file Settings of the backend (backend.yaml of the data dir)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-e07f1f') REPLY='--blockchain -b =blockchain Of this blockchain only
---state - =state In this state only: signed, final, reverted, lost, cancelled
---limit - text At most so many (50)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-8464f6') REPLY='--data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-ec21f5') REPLY='--yes -y - Don'\''t ask
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-090c30') REPLY='--all - - Also those that were released
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-c5244e') REPLY='--fail-pending - - Fail the NFTs that wait instead of minting them
---yes -y - Don'\''t ask
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-8fa255') REPLY='--name - text What the key is for
---email - text Whose account it is for; made if it is new
---permission - ,permission+ What it may do; repeatable
---expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-83ceaa') REPLY='--event - ,event+ What to tell; repeatable
---email - text Whose account (the local one)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-ffd5af') REPLY='--state - =state-2 In this state only: waiting, delivered, failed
---limit - text At most so many (50)
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-ea88b1') REPLY='--id - text+ These events; repeatable
---since - text All events of this time, delivered or not: 24h
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-771d79') REPLY='--hosted - - A service, at a URL
---local - - The backend that gdn local start runs
---base-url - text Address of the service
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-6e812c') REPLY='--blockchain -b =blockchain Only transactions on this blockchain
+--state - =state Only this state: signed, final, reverted, lost, cancelled
+--limit - text Maximum number (50)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-3db50f') REPLY='--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-f0f4c5') REPLY='--yes -y - Don'\''t prompt
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-ee3a4c') REPLY='--all - - Include released mints
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-64db77') REPLY='--fail-pending - - Fail the pending NFTs instead of minting them
+--yes -y - Don'\''t prompt
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-b06e55') REPLY='--name - text What the key is for
+--email - text E-mail address of its account, which is created if it is new
+--permission - ,permission+ Permissions of the key; repeatable
+--expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-596ee1') REPLY='--event - ,event+ Event types to deliver; repeatable
+--email - text E-mail address of the account (the local account)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-1944ff') REPLY='--state - =state-2 Only this state: waiting, delivered, failed
+--limit - text Maximum number (50)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-08323c') REPLY='--id - text+ IDs of the events; repeatable
+--since - text All events of this period, delivered or not: 24h
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-927732') REPLY='--hosted - - Use a service at a URL
+--local - - Use the local backend (gdn local start)
+--base-url - text URL of the service
 --key-file - file File that holds its API key; - is standard input
---store - =store Where to keep the key (the keyring, where one works)
---blockchain -b =blockchain Your usual blockchain
---wallet - @wallets Your usual wallet
+--store - =store Where to store the key (the keyring, if it works)
+--blockchain -b =blockchain Default blockchain
+--wallet - @wallets Default wallet
 --profile - @profiles Name of the profile (default)
 --start - - Start the local backend
 --no-start - - Don'\''t start the local backend
---no-check - - Don'\''t try what was given
+--no-check - - Don'\''t check the server and the key
 --yes -y - Replace a profile of that name' ;;
-    'flags-5fd97c') REPLY='--key-file - file File that holds the key; - is standard input
---store - =store Where to keep it (the keyring, where one works)
---no-check - - Don'\''t try the key before it is saved' ;;
-    'flags-6578cb') REPLY='--check - - Try each key at its server; exit 4 if one is refused, 6 if a server is away' ;;
-    'flags-1813e5') REPLY='--all - - Forget every saved key' ;;
-    'flags-44cedf') REPLY='--profile - @profiles The profile to change
---base-url - text With api_key: the server that the key is for' ;;
-    'flags-ac17d9') REPLY='--profile - @profiles The profile to change
---base-url - text With api_key: the server whose key is forgotten' ;;
-    'flags-f738c3') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> chooses one' ;;
-    'server-b25872') REPLY='--state-dir - dir Where runs and commands are recorded' ;;
-    'flags-2cc465') REPLY='--config - file Settings of a backend to look at
---data-dir - dir The backend'\''s data dir (that of gdn local start)
---database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-e5169d') REPLY='--file -f file JSON of the request; - is standard input
---input ~ file JSON of the request; - is standard input
---field - text+ A member of the request; key[]= adds to a list, key:= takes JSON
---idempotency-key - text Key of a request that creates (a new one)
+    'flags-073019') REPLY='--key-file - file File that holds the key; - is standard input
+--store - =store Where to store the key (the keyring, if it works)
+--no-check - - Save the key without checking it' ;;
+    'flags-0a72fb') REPLY='--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable' ;;
+    'flags-ba0c83') REPLY='--all - - Delete every saved key' ;;
+    'flags-2f88d1') REPLY='--profile - @profiles Profile to change
+--base-url - text With api_key: server that the key is for' ;;
+    'flags-a1b3fb') REPLY='--profile - @profiles Profile to change
+--base-url - text With api_key: server whose key is deleted' ;;
+    'flags-620c21') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> selects one' ;;
+    'server-13c5a9') REPLY='--state-dir - dir Directory where runs and commands are recorded' ;;
+    'flags-258ce0') REPLY='--config - file Configuration of a backend to check
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-0418aa') REPLY='--file -f file JSON request; - is standard input
+--input ~ file JSON request; - is standard input
+--field - text+ Field of the request; key[]= adds to a list, key:= takes JSON; repeatable
+--idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request, send nothing
 --yes -y - Don'\''t prompt before spending on a public network' ;;
-    'output-1748b8') REPLY='--json - - Print it on one line, on a terminal too
---quiet -q - Say nothing but data and errors
---no-color - - No colors
---no-input - - Ask nothing
---debug - - More on stderr: requests, timings, stack traces
+    'output-d62863') REPLY='--json - - Print it on one line, even on a terminal
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'gdn') REPLY='--help -h - Help for the command
---quiet -q - Say nothing but data and errors
---no-input - - Ask nothing
---no-color - - No colors
---debug - - More on stderr: requests, timings, stack traces
+--quiet -q - Print only data and errors
+--no-input - - Disable prompts
+--no-color - - Disable colors
+--debug - - Print requests, timings and stack traces to stderr
 --version -V - Print the version
---base-url - text Address of the server
---profile - @profiles Profile of your configuration
---state-dir - dir Where runs and commands are recorded
---output -o =output table, json, ndjson, csv or ids
---fields - text Print these fields only' ;;
+--base-url - text URL of the server
+--profile - @profiles Configuration profile to use
+--state-dir - dir Directory where runs and commands are recorded
+--output -o =output Output format: table, json, ndjson, csv or ids
+--fields - text Print only these fields' ;;
     'help') REPLY='--help -h - Help for the command
---quiet -q - Say nothing but data and errors
---no-input - - Ask nothing
---no-color - - No colors
---debug - - More on stderr: requests, timings, stack traces
+--quiet -q - Print only data and errors
+--no-input - - Disable prompts
+--no-color - - Disable colors
+--debug - - Print requests, timings and stack traces to stderr
 --version -V - Print the version
 --json - - The command tree as JSON' ;;
     *) REPLY='' ;;

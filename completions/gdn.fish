@@ -103,12 +103,12 @@ function __gdn_words
         'list List the configuration in effect and its sources' \
         'path Print the paths of configuration and state'
     case 'help'
-      printf '%s\n' 'environment Environment variables, and which setting takes precedence' \
-        'exit-codes What each exit code means, and what to do' \
-        'manifest Columns of a drop, its formats and limits' \
-        'output JSON, CSV, ids, tables; fields; colors; what scripts may rely on' \
-        'blockchains The blockchains of the API, and what each can do' \
-        'security Where keys are kept, where they go, what is never shown' \
+      printf '%s\n' 'environment Configuration files and environment variables' \
+        'exit-codes Exit codes and error codes' \
+        'manifest Columns, formats and limits of a manifest' \
+        'output Output formats, fields, colors and images' \
+        'blockchains Supported blockchains and what each can do' \
+        'security How keys and wallets are protected' \
         'collection Create, show and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
@@ -219,606 +219,599 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-4b9b53 sending-and-waiting-606508 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-6d04cf sending-and-waiting-8b5f9b server-02a319 output-766381'
     case 'collection show'
-      printf '%s\n' 'flags-883978 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-883978 server-02a319 output-766381'
     case 'collection list'
-      printf '%s\n' 'server-367f30 output-54fd8b'
+      printf '%s\n' 'server-02a319 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-606508 of-manifests-eabf75 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-02a319 output-766381'
     case 'nft grant'
-      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-606508 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-02a319 output-766381'
     case 'nft transfer'
-      printf '%s\n' 'flags-5107d6 sending-and-waiting-996db4 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-f2fd82 sending-and-waiting-3a5774 server-02a319 output-766381'
     case 'nft list'
-      printf '%s\n' 'flags-0543c8 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-8c56ed server-02a319 output-766381'
     case 'nft show'
-      printf '%s\n' 'flags-11e5bb server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-7e3b14 server-02a319 output-766381'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-9d182f server-367f30 output-54fd8b'
+      printf '%s\n' 'sending-and-waiting-9d182f server-02a319 output-766381'
     case 'nft verify'
-      printf '%s\n' 'flags-bfed4b verifying-c48997 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-bd33af verifying-817016 server-02a319 output-766381'
     case 'batch template'
-      printf '%s\n' 'flags-d37262 output-faa6fe'
+      printf '%s\n' 'flags-797821 output-b31709'
     case 'batch validate'
-      printf '%s\n' 'flags-984c93 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-425e53 server-02a319 output-766381'
     case 'batch preview'
-      printf '%s\n' 'flags-b0f6cf server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-78549a server-02a319 output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-9135eb the-run-bccddd sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381'
     case 'batch list'
-      printf '%s\n' 'flags-1d15ba server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-1d15ba server-02a319 output-766381'
     case 'batch status'
-      printf '%s\n' 'server-367f30 output-54fd8b'
+      printf '%s\n' 'server-02a319 output-766381'
     case 'batch resume'
-      printf '%s\n' 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381'
     case 'batch retry'
-      printf '%s\n' 'flags-54933a the-run-0963b3 sending-and-waiting-30710e verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381'
     case 'batch reconcile'
-      printf '%s\n' 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-02a319 output-766381'
     case 'batch results'
-      printf '%s\n' 'flags-e5460a verifying-9423cd server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-eb98d6 verifying-809177 server-02a319 output-766381'
     case 'batch report'
-      printf '%s\n' 'flags-fb8276 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-2979e6 server-02a319 output-766381'
     case 'batch rm'
-      printf '%s\n' 'flags-2be4da server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-91185e server-02a319 output-766381'
     case 'wallet generate'
-      printf '%s\n' 'flags-03ac05 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-30290f server-02a319 output-766381'
     case 'wallet url'
-      printf '%s\n' 'flags-ff2a9d server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-6d551a server-02a319 output-766381'
     case 'wallet list'
-      printf '%s\n' 'output-54fd8b'
+      printf '%s\n' 'output-766381'
     case 'wallet add'
-      printf '%s\n' 'output-54fd8b'
+      printf '%s\n' 'output-766381'
     case 'wallet rm'
-      printf '%s\n' 'output-54fd8b'
+      printf '%s\n' 'output-766381'
     case 'wallet export'
-      printf '%s\n' 'flags-3a0908 output-e2291c'
+      printf '%s\n' 'flags-b1dff9 output-639b4f'
     case 'local start'
-      printf '%s\n' 'flags-66928d output-54fd8b'
+      printf '%s\n' 'flags-afeabb output-766381'
     case 'local stop'
-      printf '%s\n' 'output-54fd8b'
+      printf '%s\n' 'output-766381'
     case 'local status'
-      printf '%s\n' 'output-54fd8b'
+      printf '%s\n' 'output-766381'
     case 'local logs'
-      printf '%s\n' 'flags-97132d output-faa6fe'
+      printf '%s\n' 'flags-711067 output-b31709'
     case 'local listen'
-      printf '%s\n' 'flags-b0fb9d output-503596'
+      printf '%s\n' 'flags-9fa8ec output-74fd8a'
     case 'local reset'
-      printf '%s\n' 'flags-5c44b2 output-54fd8b'
+      printf '%s\n' 'flags-799fb7 output-766381'
     case 'local exec'
-      printf '%s\n' 'flags-52fd7c output-faa6fe'
+      printf '%s\n' 'flags-675cc1 output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-ca0b82 output-822765'
+      printf '%s\n' 'flags-61e43e output-96993d'
     case 'worker'
-      printf '%s\n' 'flags-1ca6b6 output-8e1f1c'
+      printf '%s\n' 'flags-786e4f output-96993d'
     case 'open'
-      printf '%s\n' 'flags-a2aae6 server-367f30 output-8ff328'
+      printf '%s\n' 'flags-4388a7 server-02a319 output-0969bc'
     case 'chain list'
-      printf '%s\n' 'flags-537d2e output-54fd8b'
+      printf '%s\n' 'flags-dd572a output-766381'
     case 'chain setup'
-      printf '%s\n' 'flags-abf46b output-54fd8b'
+      printf '%s\n' 'flags-353bc2 output-766381'
     case 'chain status'
-      printf '%s\n' 'flags-537d2e output-54fd8b'
+      printf '%s\n' 'flags-dd572a output-766381'
     case 'tx list'
-      printf '%s\n' 'flags-e07f1f output-54fd8b'
+      printf '%s\n' 'flags-6e812c output-766381'
     case 'tx show'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'tx bump'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'tx cancel'
-      printf '%s\n' 'flags-ec21f5 output-54fd8b'
+      printf '%s\n' 'flags-f0f4c5 output-766381'
     case 'tx unknown'
-      printf '%s\n' 'flags-090c30 output-54fd8b'
+      printf '%s\n' 'flags-ee3a4c output-766381'
     case 'tx release'
-      printf '%s\n' 'flags-c5244e output-54fd8b'
+      printf '%s\n' 'flags-64db77 output-766381'
     case 'key create'
-      printf '%s\n' 'flags-8fa255 output-54fd8b'
+      printf '%s\n' 'flags-b06e55 output-766381'
     case 'key list'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'key revoke'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook add'
-      printf '%s\n' 'flags-83ceaa output-54fd8b'
+      printf '%s\n' 'flags-596ee1 output-766381'
     case 'webhook list'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook show'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook rm'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook test'
-      printf '%s\n' 'flags-8464f6 output-54fd8b'
+      printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook deliveries'
-      printf '%s\n' 'flags-ffd5af output-54fd8b'
+      printf '%s\n' 'flags-1944ff output-766381'
     case 'webhook replay'
-      printf '%s\n' 'flags-ea88b1 output-54fd8b'
+      printf '%s\n' 'flags-08323c output-766381'
     case 'db export'
-      printf '%s\n' 'flags-537d2e output-54fd8b'
+      printf '%s\n' 'flags-dd572a output-766381'
     case 'db import'
-      printf '%s\n' 'flags-537d2e output-54fd8b'
+      printf '%s\n' 'flags-dd572a output-766381'
     case 'db migrate'
-      printf '%s\n' 'flags-537d2e output-54fd8b'
+      printf '%s\n' 'flags-dd572a output-766381'
     case 'db status'
-      printf '%s\n' 'flags-537d2e output-54fd8b'
+      printf '%s\n' 'flags-dd572a output-766381'
     case 'init'
-      printf '%s\n' 'flags-771d79 output-54fd8b'
+      printf '%s\n' 'flags-927732 output-766381'
     case 'auth login'
-      printf '%s\n' 'flags-5fd97c server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-073019 server-02a319 output-766381'
     case 'auth status'
-      printf '%s\n' 'flags-6578cb server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-0a72fb server-02a319 output-766381'
     case 'auth logout'
-      printf '%s\n' 'flags-1813e5 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-ba0c83 server-02a319 output-766381'
     case 'config get'
-      printf '%s\n' 'server-367f30 output-54fd8b'
+      printf '%s\n' 'server-02a319 output-766381'
     case 'config set'
-      printf '%s\n' 'flags-44cedf output-54fd8b'
+      printf '%s\n' 'flags-2f88d1 output-766381'
     case 'config unset'
-      printf '%s\n' 'flags-ac17d9 output-54fd8b'
+      printf '%s\n' 'flags-a1b3fb output-766381'
     case 'config list'
-      printf '%s\n' 'flags-f738c3 server-367f30 output-54fd8b'
+      printf '%s\n' 'flags-620c21 server-02a319 output-766381'
     case 'config path'
-      printf '%s\n' 'server-b25872 output-54fd8b'
+      printf '%s\n' 'server-13c5a9 output-766381'
     case 'doctor'
-      printf '%s\n' 'server-367f30 flags-2cc465 output-54fd8b'
+      printf '%s\n' 'server-02a319 flags-258ce0 output-766381'
     case 'completion'
-      printf '%s\n' 'output-faa6fe'
+      printf '%s\n' 'output-b31709'
     case 'api'
-      printf '%s\n' 'flags-e5169d output-1748b8 server-367f30'
+      printf '%s\n' 'flags-0418aa output-d62863 server-02a319'
   end
 end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-4b9b53'
+    case 'flags-6d04cf'
       printf '%s\n' '--name - text Name of the collection' \
-        '--blockchain -b =blockchain Blockchain it is made on' \
-        '--wallet - @wallets Wallet that owns it: an address, or @name' \
-        '--wallet-address ~ @wallets Wallet that owns it: an address, or @name' \
-        '--description - text Description (needed on Solana)' \
-        '--image - text Image (needed on Solana)' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--wallet - @wallets Wallet that owns the collection: an address or @name' \
+        '--wallet-address ~ @wallets Wallet that owns the collection: an address or @name' \
+        '--description - text Description (required on Solana)' \
+        '--image - text Image URL (required on Solana)' \
         '--enable-transfer - - Let the API transfer its NFTs' \
-        '--no-enable-transfer - - Don\'t let the API transfer its NFTs (the default; a terminal asks)' \
-        '--enable-api - - Let the API mint in it (the default)' \
-        '--no-enable-api - - Don\'t let the API mint in it' \
-        '--locked - - Its NFTs can never be transferred' \
-        '--is-locked ~ - Its NFTs can never be transferred' \
-        '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'sending-and-waiting-606508'
+        '--no-enable-transfer - - Don\'t let the API transfer its NFTs (the default; a terminal prompts)' \
+        '--enable-api - - Let the API mint NFTs (the default)' \
+        '--no-enable-api - - Don\'t let the API mint NFTs' \
+        '--locked - - Prevent transfers of its NFTs permanently' \
+        '--is-locked ~ - Prevent transfers of its NFTs permanently' \
+        '--file -f file JSON request (- for standard input); flags override it'
+    case 'sending-and-waiting-8b5f9b'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
-        '--dry-run - - Print the request, send nothing' \
+        '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, whatever the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'server-367f30'
-      printf '%s\n' '--local - - The backend that gdn local start runs' \
-        '--base-url - text Address of the server' \
-        '--profile - @profiles Profile of your configuration' \
-        '--state-dir - dir Where runs and commands are recorded'
-    case 'output-54fd8b'
-      printf '%s\n' '--output -o =output table, json, ndjson, csv or ids' \
+    case 'server-02a319'
+      printf '%s\n' '--local - - Use the local backend (gdn local start)' \
+        '--base-url - text URL of the server' \
+        '--profile - @profiles Configuration profile to use' \
+        '--state-dir - dir Directory where runs and commands are recorded'
+    case 'output-766381'
+      printf '%s\n' '--output -o =output Output format: table, json, ndjson, csv or ids' \
         '--json - - Same as --output json' \
-        '--fields - text Print these fields only' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--fields - text Print only these fields' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'flags-febba6'
+    case 'flags-a0dfb3'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - @wallets Wallet that gets the NFT: an address, or @name' \
-        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name' \
-        '--file -f file JSON request or manifest; - is standard input'
-    case 'metadata-849690'
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver: an address or @name' \
+        '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
+        '--file -f file JSON request or manifest (- for standard input)'
+    case 'metadata-cfd009'
       printf '%s\n' '--title - text Title' \
         '--description - text Description' \
         '--image - file Same as --media image=…' \
-        '--media - pairfile+ A file of it; repeatable' \
-        '--extra - text+ An extra key; repeatable' \
-        '--attr - text+ An attribute; repeatable'
-    case 'of-manifests-eabf75'
+        '--media - pairfile+ Add a file; repeatable' \
+        '--extra - text+ Add an extra metadata key; repeatable' \
+        '--attr - text+ Add an attribute; repeatable'
+    case 'manifests-9ebde5'
       printf '%s\n' '--run - @run-names Name of the run' \
-        '--chunk-size - text NFTs to a request (50)' \
-        '--rate - text Requests a second' \
-        '--in-order - - Keep the manifest\'s order of rows' \
+        '--chunk-size - text NFTs per request (50)' \
+        '--rate - text Maximum number of requests per second' \
+        '--in-order - - Send rows in the manifest\'s order' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)'
-    case 'flags-362a90'
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+    case 'flags-e87d6c'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--sender - @wallets First owner: an address, or @name (your profile\'s wallet)' \
-        '--sender-wallet-address ~ @wallets First owner: an address, or @name (your profile\'s wallet)' \
-        '--receiver - @wallets Wallet that gets the NFT: an address, or @name' \
-        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name' \
-        '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'flags-5107d6'
-      printf '%s\n' '--receiver - @wallets New owner: an address, or @name' \
-        '--receiver-wallet-address ~ @wallets New owner: an address, or @name' \
-        '--sender - @wallets Present owner' \
-        '--sender-wallet-address ~ @wallets Present owner' \
-        '--token-id - text Its token id' \
-        '--tokenid ~ text Its token id' \
-        '--contract -c @collections Its collection' \
-        '--contract-address ~ @collections Its collection' \
-        '--contract-addresses ~ @collections Its collection' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'sending-and-waiting-996db4'
-      printf '%s\n' '--wait - - Wait until its owner changed (the default)' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--sender - @wallets First owner: an address or @name (your profile\'s wallet)' \
+        '--sender-wallet-address ~ @wallets First owner: an address or @name (your profile\'s wallet)' \
+        '--receiver - @wallets Receiver: an address or @name' \
+        '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
+        '--file -f file JSON request (- for standard input); flags override it'
+    case 'flags-f2fd82'
+      printf '%s\n' '--receiver - @wallets New owner: an address or @name' \
+        '--receiver-wallet-address ~ @wallets New owner: an address or @name' \
+        '--sender - @wallets Current owner' \
+        '--sender-wallet-address ~ @wallets Current owner' \
+        '--token-id - text Token ID' \
+        '--tokenid ~ text Token ID' \
+        '--contract -c @collections Collection of the NFT' \
+        '--contract-address ~ @collections Collection of the NFT' \
+        '--contract-addresses ~ @collections Collection of the NFT' \
+        '--blockchain -b =blockchain Blockchain of the NFT' \
+        '--file -f file JSON request (- for standard input); flags override it'
+    case 'sending-and-waiting-3a5774'
+      printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
-        '--dry-run - - Print the request, send nothing' \
+        '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, whatever the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'flags-0543c8'
-      printf '%s\n' '--contract -c @collections The collection' \
-        '--contract-address ~ @collections The collection' \
-        '--contract-addresses ~ @collections The collection' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--limit - text List the first n NFTs only'
-    case 'flags-11e5bb'
-      printf '%s\n' '--no-image - - Draw no picture' \
-        '--gateway - text IPFS gateway to take the picture from; without it, a gdn backend\'s own'
+    case 'flags-8c56ed'
+      printf '%s\n' '--contract -c @collections Collection to list' \
+        '--contract-address ~ @collections Collection to list' \
+        '--contract-addresses ~ @collections Collection to list' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--limit - text List only the first n NFTs'
+    case 'flags-7e3b14'
+      printf '%s\n' '--no-image - - Don\'t draw the image' \
+        '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
     case 'sending-and-waiting-9d182f'
       printf '%s\n' '--timeout - text How long to wait (5m)'
-    case 'flags-bfed4b'
-      printf '%s\n' '--receiver - @wallets Its owner; --owner means the same' \
-        '--owner ~ @wallets Its owner; --owner means the same' \
-        '--receiver-wallet-address ~ @wallets Its owner; --owner means the same' \
-        '--blockchain -b =blockchain Its blockchain'
-    case 'verifying-c48997'
-      printf '%s\n' '--on-chain - - Read owner, token URI and metadata from chain and storage too' \
-        '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
-        '--gateway - text IPFS gateway; without it, the server\'s own'
-    case 'flags-d37262'
-      printf '%s\n' '--format - =format csv, json, jsonl (csv)' \
+    case 'flags-bd33af'
+      printf '%s\n' '--receiver - @wallets Owner of the NFT (alias: --owner)' \
+        '--owner ~ @wallets Owner of the NFT (alias: --owner)' \
+        '--receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)' \
+        '--blockchain -b =blockchain Blockchain of the NFT'
+    case 'verifying-817016'
+      printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with chain and storage' \
+        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
+        '--gateway - text IPFS gateway (that of the server)'
+    case 'flags-797821'
+      printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (polygon)' \
-        '--receiver - @wallets Receiver of its rows'
-    case 'output-faa6fe'
-      printf '%s\n' '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--receiver - @wallets Receiver of the rows'
+    case 'output-b31709'
+      printf '%s\n' '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-984c93'
+    case 'flags-425e53'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - @wallets Wallet of rows that name none' \
-        '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
-        '--sender - @wallets First owner of rows that name none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that name none' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' \
-        '--check-files - - Ask for every file URL first, a few at a time' \
-        '--preview - - Draw the pictures of the first rows; on a terminal only'
-    case 'flags-b0f6cf'
-      printf '%s\n' '--to - file The file to write (<manifest>-preview.html)' \
-        '--force - - Write it in place of a file of that name' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--check-files - - Request every file URL first, a few at a time' \
+        '--preview - - Draw the images of the first rows (terminal only)'
+    case 'flags-78549a'
+      printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
+        '--force - - Overwrite an existing file' \
         '--open - - Open it in the browser' \
-        '--remote-images - - Have the page load pictures from the web' \
+        '--remote-images - - Let the page load images from the web' \
         '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - @wallets Wallet of rows that name none' \
-        '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
-        '--sender - @wallets First owner of rows that name none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that name none' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)'
-    case 'flags-9135eb'
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+    case 'flags-c63d04'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
-        '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - @wallets Wallet of rows that name none' \
-        '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
-        '--sender - @wallets First owner of rows that name none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that name none' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' \
-        '--check-files - - Ask for every file URL first, a few at a time'
-    case 'the-run-bccddd'
-      printf '%s\n' '--run - @run-names Name of the run; without it, the path of the manifest' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--check-files - - Request every file URL first, a few at a time'
+    case 'run-24d020'
+      printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
-        '--new-rows - - Mint new rows though sent rows are not in the manifest anymore' \
-        '--adopt - - Take rows that are in the collection already as minted by this run' \
-        '--no-lookup - - Don\'t look into the collection before rows are sent; with --dry-run, don\'t ask the server' \
-        '--marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public' \
-        '--chunk-size - text NFTs to a request (50)' \
-        '--rate - text Requests a second' \
-        '--upload-concurrency - text Local files uploaded at a time (8)' \
-        '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)' \
-        '--in-order - - Keep the manifest\'s order of rows'
-    case 'sending-and-waiting-30710e'
-      printf '%s\n' '--wait - - Wait until all are deployed (the default)' \
+        '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
+        '--adopt - - Treat rows that are already in the collection as minted by this run' \
+        '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
+        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
+        '--chunk-size - text NFTs per request (50)' \
+        '--rate - text Maximum number of requests per second' \
+        '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
+        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
+        '--in-order - - Send rows in the manifest\'s order'
+    case 'sending-and-waiting-f64251'
+      printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
-        '--dry-run - - Print the request, send nothing' \
+        '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'verifying-9423cd'
-      printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs' \
-        '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
-        '--gateway - text IPFS gateway; without it, the server\'s own'
+    case 'verifying-809177'
+      printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
+        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
+        '--gateway - text IPFS gateway (that of the server)'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
-    case 'flags-fd9bb3'
-      printf '%s\n' '--retry-failed - - Send rows again that were refused or whose NFT failed'
-    case 'the-run-0963b3'
-      printf '%s\n' '--chunk-size - text NFTs to a request (50)' \
-        '--rate - text Requests a second' \
-        '--upload-concurrency - text Local files uploaded at a time (8)' \
-        '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)'
-    case 'flags-54933a'
-      printf '%s\n' '--absent - - Rows of unknown outcome that reconciling found absent, not those that failed'
-    case 'flags-b82660'
-      printf '%s\n' '--row - text+ Say what a row became: the id of its NFT, or absent; several times'
-    case 'the-run-bc8413'
-      printf '%s\n' '--rate - text Requests a second' \
-        '--upload-concurrency - text Local files uploaded at a time (8)' \
-        '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)'
-    case 'flags-e5460a'
-      printf '%s\n' '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown' \
-        '--for-spreadsheet - - Put a \' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'
-    case 'flags-fb8276'
-      printf '%s\n' '--to - file The file to write (<run>-report.html)' \
-        '--force - - Write it in place of a file of that name' \
+    case 'flags-d06886'
+      printf '%s\n' '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
+    case 'run-530bd8'
+      printf '%s\n' '--chunk-size - text NFTs per request (50)' \
+        '--rate - text Maximum number of requests per second' \
+        '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
+        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
+    case 'flags-6d213e'
+      printf '%s\n' '--absent - - Retry absent rows of unknown outcome, not failed rows'
+    case 'flags-af5efc'
+      printf '%s\n' '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
+    case 'run-9b16ec'
+      printf '%s\n' '--rate - text Maximum number of requests per second' \
+        '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
+        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
+    case 'flags-eb98d6'
+      printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown' \
+        '--for-spreadsheet - - Put a \' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes'
+    case 'flags-2979e6'
+      printf '%s\n' '--to - file File to write (<run>-report.html)' \
+        '--force - - Overwrite an existing file' \
         '--open - - Open it in the browser' \
-        '--gateway - text IPFS gateway that pictures come from and links lead to; without it, the server\'s own'
-    case 'flags-2be4da'
-      printf '%s\n' '--finished - - All finished runs; of a server named by a flag, only its own' \
+        '--gateway - text IPFS gateway for images and links (the server\'s own)'
+    case 'flags-91185e'
+      printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-03ac05'
-      printf '%s\n' '--name - text Its name here; without it wallet-1, wallet-2, …' \
-        '--count - text So many wallets, named <name>-1, <name>-2, …' \
+    case 'flags-30290f'
+      printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
+        '--count - text Number of wallets, named <name>-1, <name>-2, …' \
         '--password-file - file File that holds the password; - is standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests' \
-        '--show-private-key - - Print the private key too' \
+        '--show-private-key - - Also print the private key' \
         '--email - text E-mail address of the account (your profile\'s email)' \
-        '--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'
-    case 'flags-ff2a9d'
+        '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
-        '--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'
-    case 'flags-3a0908'
-      printf '%s\n' '--format - =format-2 keystore (as it is kept) or private-key' \
-        '--to - file A new file; - is the screen, or the pipe' \
+        '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    case 'flags-b1dff9'
+      printf '%s\n' '--format - =format-2 keystore (encrypted) or private-key (keystore)' \
+        '--to - file New file to write; - is standard output' \
         '--password-file - file File that holds the password; - is standard input'
-    case 'output-e2291c'
-      printf '%s\n' '--json - - Print JSON: what was exported, and where it is' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+    case 'output-639b4f'
+      printf '%s\n' '--json - - Print what was exported, and where it is, as JSON' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-66928d'
+    case 'flags-afeabb'
       printf '%s\n' '--port - text Port to listen on; 0 picks one' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--allow-private-files - - Fetch files from private addresses too; for development' \
-        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
-        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here'
-    case 'flags-97132d'
-      printf '%s\n' '--follow -f - Go on showing new lines until Ctrl-C' \
-        '--lines - text How many of the last lines (100)'
-    case 'flags-b0fb9d'
-      printf '%s\n' '--forward-to - text Post each event there' \
-        '--event - ,event+ What to hear; repeatable (\'*\')' \
-        '--email - text Whose account (the local one)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'output-503596'
-      printf '%s\n' '--json - - Print a line of JSON for each event, and for each answer' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--allow-private-files - - Also fetch files from private addresses (for development)' \
+        '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend'
+    case 'flags-711067'
+      printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
+        '--lines - text Number of last lines to show (100)'
+    case 'flags-9fa8ec'
+      printf '%s\n' '--forward-to - text URL to post each event to' \
+        '--event - ,event+ Event types to show; repeatable (\'*\')' \
+        '--email - text E-mail address of the account (the local account)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'output-74fd8a'
+      printf '%s\n' '--json - - Print a line of JSON for each event and each response' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-5c44b2'
-      printf '%s\n' '--yes -y - Don\'t ask'
-    case 'flags-52fd7c'
+    case 'flags-799fb7'
+      printf '%s\n' '--yes -y - Don\'t prompt'
+    case 'flags-675cc1'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--allow-private-files - - Fetch files from private addresses too; for development' \
-        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
-        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
-        '--faults - file Let requests fail as the file says'
-    case 'flags-ca0b82'
+        '--allow-private-files - - Also fetch files from private addresses (for development)' \
+        '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--faults - file Inject the failures that this file describes'
+    case 'flags-61e43e'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
-        '--data-dir - dir Where everything is kept' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' \
-        '--role - =role api takes requests, worker does the work, all does both (all)' \
+        '--data-dir - dir Directory of all data' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
+        '--role - =role api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--allow-private-files - - Fetch files from private addresses too; for development' \
-        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
-        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
-        '--allowed-host - text+ Host header to answer besides loopback; repeatable' \
+        '--allow-private-files - - Also fetch files from private addresses (for development)' \
+        '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--allowed-host - text+ Host header to accept besides loopback; repeatable' \
         '--tls-cert - file Serve https with this certificate and its chain (PEM)' \
-        '--tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew' \
-        '--trust-proxy - text+ Believe X-Forwarded-* headers of this address or network; repeatable' \
-        '--allow-local-key - - Take the local account\'s key from other machines too' \
-        '--max-connections - text Connections held open at once (2000)' \
-        '--max-connections-per-address - text Of them by one address of another machine (200)' \
-        '--single-use-urls - - A signed URL makes one wallet and no more' \
-        '--drain - text Go on answering so long after SIGTERM, while /readyz says no (0s)' \
+        '--tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both' \
+        '--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable' \
+        '--allow-local-key - - Accept the local account\'s key from other machines too' \
+        '--max-connections - text Maximum number of open connections (2000)' \
+        '--max-connections-per-address - text Maximum number from one address of another machine (200)' \
+        '--single-use-urls - - Let each signed URL generate one wallet only' \
+        '--drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)' \
         '--log-level - =log-level silent, info or debug' \
-        '--log-file - file Write the log there instead of to stderr' \
-        '--config - file Networks by RPC URL (backend.yaml of the data dir)' \
-        '--faults - file Let requests fail as the file says; for tests of your own'
-    case 'output-822765'
+        '--log-file - file Write the log to this file instead of stderr' \
+        '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--faults - file Inject the failures that this file describes, for tests'
+    case 'output-96993d'
       printf '%s\n' '--json - - Print one line of JSON when it is ready' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-1ca6b6'
-      printf '%s\n' '--data-dir - dir Settings, and files where they are kept there' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' \
-        '--config - file Database and networks (backend.yaml of the data dir)' \
-        '--concurrency - text NFTs whose files are fetched at once (16)' \
-        '--chain - text+ Work on this blockchain and no other; repeatable' \
-        '--health-port - text Answer /healthz, /readyz and /metrics there; 0 picks one' \
+    case 'flags-786e4f'
+      printf '%s\n' '--data-dir - dir Directory of the configuration, and of files that are stored locally' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
+        '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--concurrency - text Maximum number of NFTs whose files are fetched at once (16)' \
+        '--chain - text+ Work on this blockchain only; repeatable' \
+        '--health-port - text Port that serves /healthz, /readyz and /metrics; 0 picks one' \
         '--host - text Address of that port (127.0.0.1)' \
-        '--allow-private-files - - Fetch files from private addresses too; for development' \
-        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
-        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
+        '--allow-private-files - - Also fetch files from private addresses (for development)' \
+        '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--log-level - =log-level silent, info or debug' \
-        '--log-file - file Write the log there instead of to stderr'
-    case 'output-8e1f1c'
-      printf '%s\n' '--json - - Print one line of JSON when it works' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--log-file - file Write the log to this file instead of stderr'
+    case 'flags-4388a7'
+      printf '%s\n' '--print - - Print the URL without opening it'
+    case 'output-0969bc'
+      printf '%s\n' '--json - - Print the URL as JSON without opening it' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-a2aae6'
-      printf '%s\n' '--print - - Print the URL, and open nothing'
-    case 'output-8ff328'
-      printf '%s\n' '--json - - Print JSON: the URL; open nothing' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
-        '--help -h - Help for this command'
-    case 'flags-537d2e'
-      printf '%s\n' '--config - file Settings of the backend (backend.yaml of the data dir)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-abf46b'
+    case 'flags-dd572a'
+      printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-353bc2'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
-        '--password-file - file Its password; asked for without' \
-        '--factory - text A factory of this admin that is there already' \
-        '--dry-run - - Show what would be sent and what it costs at most; send nothing' \
-        '--yes -y - Don\'t ask before anything is spent' \
+        '--password-file - file File that holds its password; without it, gdn prompts' \
+        '--factory - text Existing factory of this admin' \
+        '--dry-run - - Show what would be sent and its maximum cost; send nothing' \
+        '--yes -y - Don\'t prompt before spending' \
         '--timeout - text How long to wait for the network (1h)' \
-        '--config - file Settings of the backend (backend.yaml of the data dir)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-e07f1f'
-      printf '%s\n' '--blockchain -b =blockchain Of this blockchain only' \
-        '--state - =state In this state only: signed, final, reverted, lost, cancelled' \
-        '--limit - text At most so many (50)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-8464f6'
-      printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-ec21f5'
-      printf '%s\n' '--yes -y - Don\'t ask' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-090c30'
-      printf '%s\n' '--all - - Also those that were released' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-c5244e'
-      printf '%s\n' '--fail-pending - - Fail the NFTs that wait instead of minting them' \
-        '--yes -y - Don\'t ask' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-8fa255'
+        '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-6e812c'
+      printf '%s\n' '--blockchain -b =blockchain Only transactions on this blockchain' \
+        '--state - =state Only this state: signed, final, reverted, lost, cancelled' \
+        '--limit - text Maximum number (50)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-3db50f'
+      printf '%s\n' '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-f0f4c5'
+      printf '%s\n' '--yes -y - Don\'t prompt' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-ee3a4c'
+      printf '%s\n' '--all - - Include released mints' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-64db77'
+      printf '%s\n' '--fail-pending - - Fail the pending NFTs instead of minting them' \
+        '--yes -y - Don\'t prompt' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-b06e55'
       printf '%s\n' '--name - text What the key is for' \
-        '--email - text Whose account it is for; made if it is new' \
-        '--permission - ,permission+ What it may do; repeatable' \
-        '--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-83ceaa'
-      printf '%s\n' '--event - ,event+ What to tell; repeatable' \
-        '--email - text Whose account (the local one)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-ffd5af'
-      printf '%s\n' '--state - =state-2 In this state only: waiting, delivered, failed' \
-        '--limit - text At most so many (50)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-ea88b1'
-      printf '%s\n' '--id - text+ These events; repeatable' \
-        '--since - text All events of this time, delivered or not: 24h' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-771d79'
-      printf '%s\n' '--hosted - - A service, at a URL' \
-        '--local - - The backend that gdn local start runs' \
-        '--base-url - text Address of the service' \
+        '--email - text E-mail address of its account, which is created if it is new' \
+        '--permission - ,permission+ Permissions of the key; repeatable' \
+        '--expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-596ee1'
+      printf '%s\n' '--event - ,event+ Event types to deliver; repeatable' \
+        '--email - text E-mail address of the account (the local account)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-1944ff'
+      printf '%s\n' '--state - =state-2 Only this state: waiting, delivered, failed' \
+        '--limit - text Maximum number (50)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-08323c'
+      printf '%s\n' '--id - text+ IDs of the events; repeatable' \
+        '--since - text All events of this period, delivered or not: 24h' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-927732'
+      printf '%s\n' '--hosted - - Use a service at a URL' \
+        '--local - - Use the local backend (gdn local start)' \
+        '--base-url - text URL of the service' \
         '--key-file - file File that holds its API key; - is standard input' \
-        '--store - =store Where to keep the key (the keyring, where one works)' \
-        '--blockchain -b =blockchain Your usual blockchain' \
-        '--wallet - @wallets Your usual wallet' \
+        '--store - =store Where to store the key (the keyring, if it works)' \
+        '--blockchain -b =blockchain Default blockchain' \
+        '--wallet - @wallets Default wallet' \
         '--profile - @profiles Name of the profile (default)' \
         '--start - - Start the local backend' \
         '--no-start - - Don\'t start the local backend' \
-        '--no-check - - Don\'t try what was given' \
+        '--no-check - - Don\'t check the server and the key' \
         '--yes -y - Replace a profile of that name'
-    case 'flags-5fd97c'
+    case 'flags-073019'
       printf '%s\n' '--key-file - file File that holds the key; - is standard input' \
-        '--store - =store Where to keep it (the keyring, where one works)' \
-        '--no-check - - Don\'t try the key before it is saved'
-    case 'flags-6578cb'
-      printf '%s\n' '--check - - Try each key at its server; exit 4 if one is refused, 6 if a server is away'
-    case 'flags-1813e5'
-      printf '%s\n' '--all - - Forget every saved key'
-    case 'flags-44cedf'
-      printf '%s\n' '--profile - @profiles The profile to change' \
-        '--base-url - text With api_key: the server that the key is for'
-    case 'flags-ac17d9'
-      printf '%s\n' '--profile - @profiles The profile to change' \
-        '--base-url - text With api_key: the server whose key is forgotten'
-    case 'flags-f738c3'
-      printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> chooses one'
-    case 'server-b25872'
-      printf '%s\n' '--state-dir - dir Where runs and commands are recorded'
-    case 'flags-2cc465'
-      printf '%s\n' '--config - file Settings of a backend to look at' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
-        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-e5169d'
-      printf '%s\n' '--file -f file JSON of the request; - is standard input' \
-        '--input ~ file JSON of the request; - is standard input' \
-        '--field - text+ A member of the request; key[]= adds to a list, key:= takes JSON' \
-        '--idempotency-key - text Key of a request that creates (a new one)' \
+        '--store - =store Where to store the key (the keyring, if it works)' \
+        '--no-check - - Save the key without checking it'
+    case 'flags-0a72fb'
+      printf '%s\n' '--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable'
+    case 'flags-ba0c83'
+      printf '%s\n' '--all - - Delete every saved key'
+    case 'flags-2f88d1'
+      printf '%s\n' '--profile - @profiles Profile to change' \
+        '--base-url - text With api_key: server that the key is for'
+    case 'flags-a1b3fb'
+      printf '%s\n' '--profile - @profiles Profile to change' \
+        '--base-url - text With api_key: server whose key is deleted'
+    case 'flags-620c21'
+      printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
+    case 'server-13c5a9'
+      printf '%s\n' '--state-dir - dir Directory where runs and commands are recorded'
+    case 'flags-258ce0'
+      printf '%s\n' '--config - file Configuration of a backend to check' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-0418aa'
+      printf '%s\n' '--file -f file JSON request; - is standard input' \
+        '--input ~ file JSON request; - is standard input' \
+        '--field - text+ Field of the request; key[]= adds to a list, key:= takes JSON; repeatable' \
+        '--idempotency-key - text Idempotency key of a request that creates something (a new key)' \
         '--dry-run - - Print the request, send nothing' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'output-1748b8'
-      printf '%s\n' '--json - - Print it on one line, on a terminal too' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colors' \
-        '--no-input - - Ask nothing' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+    case 'output-d62863'
+      printf '%s\n' '--json - - Print it on one line, even on a terminal' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
     case 'gdn'
       printf '%s\n' '--help -h - Help for the command' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-input - - Ask nothing' \
-        '--no-color - - No colors' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--quiet -q - Print only data and errors' \
+        '--no-input - - Disable prompts' \
+        '--no-color - - Disable colors' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--version -V - Print the version' \
-        '--base-url - text Address of the server' \
-        '--profile - @profiles Profile of your configuration' \
-        '--state-dir - dir Where runs and commands are recorded' \
-        '--output -o =output table, json, ndjson, csv or ids' \
-        '--fields - text Print these fields only'
+        '--base-url - text URL of the server' \
+        '--profile - @profiles Configuration profile to use' \
+        '--state-dir - dir Directory where runs and commands are recorded' \
+        '--output -o =output Output format: table, json, ndjson, csv or ids' \
+        '--fields - text Print only these fields'
     case 'help'
       printf '%s\n' '--help -h - Help for the command' \
-        '--quiet -q - Say nothing but data and errors' \
-        '--no-input - - Ask nothing' \
-        '--no-color - - No colors' \
-        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--quiet -q - Print only data and errors' \
+        '--no-input - - Disable prompts' \
+        '--no-color - - Disable colors' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
         '--version -V - Print the version' \
         '--json - - The command tree as JSON'
   end
