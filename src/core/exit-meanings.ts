@@ -22,7 +22,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
   },
   unknownOutcome: {
     short: 'outcome unknown',
-    long: 'A request was sent, but its outcome is unknown. gdn sends it again only where that can't mint twice. gdn batch reconcile resolves the rows of a run. Where rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.',
+    long: 'A request was sent, but its outcome is unknown. gdn sends it again only where a second NFT is impossible. gdn batch reconcile resolves the rows of a run. Where rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.',
   },
   sigint: { short: 'interrupted', long: 'Interrupted by Ctrl-C.' },
   sigterm: { short: 'terminated', long: 'Terminated by a signal.' },
