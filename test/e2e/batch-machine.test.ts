@@ -82,8 +82,8 @@ async function minted(): Promise<string[]> {
 
 const titles = (count: number) => Array.from({ length: count }, (_, row) => `Piece ${row}`).sort()
 
-describe('a batch on a machine that isn’t as it should be', () => {
-  test('with the state directory on a full disk sends nothing; with room again it mints every row once', async (context) => {
+describe('batch mint on a machine with problems', () => {
+  test('sends nothing while the disk is full, and mints every row once after space is freed', async (context) => {
     const disk = await createSmallDisk(2048)
     if (typeof disk === 'string') {
       report(disk)
@@ -113,7 +113,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     }
   })
 
-  test('whose clock jumps back ten minutes and forward an hour while it runs mints every row once', async () => {
+  test('mints every row once while the clock jumps back ten minutes and forward an hour', async () => {
     await writeFile(join(home, 'drop.csv'), rowsOf(60))
     await writeFile(
       join(home, 'clock.cjs'),
@@ -127,7 +127,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     expect(await minted()).toEqual(titles(60))
   })
 
-  test('in a home with spaces and emoji does as everywhere', async () => {
+  test('works in a home directory with spaces and emoji', async () => {
     const odd = join(home, 'my 🖼️ files')
     await mkdir(odd)
     await writeFile(join(odd, 'the drop №1.csv'), rowsOf(3))
@@ -138,10 +138,10 @@ describe('a batch on a machine that isn’t as it should be', () => {
   })
 
   test.each([
-    // A file where the folder should be: that stops the superuser, too.
-    ['can’t hold its state', '/home', /can't use the state directory .*\n.*--state-dir/s],
-    ['isn’t there and can’t be made', '/file/home', /can't be reached: a part of its path is not a directory/],
-  ])('whose home %s sends nothing, and says so', async (_what, where, words) => {
+    // A file in place of the directory: that fails for root, too.
+    ['has no usable state directory', '/home', /can't use the state directory .*\n.*--state-dir/s],
+    ['can’t be created', '/file/home', /can't be reached: a part of its path is not a directory/],
+  ])('sends nothing and reports the error if the home directory %s', async (_what, where, words) => {
     await writeFile(join(home, 'file'), rowsOf(2))
     await mkdir(join(home, 'home'))
     await writeFile(join(home, 'home', '.local'), '')
@@ -151,7 +151,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     expect(await minted()).toEqual([])
   })
 
-  test('that runs it twice at the same time lets one of them do it, and names that to the other', async () => {
+  test('lets one of several simultaneous processes run, and names its pid to the others', async () => {
     await writeFile(join(home, 'drop.csv'), rowsOf(120))
     const mint = () => bash('$GDN batch mint drop.csv --chunk-size 1 --rate 60')
     const ends = await Promise.all([mint(), mint(), mint()])
@@ -163,9 +163,9 @@ describe('a batch on a machine that isn’t as it should be', () => {
 
   test.each([
     ['closed', '>&-', [0, 1]],
-    ['a pipe that nobody reads', '| true', [0]],
+    ['a closed pipe', '| true', [0]],
     ['full', '> /dev/full', [1]],
-  ])('whose stdout is %s mints every row all the same', async (_what, where, codes) => {
+  ])('mints every row if stdout is %s', async (_what, where, codes) => {
     await writeFile(join(home, 'drop.csv'), rowsOf(5))
     const { code, stderr } = await bash(`$GDN batch mint drop.csv --json ${where}`)
     expect(codes).toContain(code)
@@ -173,7 +173,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     expect(await minted()).toEqual(titles(5))
   })
 
-  test.each(['', '--json', '-o csv'])('whose stdout is full while it prints results %s ends with 1', async (format) => {
+  test.each(['', '--json', '-o csv'])('exits with 1 if stdout is full when it prints results %s', async (format) => {
     await writeFile(join(home, 'drop.csv'), rowsOf(5))
     expect(await bash('$GDN batch mint drop.csv')).toMatchObject({ code: 0 })
     const { code, stderr } = await bash(`$GDN batch results drop ${format} > /dev/full`)
@@ -181,7 +181,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     expect(stderr).toContain("can't write to stdout: no space left on the disk")
   })
 
-  test('with 64 open files and a heap of 256 MB mints rows with hundreds of local files', async () => {
+  test('mints rows with hundreds of local files at 64 open files and a heap of 256 MB', async () => {
     await mkdir(join(home, 'art'))
     const rows = Array.from({ length: 250 }, (_, row) => row)
     await Promise.all(rows.map((row) => writeFile(join(home, 'art', `${row}.png`), `not much of a picture ${row}`)))
@@ -194,7 +194,7 @@ describe('a batch on a machine that isn’t as it should be', () => {
     expect(await minted()).toEqual(titles(250))
   })
 
-  test('leaves nothing in the state directory that others may read', async () => {
+  test('creates only private files in the state directory', async () => {
     await writeFile(join(home, 'drop.csv'), rowsOf(2))
     expect((await bash('umask 000; $GDN batch mint drop.csv')).code).toBe(0)
     const { stdout } = await bash('find .local/state -perm /077')

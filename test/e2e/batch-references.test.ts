@@ -15,7 +15,7 @@ let backend: ServedBackend
 let proxy: FaultProxy
 let folder: string
 let contract: string
-/** Endpoints that were asked through the proxy. */
+/** Endpoints that were requested through the proxy. */
 let asked: string[] = []
 let fault: (endpoint: string) => 'reset-after' | null = () => null
 
@@ -50,7 +50,7 @@ const lines = (count: number, title = (n: number) => `Piece ${n}`) =>
   Array.from({ length: count }, (_, n) => `id-${n},${title(n)},One,${WALLETS[n % 2]},${n % 3}`)
 const manifest = (rows: readonly string[]) => `id,title,description,receiver,attr:Mood\n${rows.join('\n')}\n`
 
-/** A machine with a home and a manifest of its own. */
+/** A machine with a separate home directory and manifest. */
 async function machine(rows = lines(ROWS), name = 'drop.csv') {
   const home = await mkdtemp(join(folder, 'machine-'))
   await mkdir(join(home, 'drops'))
@@ -72,7 +72,7 @@ async function machine(rows = lines(ROWS), name = 'drop.csv') {
   }
 }
 
-/** The NFTs of the collection: IDs by title. */
+/** The IDs of the collection's NFTs by title. */
 async function minted(): Promise<Map<string, string[]>> {
   const listed = await gdnAt(backend, folder).json<{ nft_gdn_id: string; request_metadata: { title: string } }[]>(
     ...['nft', 'list', '-c', contract],
@@ -90,7 +90,7 @@ const onceEach = async (count = ROWS) => {
   return Array.from({ length: count }, (_, n) => ids.get(`Piece ${n}`)?.[0])
 }
 
-describe('rows that the backend has by their reference IDs are adopted', () => {
+describe('batch mint adopts rows that the backend already has by reference ID', () => {
   async function adopts(again: Awaited<ReturnType<typeof machine>>, ...flags: string[]) {
     asked = []
     const second = await again.mint(...flags)
@@ -109,7 +109,7 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     expect(asked).not.toContain('createnft')
   })
 
-  test('and the plan counts them', async () => {
+  test('and counts them in the plan', async () => {
     const first = await machine()
     expect(await first.mint()).toMatchObject({ exitCode: 0 })
     await rm(first.state, { recursive: true })
@@ -122,13 +122,13 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     })
   })
 
-  test('by another CI runner, with another chunk size, in another folder', async () => {
+  test('on another CI runner, with another chunk size and folder', async () => {
     expect(await (await machine()).mint('--chunk-size', '2')).toMatchObject({ exitCode: 0 })
     await adopts(await machine(), '--chunk-size', '5')
     expect(asked).not.toContain('createnft')
   })
 
-  test('where the first runner was killed halfway: the next one sends the rest alone', async () => {
+  test('after the first runner was killed halfway, and sends only the remaining rows', async () => {
     const first = await machine()
     const began = async (ended: AbortSignal) => {
       await until(async () => asked.filter((endpoint) => endpoint === 'createnft').length > 1 || ended.aborted, Boolean)
@@ -141,7 +141,7 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
     await adopts(await machine(), '--chunk-size', '3')
   })
 
-  test('where the state directory is one from before the last requests', async () => {
+  test('with a state directory from before the last requests', async () => {
     const first = await machine()
     const backup = `${first.state}-backup`
     fault = (endpoint) => (endpoint === 'createnft' ? 'reset-after' : null)
@@ -160,10 +160,10 @@ describe('rows that the backend has by their reference IDs are adopted', () => {
   })
 })
 
-describe('a manifest with the IDs of another one', () => {
+describe('a manifest that uses the reference IDs of another manifest', () => {
   const other = () => machine(lines(ROWS, (n) => (n < ROWS - 2 ? `Piece ${n}` : `Other ${n}`)))
 
-  test('from another machine is refused with both named; nothing is minted or adopted', async () => {
+  test('is rejected on another machine with the affected rows listed, and mints and adopts nothing', async () => {
     expect(await (await machine()).mint()).toMatchObject({ exitCode: 0 })
     const ids = await onceEach()
     const second = await other()
@@ -187,14 +187,14 @@ describe('a manifest with the IDs of another one', () => {
     expect((await minted()).get(`Other ${ROWS - 1}`)).toHaveLength(1)
   })
 
-  test('is taken for the same rows where --adopt says so', async () => {
+  test('is accepted as the same rows with --adopt', async () => {
     expect(await (await machine()).mint()).toMatchObject({ exitCode: 0 })
     const second = await other()
     expect(await second.mint('--adopt')).toMatchObject({ exitCode: 0 })
     expect(await second.ids()).toEqual(await onceEach())
   })
 
-  test('on the same machine is refused with both named', async () => {
+  test('is rejected on the same machine with both manifests named', async () => {
     const first = await machine()
     expect(await first.mint()).toMatchObject({ exitCode: 0 })
     await writeFile(first.path.replace('drop.csv', 'copy.csv'), manifest(lines(ROWS, (n) => `Other ${n}`)))

@@ -32,14 +32,14 @@ test('data goes to stdout and everything else to stderr', async () => {
   expect(stderr).toContain('gdn local start')
 })
 
-test('in JSON mode stderr is empty, or the one line of the error', async () => {
+test('stderr is empty in JSON mode, except for the error line', async () => {
   const { code, stderr } = await home.run(['nft', 'show', 'x', '--local', '--json'])
   expect(code).toBe(6)
   expect(stderr.trimEnd().split('\n')).toHaveLength(1)
   expect(Object.keys(JSON.parse(stderr).error)).toEqual(['code', 'message', 'hint', 'details'])
 })
 
-test.each(['--version', '--help', 'nft --help', 'config path'])('a full disk is an error of gdn %s', async (words) => {
+test.each(['--version', '--help', 'nft --help', 'config path'])('gdn %s reports a full disk', async (words) => {
   const script = `"${process.execPath}" "${BIN}" ${words} > /dev/full`
   const result = await new Promise((resolve) => {
     execFile('bash', ['-c', script], { env: home.env }, (error, _, stderr) => resolve({ code: error?.code, stderr }))
@@ -47,7 +47,7 @@ test.each(['--version', '--help', 'nft --help', 'config path'])('a full disk is 
   expect(result).toEqual({ code: 1, stderr: "error: can't write to stdout: no space left on the disk\n" })
 })
 
-test.each(['--help', 'nft mint --help'])('a reader that goes away early is no error of gdn %s', async (words) => {
+test.each(['--help', 'nft mint --help'])('gdn %s ignores a reader that closes the pipe early', async (words) => {
   const script = `"${process.execPath}" "${BIN}" ${words} | true; echo "\${PIPESTATUS[0]}"`
   const stdout = await new Promise<string>((resolve, reject) => {
     execFile('bash', ['-c', script], { env: home.env }, (error, out, err) =>
@@ -57,7 +57,7 @@ test.each(['--help', 'nft mint --help'])('a reader that goes away early is no er
   expect(stdout).toBe('0\n')
 })
 
-test('a closed stdout and a missing home end in good order', async () => {
+test('a closed stdout or a missing home directory causes no crash', async () => {
   const run = (script: string) =>
     new Promise<{ code: number; err: string }>((resolve) => {
       const child = execFile('bash', ['-c', script], { env: { PATH: home.env.PATH } }, (_error, _out, err) =>
@@ -72,7 +72,7 @@ test('a closed stdout and a missing home end in good order', async () => {
 test.each([
   ['SIGINT', 130, 'interrupted'],
   ['SIGTERM', 143, 'terminated'],
-] as const)('%s while waiting ends at once with %i', async (signal, code, name) => {
+] as const)('%s while waiting exits at once with %i', async (signal, code, name) => {
   const nfts = [
     { nft_gdn_id: 'a', contract_address: 'c', receiver_wallet_address: 'w', status: 'initiated', request_metadata: {} },
   ]
@@ -98,8 +98,8 @@ test.each([
   expect(JSON.parse(String(stderr)).error.code).toBe(name)
 })
 
-describe('a project cannot make gdn run its code', () => {
-  test('configuration in JavaScript is not looked at', async () => {
+describe('a project cannot run code in gdn', () => {
+  test('configuration in JavaScript is not loaded', async () => {
     const { writeFile } = await import('node:fs/promises')
     const { join } = await import('node:path')
     await writeFile(join(home.dir, 'gdn.config.js'), 'process.exit(42)')

@@ -18,13 +18,13 @@ async function homeWithData() {
   return { home, data, isThere: () => stat(data).then(Boolean, () => false) }
 }
 
-describe('a question at a terminal', () => {
+describe('a prompt on a terminal', () => {
   test.each([
     ['y', 'y\r', 0, false],
     ['n', 'n\r', 3, true],
-    ['nothing but Enter', '\r', 3, true],
+    ['only Enter', '\r', 3, true],
     ['Ctrl-C', CTRL_C, 3, true],
-  ])('answered by %s', async (_, keys, code, isKept) => {
+  ])('handles the answer %s', async (_, keys, code, isKept) => {
     const { home, isThere } = await homeWithData()
     const terminal = atTerminal('local reset', home.env)
     await terminal.shows('Delete everything')
@@ -39,7 +39,7 @@ describe('a question at a terminal', () => {
     ['--no-input', {}],
     ['', { CI: '1' }],
     ['', { GDN_NO_INPUT: '1' }],
-  ])('is not asked with "%s" and %j', async (flag, more) => {
+  ])('is skipped with "%s" and %j', async (flag, more) => {
     const { home, isThere } = await homeWithData()
     const { code, screen } = await atTerminal(`local reset ${flag}`, { ...home.env, ...more }).end()
     expect(code).toBe(3)
@@ -48,8 +48,8 @@ describe('a question at a terminal', () => {
   })
 })
 
-describe('waiting at a terminal', () => {
-  /** A server whose NFT is deployed when it is told so. */
+describe('waiting on a terminal', () => {
+  /** A server whose NFT becomes deployed when the test says so. */
   async function slowServer(more: object = {}) {
     let status = 'initiated'
     const server = createServer((_request, response) => {
@@ -72,7 +72,7 @@ describe('waiting at a terminal', () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, deploy }
   }
 
-  test('a spinner turns on stderr and leaves nothing behind; stdout has the data alone', async () => {
+  test('a spinner turns on stderr and is erased; stdout contains only the data', async () => {
     const { home } = await homeWithData()
     const { url, deploy } = await slowServer()
     const out = join(home.dir, 'out')
@@ -84,11 +84,11 @@ describe('waiting at a terminal', () => {
     expect(await readFile(out, 'utf8')).toBe('a\n')
     expect(screen).toContain(HIDE_CURSOR)
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
-    // To the first column, and erase the line.
+    // Moves to the first column, and erases the line.
     expect(screen.slice(screen.lastIndexOf('to go'))).toMatch(/^to go.*\u001b\[1?G\u001b\[[02]?K/s)
   })
 
-  test('the spinner shows why the server keeps an NFT pending, inert for the terminal', async () => {
+  test('the spinner shows why the server keeps an NFT pending, without control characters', async () => {
     const home = await makeHome()
     onTestFinished(() => home.remove())
     const reason = 'x.png: no answer\u001b]0;evil\u0007'
@@ -101,7 +101,7 @@ describe('waiting at a terminal', () => {
     expect(screen).not.toContain('\u0007')
   })
 
-  test('Ctrl-C ends it with 130 and gives the cursor back', async () => {
+  test('Ctrl-C exits with 130 and shows the cursor again', async () => {
     const { home } = await homeWithData()
     const { url } = await slowServer()
     const terminal = atTerminal(`nft wait a --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })

@@ -16,7 +16,7 @@ const folder = fileURLToPath(new URL('../../completions/', import.meta.url))
 
 const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
 const OTHER = '0xbbb8d63F581412d5a7Bc255261a9c0a5f32c0811'
-/** What would leave a file behind if any shell took it for more than text. */
+/** Leaves a file behind if a shell executes it instead of treating it as text. */
 const HOSTILE = '$(>ran)`>ran`;>ran #\'"\\ \n\r\u001b]0;x\u0007'
 
 let home: GdnHome
@@ -61,41 +61,41 @@ const leftBehind = async () => {
 }
 
 describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
-  '%s completes what this machine knows',
+  '%s completes values of this machine',
   (_name, shell) => {
     const isMissing = sayWhatIsMissing(shell)
     beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
 
     test.each([
       ['profiles', 'gdn nft list --profile ', ['local', 'main']],
-      ['runs by name, or by id where their name is none', 'gdn batch status ', ['drop-0123', 'fedcba9876543210']],
+      ['runs by name, or by ID  where the name has control characters', 'gdn batch status ', ['drop-0123', 'fedcba9876543210']],
       ['names given with --run', 'gdn batch mint drop.csv --run ', ['drop-0123']],
       ['collections', 'gdn nft list --contract ', [ADDRESS, OTHER]],
       ['collections in the same word', 'gdn nft list --contract=0xa', [ADDRESS]],
       ['collections of a server', 'gdn nft list --profile main -c ', []],
       ['names of wallets and addresses', 'gdn nft mint --receiver ', ['@alice', '@bob']],
-      ['names that were begun', 'gdn nft mint --receiver @a', ['@alice']],
+      ['partial names', 'gdn nft mint --receiver @a', ['@alice']],
       ['names in the same word', 'gdn nft mint --receiver=@b', ['@bob']],
       ['names of wallets as an argument', 'gdn wallet export @al', ['@alice']],
-    ])('%s; a hostile name is inert', async (_what, line, expected) => {
+    ])('offers %s, and executes nothing of a hostile name', async (_what, line, expected) => {
       const [found = []] = await shell.offers([line], { folder, env, cwd: join(home.dir, 'work') })
       expect(found.map(({ value }) => value.replace(/^.*=/, '').replaceAll("'", '')).sort()).toEqual(expected)
       for (const { value, what } of found) expect(value + what).not.toMatch(/\p{Cc}/u)
       expect(await leftBehind()).toBe('')
     })
 
-    test('collections with their names beside them', async () => {
+    test('shows collections with their names', async () => {
       const [found = []] = await shell.offers(['gdn nft list -c '], { folder, env })
       expect(found.find(({ value }) => value === ADDRESS)?.what).toContain('Tidal Hours, polygon')
     })
   },
 )
 
-// A terminal by script(1) of util-linux, as in cli-terminal.test.ts: what is typed goes through the shell's own editor.
+// A terminal by script(1) of util-linux, as in cli-terminal.test.ts: input goes through the shell's own editor.
 const PTY = 'script'
 const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 
-describe('typed at a terminal with Tab', () => {
+describe('pressing Tab on a terminal', () => {
   beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
   test.for([
@@ -103,7 +103,7 @@ describe('typed at a terminal with Tab', () => {
     ['zsh', (file: string) => `ZDOTDIR=${file}.d zsh -i`, 'gdn completion zsh'],
     ['fish', (file: string) => `fish --no-config --init-command 'source ${file}'`, 'gdn completion fish'],
   ] as const)(
-    '%s runs the command that was completed, from what gdn completion prints',
+    '%s runs the completed command, with the script that gdn completion prints',
     async ([name, start, print], { skip }) => {
       const shell = SHELLS.find((one) => one.name === name)
       skip(shell === undefined || sayWhatIsMissing(shell), `${name} is not installed`)
@@ -111,7 +111,7 @@ describe('typed at a terminal with Tab', () => {
       const out = join(home.dir, `typed-${name}`)
       await mkdir(`${file}.d`, { recursive: true })
       const { stdout } = await execa(print, { shell: true, env, extendEnv: false })
-      // In place of gdn itself: writes down what it was run with. Completions still ask the real one.
+      // Replaces gdn and records its arguments. Completions still call the real one.
       const stand =
         name === 'fish' ? `function gdn; printf '<%s>' $argv >${out}; end` : `gdn() { printf '<%s>' "$@" >${out}; }`
       const prompt = name === 'fish' ? "function fish_prompt; printf '> '; end" : "PS1='> '"
@@ -128,7 +128,7 @@ describe('typed at a terminal with Tab', () => {
       terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
         screen += text
       })
-      /** Types, and waits for what completing adds to it. */
+      /** Types, and waits for the completed text. */
       const type = async (keys: string, added: string) => {
         const before = screen.length
         terminal.stdin.write(keys)
@@ -153,7 +153,7 @@ describe('gdn completion', () => {
     ['zsh', '_gdn'],
     ['fish', 'gdn.fish'],
     ['powershell', 'gdn.ps1'],
-  ])('%s prints the file of that shell', async (shell, file) => {
+  ])('%s prints the script of that shell', async (shell, file) => {
     const { code, stdout, stderr } = await home.run(['completion', shell])
     expect({ code, stderr, stdout }).toEqual({
       code: 0,
@@ -166,13 +166,13 @@ describe('gdn completion', () => {
     ['bsh', 'Did you mean bash?'],
     ['pwsh', 'Did you mean powershell?'],
     ['tcsh!', 'bash, zsh, fish, powershell'],
-  ])('%s is an error that says which there are', async (shell, hint) => {
+  ])('%s fails with the list of supported shells', async (shell, hint) => {
     const { code, stdout, stderr } = await home.run(['completion', shell])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(hint)
   })
 
-  test('the answer to a key press takes little more than Node itself: 60 ms on a machine where Node takes 30', () => {
+  test('a completion takes little more than Node itself: 60 ms on a machine where Node takes 30', () => {
     const time = (args: string[]) => {
       const start = performance.now()
       spawnSync(NODE, args, { env })
@@ -181,7 +181,7 @@ describe('gdn completion', () => {
     const bare: number[] = []
     const asked: number[] = []
     const ratio = () => Math.min(...asked) / Math.min(...bare)
-    // The fastest of each, tried until it is fast: a busy machine makes many slow, and none faster than it can be.
+    // Compares the fastest of several tries, because a busy machine slows many of them down.
     for (let i = 0; i < 8 || (ratio() >= 3 && i < 80); i++) {
       bare.push(time(['-e', '0']))
       asked.push(time([BIN, '__complete', 'collections', 'nft', 'list', '-c']))

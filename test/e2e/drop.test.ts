@@ -34,7 +34,7 @@ interface ExampleRow {
   [column: string]: string
 }
 
-/** What `ipfs add --cid-version=1` calls these bytes, worked out without anything of gdn. */
+/** The CID that `ipfs add --cid-version=1` computes for these bytes, without code of gdn. */
 async function cidOf(bytes: Uint8Array): Promise<string> {
   const nowhere = { put: async (cid: CID) => cid }
   const { cid } = await importBytes(bytes, nowhere, { profile: 'unixfs-v0-2015', cidVersion: 1, rawLeaves: true })
@@ -78,7 +78,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
   const fetchIpfs = async (path: string) =>
     new Uint8Array(await (await fetch(`${backend.url}/ipfs/${path.replace('ipfs://', '')}`)).arrayBuffer())
 
-  it('collection create waits until the collection is deployed, and tells its address', async () => {
+  it('collection create waits until the collection is deployed, and prints its address', async () => {
     const created = await gdn.json<Nft & { name: string }>(
       'collection',
       'create',
@@ -93,7 +93,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     expect([await read('owner'), await read('name')]).toEqual([WALLET, 'Tidal'])
   })
 
-  it('nft mint takes flags, uploads a local picture and waits until the NFT is deployed', async () => {
+  it('nft mint accepts flags, uploads a local picture and waits until the NFT is deployed', async () => {
     const image = join(EXAMPLES, 'media', '03-clockwork.svg')
     const answer = await gdn.json<Nft | Nft[]>(
       ...['nft', 'mint', '-c', contract, '--receiver', RECEIVER, '--title', 'By hand', '--description', 'One of one'],
@@ -109,14 +109,14 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     expect(() => JSON.parse(stdout)).not.toThrow()
   })
 
-  it('the same command again sends nothing: the run is finished', async () => {
+  it('the same command sends nothing once the run is finished', async () => {
     const { exitCode, stdout } = await gdn.run('batch', 'mint', join(EXAMPLES, 'drop.csv'), '-c', contract, '--json')
     expect(exitCode).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ total: 24, deployed: 24 })
     expect(await onChain()('totalSupply')).toBe(25n)
   })
 
-  it('nft list names every NFT, nft show every detail of one', async () => {
+  it('nft list shows every NFT, nft show every detail of one', async () => {
     listed = await gdn.json<Nft[]>('nft', 'list', '-c', contract)
     expect(listed).toHaveLength(25)
     expect(new Set(listed.map((nft) => nft.token_id)).size).toBe(25)
@@ -156,7 +156,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
         if (kind === 'attr') expect(metadata.attributes).toContainEqual({ trait_type: key, value })
       }
     }
-    // The directory's CID, from the bytes of its files alone.
+    // The directory's CID, computed only from the bytes of its files.
     for (const directory of directories) {
       const { entries } = JSON.parse(Buffer.from(await fetchIpfs(directory)).toString()) as {
         entries: { name: string; cid: string }[]
@@ -168,7 +168,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     }
   })
 
-  it('batch results --verify finds owner, token URI, metadata and files of every row as requested, by the chain itself', async () => {
+  it('batch results --verify confirms owner, token URI, metadata and files of every row on chain', async () => {
     const results = await gdn.json<{ line: number; verified: boolean | null; verify_error: string | null }[]>(
       ...['batch', 'results', 'drop', '--verify'],
     )
@@ -184,7 +184,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     }
   })
 
-  it('a batch that is killed is resumed by the same command, and no row is minted twice', async () => {
+  it('the same command resumes a killed batch, and no row is minted twice', async () => {
     const rows = Array.from(
       { length: 240 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,
