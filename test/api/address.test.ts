@@ -15,7 +15,7 @@ const ADDRESS = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const hexDigits = fc.stringMatching(/^[0-9a-f]{40}$/).filter((digits) => !/^0+$/.test(digits))
 
 describe('an EVM address', () => {
-  it('that is none is left as it is, whatever was spelt before', () => {
+  it('leaves any other text unchanged, whatever address was formatted before', () => {
     for (const other of ['', ADDRESS.slice(0, -1), `${ADDRESS.slice(0, -1)}g`]) {
       expect(checksumAddress(ADDRESS.toLowerCase())).toBe(ADDRESS)
       expect(checksumAddress(other)).toBe(other)
@@ -45,12 +45,12 @@ describe('an EVM address', () => {
     ['full-width digits', `0x${'１'.repeat(40)}`, /is not an EVM address/],
     ['nothing', '', /is not an EVM address/],
     ['a name', 'vitalik.eth', /is not an EVM address/],
-  ])('%s is refused', (_what, address, message) => {
+  ])('rejects %s', (_what, address, message) => {
     expect(evmAddressProblem(address)).toMatch(message)
     expect(isLowerCaseAddress(address)).toBe(false)
   })
 
-  it('in lower case is one that is good without a checksum', () => {
+  it('formats a lower-case address that is valid without a checksum', () => {
     const odd = fc.constantFrom('A', 'F', 'g', '/', ':', '@', '`', '\0', '１', ' ')
     fc.assert(
       fc.property(hexDigits, odd, fc.nat({ max: 39 }), (digits, other, at) => {
@@ -61,10 +61,10 @@ describe('an EVM address', () => {
     )
   })
 
-  it('any address has the checksum that viem gives it, and is legal so; with one letter flipped it is not', async () => {
+  it('gives every address the checksum that viem computes, and rejects it with one letter flipped', async () => {
     await fc.assert(
       fc.asyncProperty(hexDigits, async (digits) => {
-        // What is faster is loaded meanwhile.
+        // // Lets the faster implementation load in the meantime.
         await setImmediate()
         const address = checksumAddress(`0x${digits}`)
         expect(address).toBe(getAddress(`0x${digits}`))
@@ -101,16 +101,16 @@ describe('a Solana address', () => {
     ['an EVM address', ADDRESS, /is an EVM address, but this blockchain is Solana/],
     ['nothing', '', /32/],
     ['very much', '1'.repeat(100_000), /base58/],
-  ])('%s is refused', (_what, address, message) => expect(solanaAddressProblem(address)).toMatch(message))
+  ])('rejects %s', (_what, address, message) => expect(solanaAddressProblem(address)).toMatch(message))
 
-  it('on an EVM blockchain is refused, and the reverse', () => {
+  it('is rejected on an EVM blockchain, and an EVM address on Solana', () => {
     expect(addressProblem('4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', 'polygon')).toMatch(/is not an EVM address/)
     expect(addressProblem(ADDRESS, 'solana-testnet')).toMatch(/is an EVM address/)
   })
 })
 
 describe('sameAddress', () => {
-  it('EVM addresses differ in case only for their checksum; Solana addresses differ in case', () => {
+  it('compares EVM addresses without case, and Solana addresses with case', () => {
     expect(sameAddress(ADDRESS, ADDRESS.toLowerCase())).toBe(true)
     expect(sameAddress(ADDRESS, `0x${'1'.repeat(40)}`)).toBe(false)
     const solana = 'So11111111111111111111111111111111111111112'

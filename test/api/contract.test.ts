@@ -35,7 +35,7 @@ const METADATA = { title: 't', description: '', file_fields: [] }
 const all: [string, Endpoint][] = Object.entries(ENDPOINTS)
 
 describe('blockchains', () => {
-  it('are those of the reference, in its order, and no others', () => {
+  it('match the reference, in the same order', () => {
     expect(BLOCKCHAIN_NAMES).toEqual(REFERENCE.map(([name]) => name))
   })
 
@@ -73,7 +73,7 @@ describe('blockchains', () => {
     }
   })
 
-  it('the chain ids are those of the real networks, each once', () => {
+  it('have the chain IDs of the real networks, each once', () => {
     const ids = Object.fromEntries(EVM_BLOCKCHAINS.map((name) => [name, BLOCKCHAINS[name].chainId]))
     expect(ids).toEqual({
       polygon: 137,
@@ -92,13 +92,13 @@ describe('blockchains', () => {
     })
   })
 
-  it.each(['', 'Polygon', 'polygon ', '__proto__', 'constructor', 'toString'])('%j is none', (name) => {
+  it.each(['', 'Polygon', 'polygon ', '__proto__', 'constructor', 'toString'])('rejects %j as a blockchain', (name) => {
     expect(isBlockchain(name)).toBe(false)
   })
 })
 
 describe('every endpoint', () => {
-  it('of the reference is there, and no other says that it is of the reference', () => {
+  it('of the reference exists, and no other is marked as part of the reference', () => {
     const ofReference = all.filter(([, { origin }]) => origin === 'reference')
     expect(ofReference.map(([name]) => name).sort()).toEqual(
       [
@@ -114,23 +114,23 @@ describe('every endpoint', () => {
     )
   })
 
-  it('has a contract file of its name, and every contract file an endpoint', async () => {
+  it('has a contract file with its name, and every contract file has an endpoint', async () => {
     const contractFiles = await readdir(new URL('../../src/api/endpoints', import.meta.url))
     expect(contractFiles.sort()).toEqual(all.map(([name]) => `${name}.ts`).sort())
   })
 
-  it.each(all)('%s has the path of its name, and permissions that exist', (name, { name: own, path, permissions }) => {
+  it.each(all)('%s has the path for its name, and permissions that exist', (name, { name: own, path, permissions }) => {
     expect([own, path]).toEqual([name, `/api/v1/${name}`])
     expect(permissions.length).toBeGreaterThan(0)
     for (const permission of permissions) expect(PERMISSIONS).toContain(permission)
   })
 
-  it.each(all)('%s: its examples are valid', (_name, { request, response, example }) => {
+  it.each(all)('%s has valid examples', (_name, { request, response, example }) => {
     expect(validate(request, example.request)).toMatchObject({ ok: true })
     expect(validate(response, example.response)).toMatchObject({ ok: true })
   })
 
-  it('has the rate limit of the reference: 2 a second on three of them', () => {
+  it('has the rate limit of the reference: 2 requests per second on three of them', () => {
     const limited = all.filter(([, { ratePerSecond }]) => ratePerSecond !== null)
     expect(Object.fromEntries(limited.map(([name, { ratePerSecond }]) => [name, ratePerSecond]))).toEqual({
       createnft: 2,
@@ -139,7 +139,7 @@ describe('every endpoint', () => {
     })
   })
 
-  it('answers a broken request as the reference says: 422 on getnfts and getisgdnnft, else 400; form B for wallets', () => {
+  it('returns the status and error form of the reference for an invalid request', () => {
     const of = (pick: (endpoint: Endpoint) => boolean) =>
       all
         .filter(([, endpoint]) => pick(endpoint))
@@ -149,12 +149,12 @@ describe('every endpoint', () => {
     expect(of(({ errorForm }) => errorForm === 'B')).toEqual(['getpresignedurl'])
   })
 
-  it('of the reference that creates something says so, and no other', () => {
+  it('is marked as creating if the reference creates something there, and no other is', () => {
     const creating = CREATING.filter((name) => ENDPOINTS[name].origin === 'reference')
     expect(creating.sort()).toEqual(['createcollection', 'createnft', 'createnfttrans', 'transfernft'].sort())
   })
 
-  it.each(CREATING)('%s: its example response proves what was accepted', (name) => {
+  it.each(CREATING)('%s: the example response proves what was accepted', (name) => {
     const { creates, request, response, example } = ENDPOINTS[name]
     const sent = validate<z.ZodType>(request, example.request)
     const answered = validate<z.ZodType>(response, example.response)
@@ -166,7 +166,7 @@ describe('every endpoint', () => {
   })
 
   it.each(['createnft', 'createnfttrans'] as const)(
-    '%s: a response proves nothing without an ID for each NFT',
+    '%s: a response without an ID for each NFT proves nothing',
     (name) => {
       const { creates } = ENDPOINTS[name]
       const problem = (...ids: string[]) =>
@@ -180,12 +180,12 @@ describe('every endpoint', () => {
     },
   )
 
-  it('createnfttrans needs the permission to create and the one to transfer', () => {
+  it('createnfttrans needs the permissions to create and to transfer', () => {
     expect(ENDPOINTS.createnfttrans.permissions).toEqual(['nft:create', 'nft:transfer'])
   })
 
   it.each(all.filter(([name]) => name !== 'files'))(
-    '%s names a field that it does not know',
+    '%s names an unknown field in its error',
     (_name, { request, example }) => {
       const result = validate(request, { ...(example.request as object), surprise: 1 })
       expect(result).toMatchObject({ ok: false, issues: [{ field: 'surprise', message: 'is not a known field' }] })
@@ -193,18 +193,18 @@ describe('every endpoint', () => {
   )
 })
 
-describe('an answer may say more than the contract knows', () => {
+describe('a response may have fields that the contract does not know', () => {
   it.each(all)('%s', (_name, { response, example }) => {
     const more = { ...(example.response as object), newer: { field: true } }
     expect(validate(response, more)).toEqual({ ok: true, value: more })
   })
 })
 
-describe('what the reference spells oddly', () => {
+describe('unusual spellings of the reference', () => {
   const parse = (endpoint: Endpoint, change: object) =>
     validate(endpoint.request, { ...(endpoint.example.request as object), ...change })
 
-  it('transfernft takes token_id and tokenid, as token_id', () => {
+  it('transfernft accepts token_id and tokenid, and returns token_id', () => {
     const { token_id, ...rest } = ENDPOINTS.transfernft.example.request as Record<string, unknown>
     const expected = validate(ENDPOINTS.transfernft.request, { ...rest, token_id })
     expect(expected.ok).toBe(true)
@@ -212,13 +212,13 @@ describe('what the reference spells oddly', () => {
     expect(validate(ENDPOINTS.transfernft.request, { ...rest, tokenid: '1', token_id: '2' }).ok).toBe(false)
   })
 
-  it.each(['createnft', 'createnfttrans'] as const)('%s takes one metadata object and a list, as a list', (name) => {
+  it.each(['createnft', 'createnfttrans'] as const)('%s accepts one metadata object or a list, and returns a list', (name) => {
     const one = parse(ENDPOINTS[name], { metadata: METADATA })
     expect(one).toMatchObject({ ok: true, value: { metadata: [METADATA] } })
     expect(parse(ENDPOINTS[name], { metadata: [METADATA] })).toEqual(one)
   })
 
-  it('getisgdnnft takes one id in a string or in a list of one', () => {
+  it('getisgdnnft accepts one ID as a string or as a list of one', () => {
     for (const ids of ['x', ['x']]) {
       expect(parse(ENDPOINTS.getisgdnnft, { nft_gdn_ids: ids })).toMatchObject({
         ok: true,
@@ -232,14 +232,14 @@ describe('what the reference spells oddly', () => {
     })
   })
 
-  it.each([['x'], [['x']]])('getisgdnnft: accepts an answer that echoes nft_gdn_id as %j', (echoed) => {
+  it.each([['x'], [['x']]])('getisgdnnft accepts a response whose echoed nft_gdn_id is %j', (echoed) => {
     const { response, example } = ENDPOINTS.getisgdnnft
     const answer = { ...example.response, requests: { ...example.response.requests, nft_gdn_id: echoed } }
     expect(response.safeParse(answer).success).toBe(true)
   })
 
   it.each(['getcollections', 'gettransactions'] as const)(
-    '%s takes one id in a string, and up to 1000 in a list',
+    '%s accepts one ID as a string, and up to 1000 in a list',
     (name) => {
       expect(parse(ENDPOINTS[name], { transaction_gdn_ids: 'x' })).toMatchObject({
         ok: true,
@@ -250,7 +250,7 @@ describe('what the reference spells oddly', () => {
     },
   )
 
-  it('a token id is a string, beyond 2^53 too; a number would lose digits', () => {
+  it('accepts a token ID only as a string, because a number above 2^53 would lose digits', () => {
     const big = String(2n ** 256n - 1n)
     expect(parse(ENDPOINTS.transfernft, { token_id: big })).toMatchObject({ ok: true, value: { token_id: big } })
     for (const bad of [1, 2 ** 53, '-0', '01', '1e3', '0x10', ' 1', '９', '']) {
@@ -268,7 +268,7 @@ describe('createcollection', () => {
       ...change,
     })
 
-  it('needs description and image on Solana and only there', () => {
+  it('requires description and image on Solana, and only there', () => {
     expect(request({}).ok).toBe(true)
     const solana = request({ blockchain: 'solana', wallet_address: SOLANA_WALLET })
     expect(solana).toMatchObject({
@@ -280,7 +280,7 @@ describe('createcollection', () => {
     })
   })
 
-  it.each([501, 10_000])('a name of %i characters is refused, one of 500 is not', (length) => {
+  it.each([501, 10_000])('rejects a name of %i characters, and accepts one of 500', (length) => {
     expect(request({ name: 'n'.repeat(length) }).ok).toBe(false)
     expect(request({ name: 'n'.repeat(500) }).ok).toBe(true)
   })
@@ -302,7 +302,7 @@ describe('getpresignedurl', () => {
     expect(validate(ENDPOINTS.getpresignedurl.request, { email: 'a@example.com', timeout }).ok).toBe(legal)
   })
 
-  it('a fault tells the bound that was missed', () => {
+  it('reports the limit that the value exceeds', () => {
     const result = validate(ENDPOINTS.getpresignedurl.request, { email: 'a@example.com', timeout: 10_081 })
     expect(result).toMatchObject({
       ok: false,
@@ -320,7 +320,7 @@ describe('error forms', () => {
     expect(errorFormB.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(false)
   })
 
-  it('every request schema can be spelled as JSON Schema: the documentation is made of it', () => {
+  it('every request schema can be converted to JSON Schema, from which the documentation is generated', () => {
     for (const [name, { request }] of all) {
       expect([name, typeof z.toJSONSchema(request, { io: 'input', unrepresentable: 'any' })]).toEqual([name, 'object'])
     }

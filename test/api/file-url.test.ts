@@ -16,7 +16,7 @@ describe('a file URL', () => {
     `ar://${'aB3_-'.repeat(8)}abc`,
     `ar://${'a'.repeat(43)}/1.png`,
     `https://example.com/${'a'.repeat(2000)}`,
-  ])('%s has a legal shape; what is behind it shows later', (url) => expect(fileUrlProblem(url)).toBeNull())
+  ])('accepts %s, whatever the URL returns later', (url) => expect(fileUrlProblem(url)).toBeNull())
 
   it.each([
     ['', /is empty/],
@@ -51,9 +51,9 @@ describe('a file URL', () => {
     [`ar://${'a'.repeat(43)}/\u202e`, /is not an ar URL/],
     ['ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4/a b', /is not an ipfs URL/],
     [`https://example.com/${'a'.repeat(2048)}`, /longer than 2048/],
-  ])('%j is refused', (url, message) => expect(fileUrlProblem(url)).toMatch(message))
+  ])('rejects %j', (url, message) => expect(fileUrlProblem(url)).toMatch(message))
 
-  it('a refusal never repeats a password', () => {
+  it('never repeats a password in an error', () => {
     expect(fileUrlProblem('https://user:hunter2@example.com/')).not.toContain('hunter2')
   })
 })

@@ -15,12 +15,12 @@ function faults(value: unknown): string[] {
 }
 
 describe('metadata', () => {
-  it('needs title, description and file_fields; an empty list of files and an empty description are legal', () => {
+  it('needs title, description and file_fields, and accepts no files and an empty description', () => {
     expect(faults({})).toEqual(['title is required', 'description is required', 'file_fields is required'])
     expect(faults(metadata())).toEqual([])
   })
 
-  it('an empty title is refused', () => {
+  it('rejects an empty title', () => {
     expect(faults(metadata({ title: '' }))).toEqual(['title must not be empty'])
   })
 
@@ -33,27 +33,27 @@ describe('metadata', () => {
       '7 files and attributes, which count as one',
       metadata({ file_fields: files(7), attribute: Array(50).fill({ tag: 'a', value: 'b' }) }),
     ],
-  ])('10 items at most: %s', (_what, value) => expect(faults(value)).toEqual([]))
+  ])('accepts at most 10 items: %s', (_what, value) => expect(faults(value)).toEqual([]))
 
   it.each([
     ['9 extra keys', metadata(extras(9)), 11],
     ['4 files and 5 extra keys', metadata({ file_fields: files(4), ...extras(5) }), 11],
     ['8 files and attributes', metadata({ file_fields: files(8), attribute: [] }), 11],
     ['8 files and 8 extra keys', metadata({ file_fields: files(8), ...extras(8) }), 18],
-  ])('more than 10 items: %s', (_what, value, count) => {
+  ])('rejects more than 10 items: %s', (_what, value, count) => {
     expect(faults(value)).toEqual([`the request has ${count} metadata items, but at most 10 are allowed`])
   })
 
-  it('9 files are refused for their own rule', () => {
+  it('rejects 9 files by the limit for files', () => {
     expect(faults(metadata({ file_fields: files(9) }))).toEqual(['file_fields must have at most 8 entries'])
   })
 
-  it.each([1, 0, true, null, [], {}, ['x']])('an extra key holds text, not %j', (value) => {
+  it.each([1, 0, true, null, [], {}, ['x']])('rejects an extra key that holds %j instead of text', (value) => {
     expect(faults(metadata({ year: value }))[0]).toMatch(/^year must be a string, not /)
   })
 
   it.each(['name', 'image', 'attributes', 'nft_gdn_id'])(
-    'the extra key %s would collide with the metadata file',
+    'rejects the extra key %s, which the metadata file reserves',
     (key) => {
       expect(faults(metadata({ [key]: 'x' }))).toEqual([
         `${key} is a reserved key of the metadata file: choose another`,
@@ -62,24 +62,24 @@ describe('metadata', () => {
   )
 
   it.each(['name', 'title', 'description', 'attribute', 'attributes', 'file_fields', 'nft_gdn_id'])(
-    'the file key %s would collide with the metadata file',
+    'rejects the file key %s, which the metadata file reserves',
     (key) => {
       const [fault] = faults(metadata({ file_fields: [{ key, url: FILE.url }] }))
       expect(fault).toBe('file_fields[0].key is a reserved key of the metadata file: choose another')
     },
   )
 
-  it.each(['image', 'animation_url', 'file', 'ファイル'])('the file key %s is legal', (key) => {
+  it.each(['image', 'animation_url', 'file', 'ファイル'])('accepts the file key %s', (key) => {
     expect(faults(metadata({ file_fields: [{ key, url: FILE.url }] }))).toEqual([])
   })
 
-  it('a file key that stands twice, or is an extra key too, is refused', () => {
+  it('rejects a file key that is repeated or is also an extra key', () => {
     expect(faults(metadata({ file_fields: [FILE, FILE] }))).toEqual(['file_fields[1].key "image" is repeated'])
     const both = metadata({ file_fields: [{ key: 'art', url: FILE.url }], art: 'x' })
     expect(faults(both)).toEqual(['file_fields[0].key "art" is also an extra key'])
   })
 
-  it.each(['__proto__', 'constructor', 'prototype'])('%s is no key, not even when JSON.parse made it', (key) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('rejects the key %s, also in an object from JSON.parse', (key) => {
     const value = JSON.parse(`{"title":"t","description":"","file_fields":[],${JSON.stringify(key)}:"x"}`)
     expect(faults(value)).toEqual([`${key} is not allowed as a key`])
     expect(faults(metadata({ file_fields: [{ key, url: FILE.url }] }))).toEqual([
@@ -87,17 +87,17 @@ describe('metadata', () => {
     ])
   })
 
-  it.each(['toString', 'hasOwnProperty', 'valueOf', 'length', '0'])('%s is a key like any other', (key) => {
+  it.each(['toString', 'hasOwnProperty', 'valueOf', 'length', '0'])('accepts the key %s like any other', (key) => {
     const result = validate(nftMetadata, metadata({ [key]: 'x' }))
     expect(result).toMatchObject({ ok: true })
     if (result.ok) expect(extraKeys(result.value)).toEqual([key])
   })
 
-  it.each(['', ' ', ' a', 'a\t'])('the key %j has white space around it or nothing in it', (key) => {
+  it.each(['', ' ', ' a', 'a\t'])('rejects the key %j, which is empty or has white space around it', (key) => {
     expect(faults(metadata({ [key]: 'x' }))).toHaveLength(1)
   })
 
-  it('a key of 128 characters is legal, one of 129 is not', () => {
+  it('accepts a key of 128 characters, and rejects one of 129', () => {
     expect(faults(metadata({ ['k'.repeat(128)]: 'x' }))).toEqual([])
     expect(faults(metadata({ ['k'.repeat(129)]: 'x' }))[0]).toMatch(/must have at most 128 characters/)
   })
@@ -106,7 +106,7 @@ describe('metadata', () => {
     ['half of a surrogate pair', '\ud83c', /half of a surrogate pair/],
     ['the other half', '\udf05x', /half of a surrogate pair/],
     ['a NUL', 'a\0b', /NUL/],
-  ])('text with %s is refused wherever it stands', (_what, text, message) => {
+  ])('rejects text with %s in every field', (_what, text, message) => {
     for (const value of [
       metadata({ title: text }),
       metadata({ description: text }),
@@ -119,11 +119,11 @@ describe('metadata', () => {
     }
   })
 
-  it.each(['🌅', '\u202e', '<script>', '=1+1', '\u001b[2J', 'a\nb', ' '])('the text %j is legal', (title) => {
+  it.each(['🌅', '\u202e', '<script>', '=1+1', '\u001b[2J', 'a\nb', ' '])('accepts the text %j', (title) => {
     expect(faults(metadata({ title }))).toEqual([])
   })
 
-  it('an attribute has a tag and a value and nothing else', () => {
+  it('rejects an attribute with anything besides a tag and a value', () => {
     expect(faults(metadata({ attribute: [{ tag: 'a', value: '' }] }))).toEqual([])
     expect(faults(metadata({ attribute: [{ tag: '' }] }))).toEqual([
       'attribute[0].tag must not be empty',
@@ -134,7 +134,7 @@ describe('metadata', () => {
     ])
   })
 
-  it('a file field has a key and a url and nothing else', () => {
+  it('rejects a file field with anything besides a key and a URL', () => {
     expect(faults(metadata({ file_fields: [{}] }))).toEqual([
       'file_fields[0].key is required',
       'file_fields[0].url is required',
@@ -144,7 +144,7 @@ describe('metadata', () => {
     ])
   })
 
-  it('every fault of a list of metadata is told with its place', () => {
+  it('reports every error in a list of metadata with its field', () => {
     const result = validate(nftMetadataList, [metadata(), metadata({ title: '' }), 7])
     expect(result.ok ? [] : result.issues.map((issue) => issue.field)).toEqual(['[1].title', '[2]'])
   })
@@ -169,7 +169,7 @@ describe('properties', () => {
     })
     .map(({ extras: extra, ...rest }) => ({ ...extra, ...rest }))
 
-  it('what is valid comes out as it went in, one or many', () => {
+  it('returns valid metadata unchanged, one object or a list', () => {
     fc.assert(
       fc.property(valid, (value) => {
         expect(validate(nftMetadata, value)).toEqual({ ok: true, value })
@@ -179,7 +179,7 @@ describe('properties', () => {
     )
   })
 
-  it('whatever JSON comes, a schema says yes or tells places, and never throws', () => {
+  it('accepts any JSON or reports its errors with their fields, and never throws', () => {
     const endpoints = Object.values(ENDPOINTS).filter(({ name }) => name !== 'files')
     fc.assert(
       fc.property(
@@ -202,11 +202,11 @@ describe('properties', () => {
   })
 })
 
-describe('very many faults', () => {
+describe('very many errors', () => {
   it.each([
     ['of a list', { nft_gdn_ids: Array(300_000).fill(1) }, ENDPOINTS.getnfts.request],
     ['of metadata', metadata(Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, 1]))), nftMetadata],
-  ])('%s are a fault and not an exception', (_what, value, schema) => {
+  ])('%s are reported without an exception', (_what, value, schema) => {
     const result = validate(schema, value)
     expect(result.ok).toBe(false)
   })

@@ -14,8 +14,9 @@ const RICH = {
 }
 const sent = { receiver_wallet_address: RECEIVER, sender_wallet_address: SENDER }
 
-// Made with Python: json.dumps(fields, sort_keys=True, separators=(',', ':'), ensure_ascii=False), then hashlib.sha256.
-// Databases have them for good: a vector is never changed, and a new definition gets a new version.
+// // Made with Python: json.dumps(fields, sort_keys=True, separators=(',', ':'), ensure_ascii=False), then
+// hashlib.sha256. Databases store these digests permanently: never change a vector. A new definition gets a new
+// version.
 it.each([
   [
     'an NFT',
@@ -55,7 +56,7 @@ it.each([
     }),
     '311b75e510ef89a150ba290ebf34728a0f4852db9d05ad70edc132f52342a3ea',
   ],
-])('golden vector: the digest of %s', (_, digest, golden) => {
+])('matches the golden vector for the digest of %s', (_, digest, golden) => {
   expect(digest).toBe(`v1:${golden}`)
 })
 
@@ -70,7 +71,7 @@ describe('the digest', () => {
     expect(digest(RICH, `0x${RECEIVER.slice(2).toUpperCase()}`)).toBe(digest(RICH))
   })
 
-  it('differs where metadata, receiver or sender differ', () => {
+  it('differs if metadata, receiver or sender differ', () => {
     const others = [
       digest({ ...PLAIN, title: 'dawn' }),
       digest({ ...PLAIN, extra: '' }),
@@ -85,7 +86,7 @@ describe('the digest', () => {
     expect(new Set([digest(PLAIN), ...others]).size).toBe(others.length + 1)
   })
 
-  it('of a collection differs with each flag', () => {
+  it('of a collection differs for each flag', () => {
     const collection = { wallet_address: RECEIVER, name: 'First light', blockchain: 'polygon' }
     const flags = [{}, { enable_api: false }, { enable_transfer: true }, { is_locked: true }]
     const digests = flags.map((flag) => operationDigest('createcollection', { ...collection, ...flag }))

@@ -7,7 +7,7 @@ const sentences = (schema: z.ZodType, value: unknown): string[] => {
   return result.ok ? [] : result.issues.map(formatIssue)
 }
 
-describe('a fault is a sentence that begins with its place', () => {
+describe('an error message begins with the field', () => {
   const schema = z.strictObject({
     name: z.string(),
     size: z.int().min(1).max(10),
@@ -36,7 +36,7 @@ describe('a fault is a sentence that begins with its place', () => {
     [undefined, 'the request is required'],
   ])('%j: %s', (value, sentence) => expect(sentences(schema, value)).toEqual([sentence]))
 
-  it('all faults are told at once, each unknown field by itself', () => {
+  it('reports all errors at once, with one for each unknown field', () => {
     expect(sentences(schema, { size: 99, extra: 1, more: 2 }).sort()).toEqual([
       'extra is not a known field',
       'more is not a known field',
@@ -45,22 +45,22 @@ describe('a fault is a sentence that begins with its place', () => {
     ])
   })
 
-  it('a bound that was missed is told as a number too', () => {
+  it('reports the exceeded limit as a number too', () => {
     const result = validate(schema, { name: 'x', size: 11 })
     expect(result).toMatchObject({ ok: false, issues: [{ path: ['size'], code: 'too_big', limit: 10 }] })
   })
 })
 
-describe('places', () => {
+describe('field paths', () => {
   it.each([
     [[], ''],
     [['a'], 'a'],
     [['metadata', 0, 'title'], 'metadata[0].title'],
     [[0, 1, 'a'], '[0][1].a'],
-  ])('%j is %j', (path, place) => expect(formatPath(path)).toBe(place))
+  ])('formats %j as %j', (path, place) => expect(formatPath(path)).toBe(place))
 })
 
-it('an error that is no fault of the value is passed on', () => {
+it('passes on an exception that is not about the value', () => {
   const broken = z.string().check(() => {
     throw new TypeError('a bug')
   })

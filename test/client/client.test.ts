@@ -12,7 +12,7 @@ import { type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { CREATED, client, formA, IDS, KEY, MINT, NFTS, open, rejection, serve, YES } from './http-client.ts'
 
 describe('requests', () => {
-  test('carry key, user agent and JSON, below the path of the base URL', async () => {
+  test('send the key, user agent and JSON, below the path of the base URL', async () => {
     const server = await serve([NFTS])
     await client(`${server.url}/prefix/`).call('getnfts', IDS)
     expect(server.seen[0]).toMatchObject({ method: 'POST', path: '/prefix/api/v1/getnfts' })
@@ -24,7 +24,7 @@ describe('requests', () => {
     expect(JSON.parse(String(server.seen[0]?.body))).toEqual(IDS)
   })
 
-  test('that break the contract are never sent, and every fault is told', async () => {
+  test('are not sent if they break the contract, and every error is reported', async () => {
     const server = await serve([CREATED])
     const metadata = [{ title: '', description: 'x', file_fields: [{ key: 'image', url: 'ftp://x' }] }]
     const error = await rejection(client(server.url).call('createnft', { ...MINT, metadata }))
@@ -43,20 +43,20 @@ describe('requests', () => {
     ['example.com', /not the URL of a server/],
     ['https://me:secret@example.com', /user name or password/],
     ['https://example.com/?a=1', /query or a fragment/],
-  ])('base URL %s is refused', (baseUrl, message) => {
+  ])('rejects the base URL %s', (baseUrl, message) => {
     expect(() => client(baseUrl)).toThrow(
       expect.objectContaining({ code: 'invalid_config', message: expect.stringMatching(message) }),
     )
   })
 
-  test('a key travels over http to loopback, or where it was allowed, and http without a key goes anywhere', () => {
+  test('send a key over HTTP only to loopback or if that is allowed, and need no permission without a key', () => {
     for (const host of ['localhost', '127.0.0.1:4680', '[::1]:4680', 'gdn.localhost']) client(`http://${host}`)
     client('http://backend:4680', { allowHttp: true })
     client('http://backend:4680', { apiKey: null })
   })
 
   test.each(['', 'a\r\nb', 'a b', 'ü', 'x'.repeat(5000)])(
-    'a key that no header can carry is refused without being told',
+    'rejects a key that no header can carry, without repeating it',
     (key) => {
       const attempt = () => client('http://127.0.0.1', { apiKey: new Secret(key) })
       expect(attempt).toThrow(expect.objectContaining({ code: 'invalid_config' }))
@@ -105,14 +105,14 @@ describe('answers', () => {
         },
       },
     ],
-  ])('megabytes in error %s are no message of megabytes', async (_form, reply) => {
+  ])('limits the message for megabytes in error %s', async (_form, reply) => {
     const server = await serve([reply])
     const { message, details } = await rejection(client(server.url).call('getnfts', IDS))
     expect(message.length).toBeLessThan(20_000)
     expect(JSON.stringify(details).length).toBeLessThan(50_000)
   })
 
-  test('form B is told with every fault', async () => {
+  test('reports every error of form B', async () => {
     const detail = [{ loc: ['body', 'timeout'], msg: 'too much', type: 'value_error' }]
     const server = await serve([{ status: 400, json: { errorCode: 'VALIDATION_ERROR', message: 'wrong', detail } }])
     const error = await rejection(client(server.url).call('getpresignedurl', { email: 'a@example.com' }))
@@ -120,7 +120,7 @@ describe('answers', () => {
     expect(error.details).toMatchObject({ status: 400, faults: [{ field: 'timeout', message: 'too much' }] })
   })
 
-  test('a bad answer is shown: status, content type and the first 80 characters', async () => {
+  test('shows an invalid response: status, content type and the first 80 characters', async () => {
     const server = await serve([{ status: 500, text: `<h1>${'x'.repeat(200)}</h1>` }])
     const error = await rejection(client(server.url).call('getnfts', IDS))
     expect(error.message).toBe(
@@ -131,27 +131,27 @@ describe('answers', () => {
 })
 
 describe('reading', () => {
-  test.each([429, 502, 503, 504])('%i is tried again, with waits that grow', async (status) => {
+  test.each([429, 502, 503, 504])('retries %i with growing waits', async (status) => {
     const server = await serve([{ status, json: {} }, { status, json: {} }, { status, json: {} }, NFTS])
     const it = client(server.url)
     expect((await it.call('getnfts', IDS)).nfts).toHaveLength(1)
     expect(it.waits).toEqual([250, 500, 1000])
   })
 
-  test('a cut connection is tried again', async () => {
+  test('retries a cut connection', async () => {
     const server = await serve(['drop', NFTS])
     await client(server.url).call('getnfts', IDS)
     expect(server.seen).toHaveLength(2)
   })
 
-  test('Retry-After decides the wait', async () => {
+  test('waits for the time in Retry-After', async () => {
     const server = await serve([{ status: 429, headers: { 'retry-after': '3' }, json: {} }, NFTS])
     const it = client(server.url)
     await it.call('getnfts', IDS)
     expect(it.waits).toEqual([3050])
   })
 
-  test('a wait beyond 30 s is not made', async () => {
+  test('does not wait for longer than 30 s', async () => {
     const server = await serve([formA(429, 'Too Many Requests', 'slow down', { 'retry-after': '60' })])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'rate_limited' })
     expect(server.seen).toHaveLength(1)
@@ -163,7 +163,7 @@ describe('reading', () => {
     expect(server.seen).toHaveLength(4)
   })
 
-  test('a server that is not there is named, with what to check', async () => {
+  test('names a server that does not exist, and what to check', async () => {
     const server = await startHttpServer([{}])
     await server.close()
     const error = await rejection(client(server.url).call('getnfts', IDS))
@@ -171,12 +171,12 @@ describe('reading', () => {
     expect(error.hint).toContain('gdn local start')
   })
 
-  test('a name that is not found is named', async () => {
+  test('names a host that cannot be resolved', async () => {
     const error = await rejection(client('https://nowhere.invalid').call('getnfts', IDS))
     expect(error.message).toBe("can't resolve the host name nowhere.invalid")
   })
 
-  test('ends with the signal', async () => {
+  test('ends when the signal is aborted', async () => {
     const server = await serve([{ status: 503, json: {} }])
     const abort = new AbortController()
     const onExchange = () => abort.abort(new Error('stopped'))
@@ -185,7 +185,7 @@ describe('reading', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('get asks without the key', async () => {
+  test('sends no key with get', async () => {
     const server = await serve([{ json: { ok: true } }])
     expect(await client(server.url).get('/healthz')).toMatchObject({ status: 200, json: { ok: true } })
     expect(server.seen[0]).toMatchObject({ method: 'GET', path: '/healthz' })
@@ -196,7 +196,7 @@ describe('reading', () => {
 describe('send', () => {
   const body = Buffer.from('{"exact": "bytes"}')
 
-  test('sends these bytes and this key once, and tells the answer whatever it is', async () => {
+  test('sends these bytes and this key once, and returns the response whatever its status', async () => {
     const server = await serve([{ status: 503, headers: YES, json: { a: 1 } }])
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k1' })
     expect(result).toMatchObject({ kind: 'answered', status: 503, json: { a: 1 }, headers: YES })
@@ -205,20 +205,20 @@ describe('send', () => {
     expect(String(server.seen[0]?.body)).toBe('{"exact": "bytes"}')
   })
 
-  test('says which run it belongs to, where it is told', async () => {
+  test('sends the ID of its run if there is one', async () => {
     const server = await serve([{ json: {} }, { json: {} }])
     await client(server.url).send('createnft', body, { idempotencyKey: 'k', run: '0123456789abcdef' })
     await client(server.url).send('createnft', body, { idempotencyKey: 'k' })
     expect(server.seen.map(({ headers }) => headers['gdn-run'])).toEqual(['0123456789abcdef', undefined])
   })
 
-  test('an answer without JSON has its text', async () => {
+  test('returns the text of a response that is not JSON', async () => {
     const server = await serve([{ status: 502, text: '<html>' }])
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k' })
     expect(result).toMatchObject({ kind: 'answered', json: undefined, text: '<html>', seen: '502 text/html "<html>"' })
   })
 
-  test('a cut connection is cut, a refused one was not sent', async () => {
+  test('distinguishes a cut connection from a refused one, which sent nothing', async () => {
     const server = await serve(['drop'])
     const it = client(server.url)
     expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'cut' })
@@ -226,7 +226,7 @@ describe('send', () => {
     expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'not_sent' })
   })
 
-  test('an observer that fails does not change the outcome', async () => {
+  test('keeps the outcome if an observer throws', async () => {
     const server = await serve([CREATED])
     const onExchange = () => {
       throw new Error('stderr is closed')
@@ -236,13 +236,13 @@ describe('send', () => {
     expect((await it.call('createnft', MINT)).nfts).toHaveLength(1)
   })
 
-  test('a fault that nobody foresaw is not taken for "not sent"', async () => {
+  test('does not report an unexpected error as "not sent"', async () => {
     const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
     const result = await client('http://localhost', { transport }).send('createnft', body, { idempotencyKey: 'k' })
     expect(result).toEqual({ kind: 'cut', reason: 'odd', error: new Error('odd') })
   })
 
-  test('interrupted before it was sent, nothing was sent', async () => {
+  test('sends nothing if it is aborted before sending', async () => {
     const server = await serve([CREATED])
     const signal = AbortSignal.abort(new Error('stopped'))
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k', signal })
@@ -251,7 +251,7 @@ describe('send', () => {
   })
 })
 
-describe('a creating request by call', () => {
+describe('a creating request made with call', () => {
   test('is sent once with its own key, whether the server honors keys or not', async () => {
     const server = await serve([CREATED, { status: 503, headers: YES, json: {} }])
     const it = client(server.url)
@@ -271,8 +271,8 @@ describe('a creating request by call', () => {
   })
 })
 
-describe('what the server tells of itself', () => {
-  test('whether it honours Idempotency-Key: unknown at first, not undone by a proxy', async () => {
+describe('what the server announces', () => {
+  test('keeps Idempotency-Key support, unknown at first, after the response of a proxy', async () => {
     const server = await serve([
       { ...NFTS, headers: YES },
       { status: 404, text: 'proxy' },
@@ -288,12 +288,12 @@ describe('what the server tells of itself', () => {
   test.each([
     ['a page', { status: 404, text: '<html>Not here</html>' }, 'bad_answer'],
     ['a key that a proxy rejects', { status: 401, json: { message: 'Unauthorized' } }, 'unauthorized'],
-  ])('%s stops what is about to be sent', async (_what, answer, code) => {
+  ])('%s stops the request before it is sent', async (_what, answer, code) => {
     const server = await serve([answer])
     expect(await rejection(client(server.url).learnIdempotency())).toMatchObject({ code })
   })
 
-  test('is asked anew before a repetition: the last answer counts, and no answer is none', async () => {
+  test('checks Idempotency-Key support again before a retry, and treats a missing response as unknown', async () => {
     const server = await serve([
       { ...NFTS, headers: YES },
       { status: 404, text: '<html>' },
@@ -306,7 +306,7 @@ describe('what the server tells of itself', () => {
     expect(learned).toEqual([true, null, null, false])
   })
 
-  test('a server that says nothing honours none', async () => {
+  test('treats a server that announces nothing as one without support', async () => {
     const server = await serve([NFTS])
     const it = client(server.url)
     await it.call('getnfts', IDS)
@@ -320,7 +320,7 @@ describe('what the server tells of itself', () => {
     ['"default";q=5;w=1, "burst";q=30;w=10', 3],
     ['getnfts; q=2; w=1', 2],
     ['"off"', null],
-  ])('rate limit %s', async (policy, perSecond) => {
+  ])('reads the rate limit %s', async (policy, perSecond) => {
     const server = await serve([{ ...NFTS, headers: { 'ratelimit-policy': policy } }])
     const it = client(server.url)
     expect(it.observedRateLimit('getnfts')).toBeNull()
@@ -330,7 +330,7 @@ describe('what the server tells of itself', () => {
   })
 
   test.each(['', 'q=2', '"x";q=2', '"x";q=2;w=0', ';;;'])(
-    'an unusable rate limit policy "%s" tells nothing',
+    'ignores an unusable rate limit policy "%s"',
     async (policy) => {
       const server = await serve([{ ...NFTS, headers: { 'ratelimit-policy': policy } }])
       const it = client(server.url)
@@ -343,7 +343,7 @@ describe('what the server tells of itself', () => {
 describe('upload', () => {
   const answer = { json: { url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' } }
 
-  test('sends a file or bytes as a multipart form, and again after a passing failure', async () => {
+  test('sends a file or bytes as a multipart form, and retries after a temporary failure', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gdn-upload-'))
     open.push({ close: () => rm(folder, { recursive: true }) })
     await writeFile(join(folder, 'a.png'), 'content of the file')
@@ -363,14 +363,14 @@ describe('upload', () => {
     expect(server.seen).toHaveLength(3)
   })
 
-  test('a server without the endpoint takes no uploads, and the error says what to do', async () => {
+  test('fails with a hint if the server has no such endpoint', async () => {
     const server = await serve([formA(404, 'Not Found', 'no such path')])
     const error = await rejection(client(server.url).upload(Buffer.from('x'), 'a.png'))
     expect(error.message).toBe(`${server.url} accepts no uploads, so a.png can't be used as a file of an NFT`)
     expect(error.hint).toContain('http(s) or ipfs URL')
   })
 
-  test('a path that is no file is refused before anything is sent', async () => {
+  test('rejects a path that is not a file before it sends anything', async () => {
     const server = await serve([answer])
     const it = client(server.url)
     expect(await rejection(it.upload(tmpdir(), 'x'))).toMatchObject({ code: 'invalid_input' })
@@ -379,7 +379,7 @@ describe('upload', () => {
   })
 })
 
-test('an exchange told to --debug holds no key, no signature and no private key', async () => {
+test('shows no key, signature or private key to --debug', async () => {
   const seen: Exchange[] = []
   const server = await serve([
     {
@@ -402,8 +402,8 @@ test('an exchange told to --debug holds no key, no signature and no private key'
   expect(text).toContain('expiry=1&signature=[redacted]&action=x')
 })
 
-describe('the pace', () => {
-  /** A pacer that writes down what it is asked; the leaves it gives are valid as the list says. */
+describe('the pacer', () => {
+  /** /** A pacer that records its calls. Each leave that it gives is valid or not, as listed. */ */
   function recordingPacer(valid: boolean[] = []) {
     const log: string[] = []
     const enter = async (endpoint: string) => {
@@ -415,14 +415,14 @@ describe('the pace', () => {
     return { log, pacer: { enter, hold, take: enter } }
   }
 
-  test('every request to an endpoint takes leave first, each attempt anew, and gives it back', async () => {
+  test('every attempt of a request acquires a leave first, and releases it afterwards', async () => {
     const server = await serve([{ status: 502 }, { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [] } }])
     const { log, pacer } = recordingPacer()
     await client(server.url, { pacer }).call('getnfts', { nft_gdn_ids: ['a'] })
     expect(log).toEqual(['enter getnfts', 'done', 'enter getnfts', 'done'])
   })
 
-  test('what the server told of its limit is known before the leave is given back: that tells other processes', async () => {
+  test('records the announced limit before it releases the leave, which informs other processes', async () => {
     const server = await serve([
       { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [] }, headers: { 'ratelimit-policy': '"getnfts"' } },
     ])
@@ -442,14 +442,14 @@ describe('the pace', () => {
     [{ status: 429 }, ['hold createnft 1000']],
     [{ status: 503, headers: { 'retry-after': '2' } }, ['hold createnft 2000']],
     [{ status: 503 }, []],
-  ])('%o holds the endpoint as it says', async (reply, held) => {
+  ])('%o holds the endpoint for the announced time', async (reply, held) => {
     const server = await serve([reply])
     const { log, pacer } = recordingPacer()
     await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), { idempotencyKey: 'k' })
     expect(log).toEqual(['enter createnft', ...held, 'done'])
   })
 
-  test('a leave that lapsed before a byte was sent is taken anew, and the request is sent once', async () => {
+  test('replaces a leave that expires before the first byte, and sends the request once', async () => {
     const server = await serve([{ json: {} }])
     const { log, pacer } = recordingPacer([false, false])
     const { kind } = await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), {
@@ -460,7 +460,7 @@ describe('the pace', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('a request that was cut is told to be under way still', async () => {
+  test('reports a cut request as still in flight', async () => {
     const server = await serve(['drop'])
     const { log, pacer } = recordingPacer()
     await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), { idempotencyKey: 'k' })

@@ -45,7 +45,7 @@ const { signal } = new AbortController()
 const once = { how: 'once', signal } as const
 const identify = (known = new KnownBackends('gdn/test')) => known.identify(transport, url, once)
 
-/** Answers /healthz with a body, and any other path as a backend does. */
+/** /** Returns a body at /healthz, and responds to any other path as a backend does. */ */
 const as =
   (id: string, incarnation = FIRST): RequestListener =>
   (request, response) => {
@@ -76,7 +76,7 @@ describe('identify', () => {
     ['an older backend', 200, '{"status":"ok","version":"0.1.0"}'],
     ['a list', 200, '[1]'],
     ['null', 200, 'null'],
-  ])('takes %s for a server without an ID', async (_, status, body) => {
+  ])('treats %s as a server without an ID', async (_, status, body) => {
     answer = says(status, body)
     expect(await identify()).toEqual({ id: null, incarnation: null })
   })
@@ -86,7 +86,7 @@ describe('identify', () => {
     ['a number', '1'],
     ['no incarnation', `"${A}","incarnation":null`],
     ['a megabyte', `"${'a'.repeat(500_000)}"`],
-  ])('refuses %s as an ID, and repeats nothing of it unredacted to a terminal', async (_, id) => {
+  ])('rejects %s as an ID, and escapes it for a terminal', async (_, id) => {
     answer = says(200, `{"backend_id":${id}}`)
     await expect(identify()).rejects.toMatchObject({
       code: 'bad_answer',
@@ -125,7 +125,7 @@ describe('a guarded transport', () => {
     return { client, ask: () => client.call('getnfts', { nft_gdn_ids: [A] }) }
   }
 
-  test('asks no second time while responses come from the same backend', async () => {
+  test('does not check again while responses come from the same backend', async () => {
     const { ask } = await guarded()
     await ask()
     now += 5000
@@ -133,7 +133,7 @@ describe('a guarded transport', () => {
     expect(seen.filter((path) => path === '/healthz')).toHaveLength(1)
   })
 
-  test('sends neither key nor request to another backend that took the address during a pause', async () => {
+  test('sends neither key nor request to another backend that takes over the address during a pause', async () => {
     const { client, ask } = await guarded()
     await ask()
     answer = as(B)
@@ -160,7 +160,7 @@ describe('a guarded transport', () => {
     expect(seen.filter((path) => path.endsWith('createnft'))).toHaveLength(1)
   })
 
-  test('takes no answer of another backend, and stops when the backend was restored meanwhile', async () => {
+  test('rejects a response from another backend, and stops if the backend was restored in the meantime', async () => {
     const { ask } = await guarded()
     answer = as(B)
     await expect(ask()).rejects.toMatchObject({ code: 'wrong_backend', exitCode: 2 })
@@ -170,7 +170,7 @@ describe('a guarded transport', () => {
   })
 
   test.each(['single', 'bulk'] as const)(
-    'sends neither key nor request to another backend on this machine that took the port at once (%s)',
+    'sends neither key nor request to another local backend that takes over the port at once (%s)',
     async (kind) => {
       answer = as(A)
       const known = new KnownBackends('gdn/test')
@@ -185,7 +185,7 @@ describe('a guarded transport', () => {
         await ask()
         await ask()
         expect(seen.filter((path) => path === '/healthz')).toHaveLength(2)
-        // As when its process ends: idle connections are closed, and no request was cut.
+        // // As when its process ends: idle connections are closed, and no request is cut.
         const ended = new Promise<void>((resolve) => own.onDisconnect?.(resolve))
         server.closeAllConnections()
         await ended
@@ -199,7 +199,7 @@ describe('a guarded transport', () => {
     },
   )
 
-  test('sends nothing to another backend on this machine that took the port before the first request', async () => {
+  test('sends nothing to another local backend that takes over the port before the first request', async () => {
     answer = as(A)
     const known = new KnownBackends('gdn/test')
     await identify(known)

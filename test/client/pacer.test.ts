@@ -7,7 +7,7 @@ interface Timer {
   run: () => void
 }
 
-/** A clock that jumps to the next timer whenever nothing else is to do. */
+/** /** A clock that jumps to the next timer whenever nothing else is left to do. */ */
 function simulation() {
   let time = 0
   const timers = new Set<Timer>()
@@ -48,7 +48,7 @@ const journey = fc.record({ there: ms(3000), work: ms(3000), back: ms(3000), idl
 const same = (n: number, part: Partial<Journey>): Journey[] =>
   Array.from({ length: n }, () => ({ there: 0, work: 0, back: 0, idle: 0, ...part }))
 
-/** Sends a request for each journey; when each arrived. */
+/** /** Sends a request for each journey. Returns the times at which they arrive. */ */
 async function send(limits: Pick<PacerOptions, 'rate' | 'observed'>, journeys: readonly Journey[]) {
   const world = simulation()
   const pacer = createPacer({ ...limits, now: world.now, sleep: world.sleep })
@@ -74,7 +74,7 @@ const gaps = (arrivals: readonly number[], apart: number) =>
 const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
 const wanted = (rate: number) => ({ rate, observed: () => null })
 
-/** Asks for leave, and tells when it was given. */
+/** /** Acquires a leave. Returns the time at which it was given. */ */
 async function leaveAt(prepare: (pacer: ReturnType<typeof createPacer>) => Promise<void> | void) {
   const world = simulation()
   const pacer = createPacer({ ...wanted(1), now: world.now, sleep: world.sleep })
@@ -88,8 +88,8 @@ async function leaveAt(prepare: (pacer: ReturnType<typeof createPacer>) => Promi
   return left
 }
 
-describe('leave to send', () => {
-  test('a server never counts more requests than the rate in any second, however long they travel', async () => {
+describe('a leave to send', () => {
+  test('limits what arrives at the server in any second to the rate, however long requests travel', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -104,36 +104,36 @@ describe('leave to send', () => {
     )
   })
 
-  test('it is two a second where nobody says otherwise', async () => {
+  test('allows two requests per second by default', async () => {
     const { arrivals } = await send({ rate: null, observed: () => null }, same(6, {}))
     expect(arrivals.slice(0, 2)).toEqual([0, 0])
     for (const gap of gaps(arrivals, 2)) expect(gap).toBeGreaterThan(1000)
   })
 
-  test('uses the rate up: 400 requests at 2 a second take the ideal time and the round trips, within 1 %', async () => {
+  test('uses the full rate: 400 requests at 2 per second take the ideal time and the round trips, within 1 %', async () => {
     const { end } = await send(wanted(2), same(400, { there: 10, work: 20, back: 10 }))
     expect(end).toBeLessThan((400 / 2) * (1000 + 40) * 1.01)
   })
 
-  test('a rate of the user goes before what the server tells', async () => {
+  test('prefers the rate of the user to that of the server', async () => {
     const { arrivals } = await send({ rate: 1, observed: () => ({ perSecond: 50 }) }, same(3, {}))
     for (const gap of gaps(arrivals, 1)) expect(gap).toBeGreaterThan(1000)
   })
 
-  test('a rate below one leaves seconds between requests', async () => {
+  test('waits for seconds between requests at a rate below one', async () => {
     const { arrivals } = await send(wanted(0.5), same(3, {}))
     for (const gap of gaps(arrivals, 1)) expect(gap).toBeGreaterThan(2000)
   })
 
-  test('a server that tells no limit has none', async () => {
+  test('sets no limit if the server announces that it has none', async () => {
     expect((await send(told(null), same(100, { there: 5, work: 5 }))).end).toBe(10)
   })
 
-  test('a quota of nothing stops nothing for good', async () => {
+  test('does not block forever if the server announces a quota of 0', async () => {
     expect((await send(told(0), same(4, {}))).arrivals).toHaveLength(4)
   })
 
-  test('a limit that an answer tells holds from that answer on', async () => {
+  test('applies an announced limit from that response on', async () => {
     let perSecond: number | null = 1
     const world = simulation()
     const observed = () => ({ perSecond })
@@ -147,7 +147,7 @@ describe('leave to send', () => {
     expect(world.now()).toBe(0)
   })
 
-  test('a hold stops everything of its endpoint until its time, and a shorter one does not end it', async () => {
+  test('waits until a hold of its endpoint ends, which a shorter hold does not change', async () => {
     const held = (pacer: ReturnType<typeof createPacer>) => {
       pacer.hold('createnft', 5000)
       pacer.hold('createnft', 10)
@@ -156,7 +156,7 @@ describe('leave to send', () => {
     expect(await leaveAt((pacer) => pacer.hold('getnfts', 5000))).toBe(0)
   })
 
-  test('a hold that comes while others wait holds them too', async () => {
+  test('waits for a hold that begins while requests are waiting', async () => {
     const left = await leaveAt(async (pacer) => {
       const { done } = await pacer.take('createnft')
       done()
@@ -165,7 +165,7 @@ describe('leave to send', () => {
     expect(left).toBe(7000)
   })
 
-  test('an answer told twice frees one place', async () => {
+  test('releases one slot if a response is reported twice', async () => {
     const world = simulation()
     const pacer = createPacer({ ...wanted(1), now: world.now, sleep: world.sleep })
     const first = await pacer.take('createnft')
@@ -183,7 +183,7 @@ describe('leave to send', () => {
     for (const gap of gaps([0, ...left], 1)) expect(gap).toBeGreaterThan(1000)
   })
 
-  test('waiting ends with the signal, and the next in line is served', async () => {
+  test('stops waiting when the signal is aborted, and the next in line proceeds', async () => {
     const pacer = createPacer(wanted(1))
     const first = await pacer.take('createnft')
     const stop = new AbortController()

@@ -30,7 +30,7 @@ const post = (url: string, more: Partial<TransportRequest> = {}): TransportReque
   ...more,
 })
 
-/** Head and body may come in two pieces. */
+/** /** A response whose head and body may arrive separately. */ */
 const isEnd = (data: Buffer) => data.toString().endsWith('{"a":1}')
 
 async function failure(transport: Transport, request: TransportRequest): Promise<TransportError> {
@@ -42,7 +42,7 @@ async function failure(transport: Transport, request: TransportRequest): Promise
   return error
 }
 
-/** Answers raw bytes once the request has come, then ends the connection or leaves it open. */
+/** /** Sends raw bytes once the request has arrived, then ends the connection or leaves it open. */ */
 const answering = (bytes: string, { end = true } = {}) =>
   startTcpServer((socket) => {
     socket.once('data', () => {
@@ -57,7 +57,7 @@ describe.each([
 ])('%s transport', (_name, create) => {
   const transport = () => kept(create())
 
-  test('gives status, headers in lower case, several of one name joined, and the body', async () => {
+  test('returns status, body and lower-case headers, and joins repeated headers', async () => {
     const server = kept(
       await answering('HTTP/1.1 201 Created\r\nX-One: a\r\nX-One: b\r\nContent-Length: 2\r\n\r\nhi', { end: false }),
     )
@@ -67,7 +67,7 @@ describe.each([
     expect(Buffer.from(answer.body).toString()).toBe('hi')
   })
 
-  test('sends method, headers and body as they are given, and a streamed body with its length', async () => {
+  test('sends method, headers and body unchanged, and a streamed body with its length', async () => {
     const server = kept(await startHttpServer([{ json: {} }]))
     const it = transport()
     await it.request(post(`${server.url}/p?q=1`))
@@ -89,13 +89,13 @@ describe.each([
     expect(server.seen[1]?.headers['content-length']).toBe('6')
   })
 
-  test('follows no redirect', async () => {
+  test('does not follow redirects', async () => {
     const server = kept(await startHttpServer([{ status: 307, headers: { location: '/other' } }]))
     expect((await transport().request(post(server.url))).status).toBe(307)
     expect(server.seen).toHaveLength(1)
   })
 
-  test('uses connections again', async () => {
+  test('reuses connections', async () => {
     let connections = 0
     const server = kept(
       await startTcpServer((socket) => {
@@ -107,45 +107,45 @@ describe.each([
     )
     const it = transport()
     for (let i = 0; i < 10; i++) await it.request(post(server.url))
-    // undici opens a second one for a request that follows in the very moment of an answer.
+    // // undici opens a second connection for a request that begins while the response is still being processed.
     expect(connections).toBeLessThan(3)
   })
 
-  describe('sent is false when not a byte of the request left', () => {
-    test('a name that is not found', async () => {
+  describe('sets sent to false if no byte of the request was sent', () => {
+    test('for a name that is not found', async () => {
       expect(await failure(transport(), post('http://nowhere.invalid/'))).toMatchObject({ sent: false })
     })
 
-    test('a refused connection', async () => {
+    test('for a refused connection', async () => {
       const server = await startTcpServer(() => {})
       await server.close()
       expect(await failure(transport(), post(server.url))).toMatchObject({ sent: false })
     })
 
-    test('a server that speaks no TLS', async () => {
+    test('for a server without TLS', async () => {
       const server = kept(await startTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')))
       expect(await failure(transport(), post(`https://127.0.0.1:${server.port}/`))).toMatchObject({ sent: false })
     })
 
-    test('a connection reset during the TLS handshake', async () => {
+    test('for a connection reset during the TLS handshake', async () => {
       const server = kept(await startTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))
       expect(await failure(transport(), post(`https://127.0.0.1:${server.port}/`))).toMatchObject({ sent: false })
     })
 
-    test('a timeout during the TLS handshake', async () => {
+    test('for a timeout during the TLS handshake', async () => {
       const server = kept(await startTcpServer(() => {}))
       const request = post(`https://127.0.0.1:${server.port}/`, { timeoutMs: 150 })
       expect(await failure(transport(), request)).toMatchObject({ sent: false })
     })
 
-    test('a signal aborted before: rejects with its reason and connects to nothing', async () => {
+    test('rejects with the reason of a signal that was already aborted, and does not connect', async () => {
       const server = kept(await startHttpServer([{}]))
       const reason = new Error('stopped')
       await expect(transport().request(post(server.url, { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason)
       expect(server.seen).toHaveLength(0)
     })
 
-    test('a signal aborted while connecting: rejects with its reason, and the request never leaves', async () => {
+    test('rejects with the reason of a signal that is aborted while it connects, and sends nothing', async () => {
       let tls: Socket | undefined
       const server = kept(
         await startTcpServer((socket) => {
@@ -165,7 +165,7 @@ describe.each([
     ['its time is up', () => ({ timeoutMs: 1500 })],
     ['it was interrupted', () => ({ signal: AbortSignal.timeout(1500) })],
   ])(
-    'a request that was given up while connecting does not leave when the connection stands later: %s',
+    'does not send a request that was canceled before the connection was open: %s',
     async (_why, more) => {
       const server = kept(await startTcpServer(() => {}))
       let resolveName = () => {}
@@ -185,7 +185,7 @@ describe.each([
     },
   )
 
-  test('asks just before the first byte whether it may leave; if not, nothing is sent, on a new connection or a used one', async () => {
+  test('asks for permission just before the first byte, and sends nothing without it, on a new or a reused connection', async () => {
     const server = kept(await startHttpServer([{ json: {} }]))
     const it = transport()
     for (const seen of [0, 1]) {
@@ -198,18 +198,18 @@ describe.each([
     expect(server.seen).toHaveLength(2)
   })
 
-  describe('sent is true when the request may have arrived', () => {
-    test('a connection reset after the request was read', async () => {
+  describe('sets sent to true if the request may have arrived', () => {
+    test('for a connection reset after the request was read', async () => {
       const server = kept(await startTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))
       expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })
     })
 
-    test('a connection closed without an answer', async () => {
+    test('for a connection closed without a response', async () => {
       const server = kept(await startHttpServer(['drop']))
       expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })
     })
 
-    test('a kept connection that the server resets when the next request comes', async () => {
+    test('for a kept connection that the server resets when the next request arrives', async () => {
       let requests = 0
       const server = kept(
         await startTcpServer((socket) => {
@@ -236,13 +236,13 @@ describe.each([
       expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })
     })
 
-    test('no answer in time', async () => {
+    test('for a response that does not arrive in time', async () => {
       const server = kept(await startTcpServer(() => {}))
       const error = await failure(transport(), post(server.url, { timeoutMs: 150 }))
       expect(error).toMatchObject({ sent: true, message: 'no complete response within 150 ms' })
     })
 
-    test('a byte now and then: the time is that of the whole answer', async () => {
+    test('for a response that arrives byte by byte: the timeout covers the whole response', async () => {
       const server = kept(
         await startTcpServer((socket) => {
           socket.once('data', () => {
@@ -257,7 +257,7 @@ describe.each([
       expect(performance.now() - start).toBeLessThan(2000)
     })
 
-    test('an answer that is too long, without reading on', async () => {
+    test('for a response that is too long, of which it reads no more', async () => {
       let written = 0
       const server = kept(
         await startTcpServer((socket) => {
@@ -279,14 +279,14 @@ describe.each([
       expect(written).toBeLessThan(200 * 1024 * 1024)
     })
 
-    test('a signal aborted while waiting for the answer', async () => {
+    test('for a signal that is aborted while it waits for the response', async () => {
       const abort = new AbortController()
       const server = kept(await startTcpServer((socket) => socket.once('data', () => abort.abort())))
       expect(await failure(transport(), post(server.url, { signal: abort.signal }))).toMatchObject({ sent: true })
     })
   })
 
-  test('takes an answer that comes before the request was read to its end', async () => {
+  test('returns a response that arrives before the request was read completely', async () => {
     const server = kept(
       await startTcpServer((socket) => {
         socket.once('data', () => socket.write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n'))
@@ -297,7 +297,7 @@ describe.each([
   })
 })
 
-test('a proxy is asked for hosts that noProxy does not name', async () => {
+test('uses a proxy for hosts that noProxy does not name', async () => {
   const connects: string[] = []
   const proxy = kept(
     await startTcpServer((socket) => {
@@ -316,7 +316,7 @@ test('a proxy is asked for hosts that noProxy does not name', async () => {
   expect(connects).toEqual(['CONNECT example.invalid:443 HTTP/1.1'])
 })
 
-test('a proxy that hangs up in place of an answer ends the request, and isn’t asked over and over', async () => {
+test('ends the request if the proxy closes the connection, without retrying forever', async () => {
   let connections = 0
   const proxy = kept(
     await startTcpServer((socket) => {

@@ -6,7 +6,7 @@ import { generateCompletions } from '../../src/build/completions.mjs'
 import type { CommandTree } from '../../src/cli/help/tree.ts'
 import { cli } from '../cli/harness.ts'
 
-// What can be said of the script where there is no PowerShell to run it; static.test.ts runs it where there is one.
+// // Checks the text of the script without running it. Where PowerShell is installed, static.test.ts runs it.
 
 let dir: string
 let script: string
@@ -24,7 +24,7 @@ afterAll(() => rm(dir, { recursive: true, force: true }))
 /** The script without strings and comments. */
 const bare = () => script.replaceAll(/'(?:[^']|'')*'|"(?:[^"`]|`.|"")*"|#.*$/gm, '')
 
-/** The table of that name, as PowerShell reads it. */
+/** /** Reads the table with that name as PowerShell does. */ */
 function table(name: string): Map<string, string> {
   const body = new RegExp(`^  \\$${name} = @\\{\\n([^]*?)^  \\}$`, 'm').exec(script)?.[1] ?? ''
   const unquoted = (text = '') => text.replaceAll("''", "'")
@@ -47,7 +47,7 @@ test('the script for PowerShell closes every string, bracket and brace that it o
   expect(open).toEqual([])
 })
 
-test('the script for PowerShell knows every command and flag of the tree, and every word that a flag takes', () => {
+test('the script for PowerShell has every command and flag, and every value that a flag accepts', () => {
   const [bundles, flags, words, values] = ['bundles', 'flags', 'words', 'values'].map(table)
   for (const command of tree.commands) {
     const [noun = '', verb] = command.name.split(' ')

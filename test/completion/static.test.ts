@@ -28,13 +28,13 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
   const isMissing = sayWhatIsMissing(shell)
   beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
 
-  /** The values offered for a line, without what stands in the same word before them. */
+  /** /** The suggested values for a line, without the part of the word before them. */ */
   const valuesFor = async (line: string) => {
     const [offers = []] = await shell.offers([line], { folder, cwd: dir })
     return [...new Set(offers.map(({ value }) => value.replace(/^.*[=,]/, '')))].sort()
   }
 
-  test('every noun and command, with its summary', async () => {
+  test('suggests every noun and command with its summary', async () => {
     const entries = tree.groups.flatMap((group) => group.entries)
     const nouns = entries.filter((entry) => !entry.is_command)
     const [first = [], ...verbs] = await shell.offers(['gdn ', ...nouns.map(({ name }) => `gdn ${name} `)], { folder })
@@ -48,7 +48,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
     }
   })
 
-  test('every flag of every command, long and short, and no other', async () => {
+  test('suggests every flag of every command, long and short, and no other', async () => {
     const found = await shell.offers(
       tree.commands.map(({ name }) => `gdn ${name} -`),
       { folder },
@@ -83,7 +83,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
     expect(await valuesFor(line)).toEqual([...expected].sort())
   })
 
-  test('files where a file is taken, folders where a folder is', async () => {
+  test('suggests files for a file, and folders for a folder', async () => {
     expect(await valuesFor('gdn batch mint dr')).toEqual(['drop.csv'])
     expect(await valuesFor('gdn nft mint -f dr')).toEqual(['drop.csv'])
     expect(await valuesFor('gdn nft mint --media image=ar')).toEqual(['art.png'])
@@ -91,18 +91,18 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
     expect(folders.map((name) => name.replace(/\/$/, ''))).toEqual(['completions', 'state-of-mine'])
   })
 
-  test('a file with a hostile name as it is: nothing of it runs', async () => {
+  test('suggests a file with a hostile name, and runs no part of it', async () => {
     const offered = (await shell.offers(['gdn batch mint '], { folder, cwd: dir })).flat().map(({ value }) => value)
     expect(offered.some((value) => value.replaceAll('\\', '').includes('touch ran'))).toBe(true)
     expect(offered).toContain('drop.csv')
     expect(await valuesFor('gdn batch mint ra')).toEqual([])
   })
 
-  test('the command behind local exec --', async () => {
+  test('suggests the command after local exec --', async () => {
     expect(await valuesFor('gdn local exec -- unam')).toContain('uname')
   })
 
-  test('a line that wants to be run: nothing of it is', async () => {
+  test('runs no part of a hostile line', async () => {
     const marks = ['gdn nft list -b $(>ran) --', 'gdn `>ran` ', "gdn nft '$(>ran)' -"]
     await shell.offers(marks, { folder, cwd: dir })
     expect(await valuesFor('gdn batch mint ra')).toEqual([])

@@ -13,10 +13,10 @@ async function keyFor(home: Home, ...given: Parameters<Home['settings']>): Promi
   return (await settings.apiKey(await settings.server())).reveal()
 }
 
-describe('GDN_API_KEY goes where the user points', () => {
+describe('GDN_API_KEY is sent to the server that the user chose', () => {
   const env = { GDN_API_KEY: 'env-key' }
 
-  test('by a flag, the environment, or a profile of the user', async () => {
+  test('by a flag, the environment, or a profile', async () => {
     const home = await makeHome()
     await home.user({ profiles: { default: { base_url: OURS } } })
     expect(await keyFor(home, { baseUrl: THEIRS }, env)).toBe('env-key')
@@ -24,7 +24,7 @@ describe('GDN_API_KEY goes where the user points', () => {
     expect(await keyFor(home, {}, env)).toBe('env-key')
   })
 
-  test('not where a project file alone points: the command stops and says how to allow it', async () => {
+  test('but not to one that only a project file names: the command stops and says how to allow it', async () => {
     const home = await makeHome()
     await home.user({ profiles: { default: { base_url: OURS } } })
     await home.write('project/.gdnrc.json', { base_url: THEIRS })
@@ -35,7 +35,7 @@ describe('GDN_API_KEY goes where the user points', () => {
     })
   })
 
-  test('where a project file names a server of the user, it may', async () => {
+  test('also if a project file names a server from the profiles of the user', async () => {
     const home = await makeHome()
     await home.user({ profiles: { work: { base_url: `${OURS}/api` } } })
     await home.write('project/.gdnrc.json', { base_url: OURS })
@@ -44,7 +44,7 @@ describe('GDN_API_KEY goes where the user points', () => {
 })
 
 describe('a saved key belongs to one origin', () => {
-  test('and is sent to no other, whoever names it', async () => {
+  test('is not sent to any other origin, wherever it is configured', async () => {
     const home = await makeHome()
     await saveApiKey({ HOME: home.dir }, OURS, new Secret('saved'))
     expect(await keyFor(home, { baseUrl: `${OURS}/` })).toBe('saved')
@@ -55,13 +55,13 @@ describe('a saved key belongs to one origin', () => {
     await expect(keyFor(home)).rejects.toMatchObject({ code: 'unauthorized' })
   })
 
-  test('GDN_API_KEY goes before it', async () => {
+  test('is overridden by GDN_API_KEY', async () => {
     const home = await makeHome()
     await saveApiKey({ HOME: home.dir }, OURS, new Secret('saved'))
     expect(await keyFor(home, { baseUrl: OURS }, { GDN_API_KEY: 'env-key' })).toBe('env-key')
   })
 
-  test('it is kept in a file for its owner only, and one that others may read is refused with the command that closes it', async () => {
+  test('is stored in a file with mode 0600, and a file that others can read is rejected with the command to fix it', async () => {
     const home = await makeHome()
     await saveApiKey({ HOME: home.dir }, OURS, new Secret('saved'))
     const file = join(home.dir, '.config', 'gdn', 'credentials.json')
@@ -74,7 +74,7 @@ describe('a saved key belongs to one origin', () => {
     })
   })
 
-  test('forgetting one leaves the others', async () => {
+  test('stays when the key of another origin is removed', async () => {
     const home = await makeHome()
     const env = { HOME: home.dir }
     await saveApiKey(env, OURS, new Secret('a'))
@@ -85,7 +85,7 @@ describe('a saved key belongs to one origin', () => {
   })
 })
 
-test('no key at all says how to give one', async () => {
+test('a missing key is reported with a hint how to set one', async () => {
   const home = await makeHome()
   await expect(keyFor(home, { baseUrl: OURS })).rejects.toMatchObject({
     code: 'unauthorized',

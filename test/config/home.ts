@@ -9,9 +9,9 @@ import { GdnError } from '../../src/core/errors.ts'
 export interface Home {
   dir: string
   project: string
-  /** Writes a file; objects as JSON. */
+  /** /** Writes a file. Objects are written as JSON. */ */
   write(path: string, content: unknown, mode?: number): Promise<string>
-  /** The user's configuration. */
+  /** /** Writes the user's configuration. */ */
   user(content: unknown): Promise<string>
   settings(flags?: ConfigFlags, env?: NodeJS.ProcessEnv, keyring?: OpenKeyring): ReturnType<typeof loadSettings>
 }
@@ -20,7 +20,7 @@ export const noKeyring: OpenKeyring = async () => {
   throw new GdnError('native_missing', 'there is no keyring here')
 }
 
-/** A home with a project folder in it, gone when the test is done. */
+/** /** Creates a home with a project folder, which is removed after the test. */ */
 export async function makeHome(): Promise<Home> {
   const dir = await mkdtemp(join(tmpdir(), 'gdn config ✓ '))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))

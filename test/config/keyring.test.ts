@@ -27,7 +27,7 @@ async function keyFor(home: Home, ...given: Parameters<Home['settings']>): Promi
 }
 
 describe('a key in the system keyring', () => {
-  test('is in no file; the credentials file says where it is', async () => {
+  test('is in no file, and the credentials file says where it is stored', async () => {
     const { home, env, keyring } = await withKey()
     expect(keyring.entries).toEqual(new Map([[OURS, KEY]]))
     expect(await filesHolding(home.dir, KEY)).toEqual([])
@@ -36,7 +36,7 @@ describe('a key in the system keyring', () => {
     expect(await savedOrigins(env)).toEqual([{ origin: OURS, keptIn: 'keyring' }])
   })
 
-  test('is sent to the origin it was saved for, and to no other, whoever names it', async () => {
+  test('is not sent to any other origin, wherever that is configured', async () => {
     const { home, keyring, open } = await withKey()
     expect(await keyFor(home, { baseUrl: `${OURS}/x` }, {}, open)).toBe(KEY)
     keyring.calls.length = 0
@@ -45,11 +45,11 @@ describe('a key in the system keyring', () => {
     }
     await home.write('project/.gdnrc.json', { base_url: THEIRS })
     await expect(keyFor(home, {}, {}, open)).rejects.toMatchObject({ code: 'unauthorized' })
-    // It isn't even taken out.
+    // // It isn't even read from the keyring.
     expect(keyring.calls).toEqual([])
   })
 
-  test('is not asked for where GDN_API_KEY gives one, or a file holds it', async () => {
+  test('is not read if GDN_API_KEY or a file has the key', async () => {
     const { home, env, keyring, open } = await withKey()
     expect(await keyFor(home, { baseUrl: OURS }, { GDN_API_KEY: 'env-key' }, open)).toBe('env-key')
     await saveApiKey(env, THEIRS, new Secret('in-a-file'))
@@ -57,7 +57,7 @@ describe('a key in the system keyring', () => {
     expect(keyring.calls).toEqual([])
   })
 
-  test('that is locked, gone or emptied is an error which says what to do, never another key', async () => {
+  test('that is locked, missing or empty is an error with a hint, and no other key is used', async () => {
     const { home, keyring } = await withKey()
     const locked = keyFor(home, { baseUrl: OURS }, {}, async () => lockedKeyring())
     await expect(locked).rejects.toMatchObject({ code: 'unauthorized', message: expect.stringContaining('is locked') })
@@ -72,7 +72,7 @@ describe('a key in the system keyring', () => {
     })
   })
 
-  test('is removed there when it is forgotten; where that fails, it stays known', async () => {
+  test('is removed from the keyring on removal, and stays listed if that fails', async () => {
     const { env, keyring, open } = await withKey()
     await expect(forgetApiKey(env, OURS, async () => lockedKeyring())).rejects.toThrow('is locked')
     expect(await savedOrigins(env)).toHaveLength(1)
@@ -81,7 +81,7 @@ describe('a key in the system keyring', () => {
     expect(await savedOrigins(env)).toEqual([])
   })
 
-  test('that forgets at once is not trusted: nothing is written down', async () => {
+  test('is not recorded if the keyring does not return it', async () => {
     const home = await makeHome()
     const forgetful = { ...memoryKeyring(), get: async () => null }
     await expect(saveApiKey({ HOME: home.dir }, OURS, new Secret(KEY), forgetful)).rejects.toThrow('did not store')
@@ -89,8 +89,8 @@ describe('a key in the system keyring', () => {
   })
 })
 
-describe('the package behind it', () => {
-  test('is given the origin as the account, and on Linux the Secret Service, which survives a restart', async () => {
+describe('the keyring package', () => {
+  test('gets the origin as the account, and on Linux the Secret Service, which survives a restart', async () => {
     const made: unknown[] = []
     const native: NativeKeyring = {
       AsyncEntry: class {
@@ -107,7 +107,7 @@ describe('the package behind it', () => {
     expect(made).toEqual([['gdn', OURS, { linux: { store: 'secret-service' } }]])
   })
 
-  test('is not loaded with GDN_KEYRING=off; where it is missing, the command that installs it is named', async () => {
+  test('is not loaded with GDN_KEYRING=off, and a missing package is reported with the command to install it', async () => {
     const load = () => {
       throw new Error("Cannot find module '@napi-rs/keyring'\nRequire stack: …")
     }

@@ -20,7 +20,7 @@ const myself = async () => {
   return { url: URL, pid, process_started: startedAt, boot_id: bootId }
 }
 
-test('a backend is running as long as the process of its record is', async () => {
+test('a backend is running as long as the recorded process is', async () => {
   const { path, record } = await dataDirectory()
   expect(await runningBackend(path)).toBeNull()
   await record(await myself())
@@ -34,20 +34,20 @@ test.each([
   ['that was copied with the folder of another', { folder: '1' }],
   ['without an address', { url: undefined }],
   ['whose address is none', { url: 'x' }],
-])('a record %s is not believed', async (_what, changes) => {
+])('rejects a record %s', async (_what, changes) => {
   const { path, record } = await dataDirectory()
   await record({ ...(await myself()), ...changes })
   expect(await runningBackend(path)).toBeNull()
 })
 
-test('only what a backend made is a data directory', async () => {
+test('accepts only a directory that a backend made as a data directory', async () => {
   const { path } = await dataDirectory()
   expect(await isDataDirectory(path)).toBe(false)
   await writeFile(join(path, 'lock.db'), '')
   expect(await isDataDirectory(path)).toBe(true)
 })
 
-test('a key file that others may read is refused with the command that closes it', async () => {
+test('rejects a key file that others can read, with the command to fix it', async () => {
   const { path } = await dataDirectory()
   const file = join(path, 'api-key')
   await writeFile(file, 'gdn_key\n', { mode: 0o600 })
@@ -56,7 +56,7 @@ test('a key file that others may read is refused with the command that closes it
   await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized', hint: `Run \`chmod 600 '${file}'\`.` })
 })
 
-test.each([['a b'], [''], ['a\nb'], ['k'.repeat(5000)]])('%j is no API key', async (text) => {
+test.each([['a b'], [''], ['a\nb'], ['k'.repeat(5000)]])('rejects %j as an API key', async (text) => {
   const { path } = await dataDirectory()
   await writeFile(join(path, 'api-key'), text, { mode: 0o600 })
   await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized' })

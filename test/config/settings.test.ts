@@ -6,10 +6,10 @@ import { makeHome, noKeyring } from './home.ts'
 const A = 'https://a.test'
 const B = 'https://b.test'
 
-describe('flags go before the environment, that before the project, that before the user', () => {
+describe('flags override the environment, which overrides the project, which overrides the user', () => {
   const user = { profile: 'main', profiles: { main: { contract: 'user', blockchain: 'astar', wallet: 'w', rate: 1 } } }
 
-  test('each in its turn, and each is named as the source', async () => {
+  test('for each setting, and each names its source', async () => {
     const home = await makeHome()
     await home.user(user)
     expect((await home.settings()).contract).toEqual({ value: 'user', from: 'profile main' })
@@ -20,7 +20,7 @@ describe('flags go before the environment, that before the project, that before 
     expect((await home.settings({ contract: 'flag' }, env)).contract).toEqual({ value: 'flag', from: '--contract' })
   })
 
-  test('what the higher one leaves open comes from the lower one', async () => {
+  test('and a lower level supplies what a higher level omits', async () => {
     const home = await makeHome()
     await home.user(user)
     await home.write('project/gdn.config.json', { blockchain: 'polygon' })
@@ -28,7 +28,7 @@ describe('flags go before the environment, that before the project, that before 
     expect([contract?.value, blockchain?.value, wallet?.value, rate?.value]).toEqual(['user', 'fantom', 'w', 1])
   })
 
-  test('so for the server', async () => {
+  test('also for the server', async () => {
     const home = await makeHome()
     const baseUrl = async (...given: Parameters<typeof home.settings>) => (await home.settings(...given)).baseUrl?.value
     await home.user({ profiles: { default: { base_url: 'https://user.test' }, x: { base_url: 'https://x.test' } } })
@@ -43,7 +43,7 @@ describe('flags go before the environment, that before the project, that before 
   })
 })
 
-test("a collection of one server is not taken for another's", async () => {
+test('does not use the collection of one server with another', async () => {
   const home = await makeHome()
   await home.user({ profile: 'main', profiles: { main: { base_url: A, contract: 'c', wallet: 'w' } } })
   expect((await home.settings()).contract?.value).toBe('c')
@@ -52,12 +52,12 @@ test("a collection of one server is not taken for another's", async () => {
   expect((await home.settings({ local: true })).contract).toBeNull()
 })
 
-test('the built-in profile local is the local backend', async () => {
+test('uses the local backend for the built-in profile local', async () => {
   const home = await makeHome()
   await expect((await home.settings({ profile: 'local' })).server()).rejects.toMatchObject({ code: 'unreachable' })
 })
 
-test('an unknown profile is named, with the nearest', async () => {
+test('reports an unknown profile, and suggests the nearest', async () => {
   const home = await makeHome()
   await home.user({ profiles: { production: { base_url: A } } })
   await expect(home.settings({ profile: 'producton' })).rejects.toMatchObject({
@@ -66,7 +66,7 @@ test('an unknown profile is named, with the nearest', async () => {
   })
 })
 
-test('the project file is looked for upwards, to the root of the repository and no further', async () => {
+test('searches for the project file upwards, up to the root of the repository', async () => {
   const home = await makeHome()
   const deep = join(home.project, 'a', 'b')
   await mkdir(deep, { recursive: true })
@@ -86,13 +86,13 @@ test.each([
   ['gdn.config.json', '{"contract": "c"}'],
   ['gdn.config.yaml', 'contract: c'],
   ['package.json', '{"name": "x", "gdn": {"contract": "c"}}'],
-])('%s is read: %j', async (name, text) => {
+])('reads %s: %j', async (name, text) => {
   const home = await makeHome()
   await home.write(`project/${name}`, text)
   expect((await home.settings()).contract?.value).toBe('c')
 })
 
-test('JavaScript is never read: it would be run', async () => {
+test('does not read JavaScript, which would be executed', async () => {
   const home = await makeHome()
   for (const name of ['gdn.config.js', '.gdnrc.cjs', 'gdn.config.ts', 'gdn.config.mjs']) {
     await home.write(`project/${name}`, 'throw new Error("run")')
@@ -100,7 +100,7 @@ test('JavaScript is never read: it would be run', async () => {
   expect((await home.settings()).projectFile).toBeNull()
 })
 
-describe('a file that is not right is refused with its name and place', () => {
+describe('rejects an invalid file with its name and place', () => {
   test.each([
     ['gdn.config.json', '\ufeff{}', 'byte order mark'],
     ['gdn.config.yaml', '\ufeffcontract: c', 'byte order mark'],
@@ -127,13 +127,13 @@ describe('a file that is not right is refused with its name and place', () => {
     expect(error).toMatchObject({ code: 'invalid_config', message: expect.stringContaining(message), place: { file } })
   })
 
-  test('the place has line and column', async () => {
+  test('reports line and column', async () => {
     const home = await makeHome()
     const file = await home.user('{\n  "profile": "a",\n  "profile": "b"\n}')
     await expect(home.settings()).rejects.toMatchObject({ place: { file, line: 3, column: 3 } })
   })
 
-  test('an anchor that laughs a billion times costs nothing', async () => {
+  test('rejects a billion-laughs anchor without expanding it', async () => {
     const home = await makeHome()
     const levels = Array.from(
       { length: 30 },
@@ -143,13 +143,13 @@ describe('a file that is not right is refused with its name and place', () => {
     await expect(home.settings()).rejects.toMatchObject({ code: 'invalid_config' })
   })
 
-  test('a directory and a large file are no configuration', async () => {
+  test('rejects a directory and a large file as configuration', async () => {
     const home = await makeHome()
     await mkdir(join(home.project, 'gdn.config.json'))
     await expect(home.settings()).rejects.toMatchObject({ message: expect.stringContaining('directory') })
   })
 
-  test('an unknown setting hints at the nearest', async () => {
+  test('suggests the nearest setting for an unknown one', async () => {
     const home = await makeHome()
     await home.user({ profiles: { main: { base_ulr: A } } })
     await expect(home.settings()).rejects.toMatchObject({ hint: 'Did you mean base_url?' })

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { ownLimit, sharedLimit } from '../../../src/client/pace/limit.ts'
 import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
 
-describe('a server that lies about its rate limit', () => {
+describe('a server with a false rate limit', () => {
   test.each(['"getnfts";q=1;w=999999999', '"getnfts";q=0;w=1', '"getnfts";q=0;w=999999999'])(
-    'so that nobody would ever be answered is waited for a minute at most: %s',
+    'delays requests by at most one minute: %s',
     (header) => {
       const told = parseRateLimitPolicy(header, 'getnfts')
       for (const limit of [ownLimit(null, told), sharedLimit(null, told)]) {
@@ -14,14 +14,14 @@ describe('a server that lies about its rate limit', () => {
     },
   )
 
-  test('in a header that is made to keep its reader busy is not read', () => {
+  test('does not keep the parser busy with its header', () => {
     const since = performance.now()
     expect(parseRateLimitPolicy('"\\'.repeat(100_000), 'getnfts')).toBeNull()
     expect(performance.now() - since).toBeLessThan(100)
   })
 })
 
-test('a rate that the user wants lower is kept to, however low', () => {
+test('keeps to a lower rate of the user, however low', () => {
   expect(ownLimit(0.001, null).windowMs).toBeGreaterThan(900_000)
   expect(ownLimit(0.001, { perSecond: 2 }).windowMs).toBeGreaterThan(900_000)
 })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Answers 429 to the third request that arrives within any second. */
+/** /** Returns 429 for the third request that arrives within any second. */ */
 async function limitedServer() {
   const arrivals: { at: number; agent: string }[] = []
   let refused = 0
@@ -49,7 +49,7 @@ async function limitedServer() {
   }
 }
 
-/** Starts processes on one key, and again where one was killed. */
+/** /** Starts processes with one key, and restarts those that were killed. */ */
 function herd(url: string, paceDir: string) {
   const children: ChildProcess[] = []
   const trouble: string[] = []
@@ -68,7 +68,7 @@ function herd(url: string, paceDir: string) {
   return { children, start, trouble }
 }
 
-test('processes of one boot read one clock', () => {
+test('processes of one boot read the same clock', () => {
   const before = bootClock()
   const script = 'process.stdout.write(String(Number(process.hrtime.bigint()) / 1e6))'
   const there = Number(execFileSync(process.execPath, ['-e', script]))
@@ -76,7 +76,7 @@ test('processes of one boot read one clock', () => {
   expect(there).toBeLessThan(bootClock())
 })
 
-test('8 processes on one key, killed and stopped at random, never have three requests arrive within a second', async () => {
+test('8 processes with one key, some killed or stopped, never have three requests arrive within a second', async () => {
   const server = await limitedServer()
   const paceDir = join(folder, 'pace')
   const { children, start, trouble } = herd(server.url, paceDir)
@@ -101,13 +101,13 @@ test('8 processes on one key, killed and stopped at random, never have three req
   expect(trouble).toEqual([])
   expect(server.refused()).toBe(0)
   expect(kills + stops).toBeGreaterThan(3)
-  // Two a second were possible. Where a start takes seconds, most of them die before they send.
+  // // Two per second were possible. Where a start takes seconds, most processes die before they send.
   expect(server.arrivals.length).toBeGreaterThan(SOAK ? RUN_MS / 1000 / 3 : 1)
   expect(await readFile(join(paceDir, 'pace.db'), 'latin1')).not.toContain('the-key')
   process.stdout.write(`  ${server.arrivals.length} requests, ${kills} kills, ${stops} stops in ${RUN_MS / 1000} s\n`)
 })
 
-test('8 processes left alone use the pace up, and each of them gets on', async () => {
+test('8 processes that run freely use the full rate, and each of them makes progress', async () => {
   const server = await limitedServer()
   const { trouble } = herd(server.url, join(folder, 'fair'))
   const agents = () => new Set(server.arrivals.map(({ agent }) => agent))
@@ -120,7 +120,7 @@ test('8 processes left alone use the pace up, and each of them gets on', async (
   const settled = server.arrivals.slice(first)
   expect(trouble).toEqual([])
   expect(server.refused()).toBe(0)
-  // A place is free again a second after its answer, which takes up to 40 ms here; the rest is for a busy machine.
+  // // A slot is free again a second after the response, which takes up to 40 ms here. The rest is for a busy machine.
   const gaps = settled.slice(2).map(({ at }, i) => at - (settled[i]?.at ?? 0))
   const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0
   process.stdout.write(`  a place is used again after ${median.toFixed(0)} ms\n`)

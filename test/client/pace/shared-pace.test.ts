@@ -13,7 +13,7 @@ const SOAK = process.env.GDN_SOAK === '1'
 const DEFAULT = { rate: null, observed: () => null }
 const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
 
-/** Each of these in milliseconds. A request travels less than a second: what is under way longer nobody can know of. */
+/** /** Durations in milliseconds. A request travels for less than a second, as the limiter assumes. */ */
 interface Journey {
   idle: number
   journal: number
@@ -25,7 +25,7 @@ const ms = (max: number) => fc.integer({ min: 0, max })
 const mostly = (short: number, long: number) => fc.oneof(ms(short), ms(short), ms(long))
 const journey = fc.record({ idle: mostly(50, 1500), journal: mostly(20, 4000), there: ms(990), back: mostly(50, 6000) })
 
-/** As the client sends: with leave, asked again where it lapsed; `arrive` is called when the server gets it. */
+/** /** Sends as the client does: with a leave, renewed if it expires. Calls `arrive` when the request is sent. */ */
 async function send(process: SimulatedProcess, { idle, journal, there, back }: Journey, arrive: (in_: number) => void) {
   await process.sleep(idle)
   for (;;) {
@@ -51,8 +51,8 @@ function environment() {
   return { simulation, machine }
 }
 
-describe('processes on one key', () => {
-  test('never have three requests arrive within a second, whoever is killed or stopped', async () => {
+describe('processes with one key', () => {
+  test('never have three requests arrive within a second, even if some are killed or stopped', async () => {
     const life = fc.record({
       journeys: fc.array(journey, { minLength: 2, maxLength: 8 }),
       killedAt: fc.option(ms(8000), { nil: undefined }),
@@ -80,7 +80,7 @@ describe('processes on one key', () => {
     )
   })
 
-  test('use the pace up together: 80 requests of 8 processes take the ideal time, within 2 %', async () => {
+  test('use the full rate together: 80 requests of 8 processes take the ideal time, within 2 %', async () => {
     const { simulation, machine } = environment()
     const arrivals: number[] = []
     for (let index = 0; index < 8; index++) {
@@ -96,7 +96,7 @@ describe('processes on one key', () => {
     expect(simulation.time).toBeLessThan((80 / 2) * 1021 * 1.02)
   })
 
-  test('get on in turn: nobody has sent three before everybody has sent one', async () => {
+  test('take turns: no process sends a third request before each has sent one', async () => {
     const { simulation, machine } = environment()
     const order: number[] = []
     for (let index = 0; index < 8; index++) {
@@ -112,7 +112,7 @@ describe('processes on one key', () => {
     expect(new Set(order.slice(0, third)).size).toBe(8)
   })
 
-  test('a killed one that was first in line is passed over', async () => {
+  test('skip a killed process that was first in line', async () => {
     const { simulation, machine } = environment()
     const [first, second, waiting] = [machine.process(DEFAULT), machine.process(DEFAULT), machine.process(DEFAULT)]
     for (const process of [first, second]) (await process.pacer.enter('createnft')).done()
@@ -129,7 +129,7 @@ describe('processes on one key', () => {
     expect(left).toBeLessThan(1600)
   })
 
-  test('two that are killed with requests under way hold up the others for no longer than these may travel', async () => {
+  test('wait for two killed processes no longer than their requests may travel', async () => {
     const { simulation, machine } = environment()
     for (let index = 0; index < 2; index++) {
       const process = machine.process(DEFAULT)
@@ -148,7 +148,7 @@ describe('processes on one key', () => {
     expect(left).toBeLessThan(2100)
   })
 
-  test('one that is stopped with leave in its hand has lost it when it goes on, and the others got it', async () => {
+  test('take the leave of a stopped process, which is invalid when the process continues', async () => {
     const { simulation, machine } = environment()
     const stopped = machine.process(told(1))
     const leave = await stopped.pacer.enter('createnft')
@@ -167,7 +167,7 @@ describe('processes on one key', () => {
     expect(leave.isValid()).toBe(false)
   })
 
-  test('a long request keeps its slot', async () => {
+  test('do not take the slot of a long request', async () => {
     const { simulation, machine } = environment()
     const slow = await machine.process(told(1)).pacer.enter('createnft')
     let left = -1
@@ -185,7 +185,7 @@ describe('processes on one key', () => {
     expect(left).toBeGreaterThan(60_000)
   })
 
-  test('a request that was cut may still arrive: its slot stays taken for another second', async () => {
+  test('keep the slot of a cut request for another second, because it may still arrive', async () => {
     const { simulation, machine } = environment()
     const leave = await machine.process(told(1)).pacer.enter('createnft')
     leave.cut()
@@ -201,7 +201,7 @@ describe('processes on one key', () => {
     expect(left).toBeGreaterThan(2000)
   })
 
-  test('the lower rate of one binds that one only', async () => {
+  test('apply the lower rate of a process to that process only', async () => {
     const { simulation, machine } = environment()
     const count = { slow: 0, other: 0 }
     for (const [name, rate] of [
@@ -223,7 +223,7 @@ describe('processes on one key', () => {
     expect(count.slow + count.other).toBeLessThanOrEqual(20)
   })
 
-  test('a rate above what the server told is none', async () => {
+  test('ignore a rate above the one that the server announced', async () => {
     const { simulation, machine } = environment()
     const process = machine.process({ rate: 50, observed: () => ({ perSecond: 2 }) })
     let sent = 0
@@ -239,8 +239,8 @@ describe('processes on one key', () => {
   })
 })
 
-describe('leave taken beforehand', () => {
-  test('is used up by the next request of that endpoint, and counts once', async () => {
+describe('a leave acquired in advance', () => {
+  test('is used by the next request of that endpoint, and counts once', async () => {
     const { simulation, machine } = environment()
     const { pacer } = machine.process(told(1))
     const taken = await pacer.take('createnft')
@@ -252,14 +252,14 @@ describe('leave taken beforehand', () => {
       second = simulation.time
     })
     await simulation.run(5000)
-    // The one who took it gives it back.
+    // // The caller that acquired it releases it.
     expect(second).toBe(-1)
     taken.done()
     await simulation.run(9000)
     expect(second).toBeGreaterThan(5000)
   })
 
-  test('and not used is given back', async () => {
+  test('is released if it is not used', async () => {
     const { machine, simulation } = environment()
     const { pacer } = machine.process(told(1))
     ;(await pacer.take('createnft')).done()
@@ -286,7 +286,7 @@ describe('on the disk', () => {
     folders?: string[]
   }
 
-  /** A pacer as a process has it, and what it had to complain about. */
+  /** /** A pacer as a process has it, and the errors that it reported. */ */
   function process({ origin = 'https://nft.example', key = 'key-1', observed, folders }: Process = {}) {
     const trouble: unknown[] = []
     const shared = createSharedPace({
@@ -299,7 +299,7 @@ describe('on the disk', () => {
     return { pacer: createPacer({ rate: null, observed: () => limit, shared }), trouble }
   }
 
-  /** How long it waits for leave, in milliseconds. */
+  /** /** Waits for a leave. Returns the time in milliseconds. */ */
   async function waits({ pacer }: ReturnType<typeof process>): Promise<number> {
     const began = performance.now()
     const leave = await pacer.enter('createnft')
@@ -313,7 +313,7 @@ describe('on the disk', () => {
     return owner
   }
 
-  /** What stands in the database of a folder, and a way to change it behind the back of every process. */
+  /** /** Runs a function with the database of a folder, without the processes noticing. */ */
   function inDatabase<Result>(act: (raw: RawDatabase) => Result, pace = join(folder, 'pace')): Result {
     const raw = openSqlite(join(pace, 'pace.db'))
     try {
@@ -331,7 +331,7 @@ describe('on the disk', () => {
   const put = (state: string, pace?: string) =>
     inDatabase((raw) => void raw.prepare('UPDATE limiters SET state = ?').run([state]), pace)
 
-  test('another process waits for the slots of this one; each key and origin has its own slots', async () => {
+  test('another process waits for the slots of this one, but each key and origin has separate slots', async () => {
     await takeAll()
     expect(await waits(process({ key: 'key-2' }))).toBeLessThan(500)
     expect(await waits(process({ origin: 'https://other.example' }))).toBeLessThan(500)
@@ -339,7 +339,7 @@ describe('on the disk', () => {
     expect(limiters()).toHaveLength(3)
   })
 
-  test('429 and Retry-After told to one hold the others, but another key goes on', async () => {
+  test('429 and Retry-After for one process hold the others with that key, but not another key', async () => {
     const one = process()
     await waits(one)
     one.pacer.hold('createnft', 700)
@@ -347,7 +347,7 @@ describe('on the disk', () => {
     expect(await waits(process())).toBeGreaterThan(400)
   })
 
-  test('a request that nobody took leave for ends with rate_limited when the server wants to be left alone for long', async () => {
+  test('a request without a leave ends with rate_limited if the server asks for a long wait', async () => {
     const one = process()
     await waits(one)
     one.pacer.hold('createnft', 3_600_000)
@@ -355,7 +355,7 @@ describe('on the disk', () => {
     await expect(process().pacer.enter('createnft')).rejects.toMatchObject({ code: 'rate_limited' })
   })
 
-  test('neither key nor origin stands there, and nobody else may read it', async () => {
+  test('the database contains neither key nor origin, and only its owner can read it', async () => {
     await takeAll(process({ key: 'the-key' }))
     const database = join(folder, 'pace', 'pace.db')
     expect(await readFile(database, 'latin1')).not.toMatch(/the-key|nft\.example/)
@@ -364,11 +364,11 @@ describe('on the disk', () => {
     expect(mode & 0o777).toBe(0o700)
   })
 
-  test('a server that told no limit to one has none for the others, and costs no file access', async () => {
+  test('an announced absence of limits applies to other processes too, without file access', async () => {
     const one = process({ observed: null })
     for (let n = 0; n < 50; n++) await waits(one)
     expect(await readdir(join(folder, 'pace'))).toEqual([])
-    // The first of a process doesn't know yet; what it learns counts for the next ones.
+    // // The first request of a process doesn't know the limit yet. What it learns counts for the next ones.
     let perSecond: number | null | undefined
     const shared = createSharedPace({ folders: [join(folder, 'pace')], origin: 'o', apiKey: null })
     const observed = () => (perSecond === undefined ? null : { perSecond })
@@ -383,7 +383,7 @@ describe('on the disk', () => {
     expect(performance.now() - began).toBeLessThan(900)
   })
 
-  test('a state that is cut, empty, damaged, or of a newer version counts as full for a second, and no longer', async () => {
+  test('a state that is cut, empty, damaged or of a newer version counts as full for one second', async () => {
     const spoilings: ((text: string) => string)[] = [
       (text) => text.slice(0, 60),
       () => '',
@@ -406,7 +406,7 @@ describe('on the disk', () => {
     )
   })
 
-  test('what an earlier boot left counts for nothing', async () => {
+  test('ignores the state of an earlier boot', async () => {
     await takeAll()
     const [, , json = ''] = newest()
       .trim()
@@ -420,7 +420,7 @@ describe('on the disk', () => {
     ['a file', (path: string) => writeFile(path, '')],
     ['a link to somewhere else', (path: string) => symlink(tmpdir(), path)],
   ])(
-    'a folder that is %s is not used: the next one is, and without one each process keeps its own pace',
+    'skips a folder that is %s, and without any folder each process keeps its own pace',
     async (_what, make) => {
       const bad = join(folder, 'bad')
       await make(bad)
@@ -435,7 +435,7 @@ describe('on the disk', () => {
     },
   )
 
-  test('a folder that others may write to is closed to them first', async () => {
+  test('removes the write permission of others from a folder first', async () => {
     const open = join(folder, 'open')
     await import('node:fs/promises').then(({ mkdir }) => mkdir(open))
     await chmod(open, 0o777)

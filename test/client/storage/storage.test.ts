@@ -55,7 +55,7 @@ describe('an S3 bucket', () => {
     })
   }
 
-  test('the stand-in checks signatures as AWS does: its own published example', () => {
+  test('the stand-in checks signatures as AWS does in its published example', () => {
     const headers = {
       host: 'examplebucket.s3.amazonaws.com',
       range: 'bytes=0-9',
@@ -69,7 +69,7 @@ describe('an S3 bucket', () => {
     )
   })
 
-  test('gets a file under the hash of its content, with its type, and the URL is where everybody finds it', async () => {
+  test('stores a file under the hash of its content, with its type, and returns its public URL', async () => {
     const path = join(dir, 'Night & Day.PNG')
     await writeFile(path, PNG)
     const { url } = await (await storage()).upload(path, 'Night & Day.PNG')
@@ -77,7 +77,7 @@ describe('an S3 bucket', () => {
     expect([...s3.objects]).toEqual([[`art/drop one/${PNG_SHA256}.png`, { body: PNG, contentType: 'image/png' }]])
   })
 
-  test('what is there is not sent again, in another run neither; what is there in part is', async () => {
+  test('does not upload an existing file again, also in another run, but replaces an incomplete one', async () => {
     await (await storage()).upload(PNG, 'a.png')
     await (await storage()).upload(PNG, 'b.png')
     expect(s3.seen.filter((one) => one.startsWith('PUT'))).toHaveLength(1)
@@ -86,13 +86,13 @@ describe('an S3 bucket', () => {
     expect(s3.objects.get(`art/drop one/${PNG_SHA256}.png`)?.body).toEqual(PNG)
   })
 
-  test('who may put but not list can put', async () => {
+  test('accepts credentials that may put but not list', async () => {
     s3.answer = ({ method }) => (method === 'HEAD' ? { status: 403 } : null)
     await (await storage()).upload(PNG, 'a.png')
     expect(s3.objects.size).toBe(1)
   })
 
-  test('credentials that are lent for a while send their token, signed', async () => {
+  test('sends the signed session token of temporary credentials', async () => {
     const lending = await startS3(['art'], { token: 'lent/token==' })
     open.push(lending)
     const credentials = {
@@ -104,7 +104,7 @@ describe('an S3 bucket', () => {
     expect(lending.objects.size).toBe(1)
   })
 
-  test('a bucket that is busy is asked again, each time signed anew', async () => {
+  test('retries while the bucket is busy, and signs each attempt anew', async () => {
     let busy = 2
     s3.answer = ({ method }) => (method === 'PUT' && busy-- > 0 ? { status: 503, code: 'SlowDown' } : null)
     await (await storage()).upload(PNG, 'a.png')
@@ -116,13 +116,13 @@ describe('an S3 bucket', () => {
     ['a wrong secret', { credentials: wrong }, 'forbidden', /SignatureDoesNotMatch/],
     ['a bucket that is not there', { bucket: 'nowhere' }, 'invalid_config', /the bucket nowhere does not exist/],
     ['another region', { region: 'eu-west-1' }, 'invalid_config', /not in the region eu-west-1/],
-  ])('%s is told with what to do, and no secret', async (_what, more, code, message) => {
+  ])('reports %s with a hint and without secrets', async (_what, more, code, message) => {
     const error: unknown = await (await storage(more)).upload(PNG, 'a.png').catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code, message: expect.stringMatching(message), hint: expect.stringMatching(/./) })
     expect(JSON.stringify(error)).not.toMatch(/wrong|wJalr/)
   })
 
-  test('Ctrl-C ends an upload', async () => {
+  test('ends an upload on Ctrl-C', async () => {
     const stop = new AbortController()
     s3.answer = () => {
       stop.abort(new Error('stopped'))
@@ -140,7 +140,7 @@ describe('AWS credentials', () => {
   const INI =
     '# comment\n[default]\naws_access_key_id = ID\naws_secret_access_key=SE=CRET\n\n[ lent ]\r\nAWS_ACCESS_KEY_ID=L\r\naws_secret_access_key=LS\r\naws_session_token=T\r\n'
 
-  test('come from the environment before the shared file, there from the profile named', async () => {
+  test('come from the environment, then from the profile in the shared file', async () => {
     await mkdir(join(dir, '.aws'))
     await writeFile(join(dir, '.aws', 'credentials'), INI)
     expect(await secretOf({})).toEqual(['ID', 'SE=CRET', null])
@@ -149,7 +149,7 @@ describe('AWS credentials', () => {
     expect(await secretOf(named)).toEqual(['E', 'ES', 'ET'])
   })
 
-  test('of which there are none are asked for by name', async () => {
+  test('that are missing are reported with the names of their variables', async () => {
     await expect(secretOf({})).rejects.toMatchObject({
       code: 'unauthorized',
       hint: expect.stringContaining('AWS_ACCESS_KEY_ID'),
@@ -161,7 +161,7 @@ describe('an IPFS node', () => {
   test.each([
     ['of one block', PNG],
     ['of many blocks', randomBytes(700_000)],
-  ])('gets a file %s, and its CID is the URL', async (_what, content) => {
+  ])('stores a file %s, and returns its CID as the URL', async (_what, content) => {
     const node = await startIpfsNode(dir)
     open.push(node)
     const storage = createIpfsNodeStorage({ ...(await line()), api: node.url })
@@ -179,14 +179,14 @@ describe('an IPFS node', () => {
     ['no CID', () => '{"Hash":"../x"}'],
     ['nothing', () => ''],
     ['a page', () => '<html>'],
-  ])('a node that answers %s is not believed', async (_what, answer) => {
+  ])('rejects a response with %s', async (_what, answer) => {
     const node = await startIpfsNode(dir, answer)
     open.push(node)
     const storage = createIpfsNodeStorage({ ...(await line()), api: node.url })
     await expect(storage.upload(PNG, 'a.png')).rejects.toMatchObject({ code: 'bad_answer' })
   })
 
-  test('that is not there is named', async () => {
+  test('is named if it cannot be reached', async () => {
     const storage = createIpfsNodeStorage({ ...(await line()), api: 'http://127.0.0.1:9' })
     await expect(storage.upload(PNG, 'a.png')).rejects.toMatchObject({ code: 'unreachable' })
   })
