@@ -41,7 +41,7 @@ const createNft = (overrides: object = {}, path = '/api/v1/createnft') =>
 describe('createcollection', () => {
   const body = { wallet_address: WALLETS[0], name: 'Second', blockchain: 'polygon' }
 
-  it('echoes name, blockchain, both flags and the wallet, the defaults spelled out', async () => {
+  it('echoes name, blockchain, both flags and the wallet, with defaults filled in', async () => {
     const { status, json } = await backend.post('/api/v1/createcollection', body)
     expect(status).toBe(200)
     expect(json).toEqual({
@@ -56,7 +56,7 @@ describe('createcollection', () => {
     expect(json.request).toEqual({ ...given, enable_transfer: false })
   })
 
-  it('tells accepted_date in UTC', async () => {
+  it('returns accepted_date in UTC', async () => {
     const before = Math.floor(Date.now() / 1000) * 1000
     const { json } = await backend.post('/api/v1/createcollection', body)
     const accepted = Date.parse(`${json.response.accepted_date.replace(' ', 'T')}Z`)
@@ -64,14 +64,14 @@ describe('createcollection', () => {
     expect(accepted).toBeLessThanOrEqual(Date.now())
   })
 
-  it('gives two collections of equal wishes two addresses', async () => {
+  it('gives two collections with equal requests different addresses', async () => {
     const other = await createTestCollection(backend, { name: 'First light', wallet_address: WALLETS[0] })
     expect(other.address).not.toBe(collection.address)
   })
 })
 
 describe('getcollections', () => {
-  it('answers a collection by the id that createcollection gave, its address known at once', async () => {
+  it('returns a collection by the ID from createcollection, with its address at once', async () => {
     const { status, json } = await backend.post('/api/v1/getcollections', { transaction_gdn_ids: [collection.id] })
     expect(status).toBe(200)
     expect(json).toEqual({
@@ -94,7 +94,7 @@ describe('getcollections', () => {
     })
   })
 
-  it('comes to say deployed', async () => {
+  it('returns the status deployed once the collection is on chain', async () => {
     const record = await until(
       () => showCollection(backend, collection.id),
       ({ status }) => status === 'deployed',
@@ -102,7 +102,7 @@ describe('getcollections', () => {
     expect(record.status).toBe('deployed')
   })
 
-  it('takes one id in a string, and leaves out ids that it does not know', async () => {
+  it('accepts one ID as a string and omits unknown IDs', async () => {
     const one = await backend.post('/api/v1/getcollections', { transaction_gdn_ids: collection.id })
     expect(one.json.requests).toEqual({ transaction_gdn_ids: collection.id })
     expect(one.json.collections).toHaveLength(1)
@@ -112,7 +112,7 @@ describe('getcollections', () => {
 })
 
 describe('createnft', () => {
-  it('answers a message, the echo and one id for each metadata object', async () => {
+  it('returns a message, the echoed request and one ID for each metadata object', async () => {
     const metadata = plainMetadata(3)
     const { status, json } = await createNft({ metadata })
     expect(status).toBe(200)
@@ -127,14 +127,14 @@ describe('createnft', () => {
     expect(new Set(json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)).size).toBe(3)
   })
 
-  it('takes one metadata object without a list, and echoes it as it was sent', async () => {
+  it('accepts one metadata object outside a list and echoes it as sent', async () => {
     const [metadata] = plainMetadata(1)
     const { json } = await createNft({ metadata })
     expect(json.requests.metadata).toEqual(metadata)
     expect(json.nfts).toHaveLength(1)
   })
 
-  it('takes addresses in lower case, echoes them so, and answers with their checksum later', async () => {
+  it('accepts addresses in lower case, echoes them unchanged and returns them with a checksum later', async () => {
     const lower = WALLETS[1].toLowerCase()
     const { json } = await createNft({
       contract_address: collection.address.toLowerCase(),
@@ -147,7 +147,7 @@ describe('createnft', () => {
 })
 
 describe('getnftgdnids', () => {
-  it('lists a collection in the order of acceptance, and echoes one contract_address', async () => {
+  it('lists NFTs in the order of acceptance and echoes one contract_address', async () => {
     const own = await createTestCollection(backend)
     const ids: string[] = []
     for (const count of [2, 1, 3]) {
@@ -162,7 +162,7 @@ describe('getnftgdnids', () => {
     expect(json).toEqual({ requests: { contract_address: own.address, blockchain: 'polygon' }, nft_gdn_ids: ids })
   })
 
-  it('answers an empty list for a collection without NFTs', async () => {
+  it('returns an empty list for a collection without NFTs', async () => {
     const own = await createTestCollection(backend)
     const body = { contract_addresses: own.address, blockchain: 'polygon' }
     expect((await backend.post('/api/v1/getnftgdnids', body)).json.nft_gdn_ids).toEqual([])
@@ -170,7 +170,7 @@ describe('getnftgdnids', () => {
 })
 
 describe('getnfts', () => {
-  it('answers the records of the reference, metadata as it was given', async () => {
+  it('returns the records of the API reference, with metadata as it was sent', async () => {
     const metadata = {
       title: 'Dawn',
       description: 'd',
@@ -192,16 +192,16 @@ describe('getnfts', () => {
     })
   })
 
-  it('says initiated, without token_id and metadata_url, until the NFT is on chain', async () => {
+  it('returns the status initiated, without token_id and metadata_url, until the NFT is on chain', async () => {
     const { json: created } = await createNft({
-      // Nothing listens on port 9: the file is asked for again and again.
+      // Nothing listens on port 9, so the server fetches the file again and again.
       metadata: { title: 't', description: '', file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }] },
     })
     const { json } = await backend.post('/api/v1/getnfts', { nft_gdn_ids: [created.nfts[0].nft_gdn_ids] })
     expect(json.nfts).toEqual([expect.objectContaining({ status: 'initiated', token_id: null, metadata_url: null })])
   })
 
-  it('keeps the order of the ids, leaves out unknown ones, and echoes what was asked', async () => {
+  it('keeps the order of the IDs, omits unknown ones and echoes the request', async () => {
     const { json: created } = await createNft({ metadata: plainMetadata(3) })
     const [a, b, c] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
     const asked = [c, 'unknown', a, b]
@@ -216,7 +216,7 @@ describe('every endpoint', () => {
     ['createcollection', { wallet_address: WALLETS[0], name: 'n', blockchain: 'polygon' }],
     ['getcollections', { transaction_gdn_ids: ['x'] }],
     ['getnfts', { nft_gdn_ids: ['x'] }],
-  ])('%s is the same with a trailing slash', async (name, body) => {
+  ])('%s responds the same with a trailing slash', async (name, body) => {
     const [without, with_] = await Promise.all([
       backend.post(`/api/v1/${name}`, body),
       backend.post(`/api/v1/${name}/`, body),
@@ -225,13 +225,13 @@ describe('every endpoint', () => {
     expect(Object.keys(with_.json)).toEqual(Object.keys(without.json))
   })
 
-  it('createnft and getnftgdnids are the same with a trailing slash', async () => {
+  it('createnft and getnftgdnids respond the same with a trailing slash', async () => {
     expect((await createNft({}, '/api/v1/createnft/')).status).toBe(200)
     const body = { contract_addresses: collection.address, blockchain: 'polygon' }
     expect((await backend.post('/api/v1/getnftgdnids/', body)).status).toBe(200)
   })
 
-  it('says that Idempotency-Key is honoured and which backend it is, in errors and refusals too', async () => {
+  it('sends the headers for Idempotency-Key support and backend identity, with errors too', async () => {
     const body = (await (await backend.get('/healthz')).json()) as Record<string, string>
     const answers = await Promise.all([
       backend.get('/healthz'),
@@ -253,7 +253,7 @@ describe('every endpoint', () => {
       ])
   })
 
-  it('can be used from a web page of any origin, errors included', async () => {
+  it('allows web pages of any origin to read responses, errors included', async () => {
     const origin = { origin: 'https://shop.example' }
     const answers = [
       await backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, origin),
@@ -276,7 +276,7 @@ describe('every endpoint', () => {
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-headers')?.toLowerCase()).toContain('x-api-key')
   })
-  it('what is not for pages of other origins does not invite them', async () => {
+  it('/healthz sends no CORS header', async () => {
     const response = await backend.get('/healthz', { origin: 'https://shop.example' })
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, null])
   })

@@ -29,7 +29,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-// Whatever was sent: the backend lives, and nothing of it was a surprise to it.
+// Whatever was sent, the backend is alive and logged no internal error.
 afterEach(async () => {
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -43,7 +43,7 @@ const createNft = (overrides: object) => ({
   ...overrides,
 })
 
-/** The answer is error form A and nothing more. */
+/** Expects a response of error form A without other fields. */
 function expectFormA({ status, json }: Answer, expected: { status: number; title: string; message: RegExp }) {
   expect(json).toEqual({ error: { title: expected.title, message: expect.stringMatching(expected.message) } })
   expect(status).toBe(expected.status)
@@ -112,7 +112,7 @@ describe('a request that breaks its schema', () => {
     ['getnfts', 422, { nft_gdn_ids: ['a', 2] }, /nft_gdn_ids\[1\] must be a string, not a number/],
     ['getnfts', 422, { nft_gdn_ids: Array.from({ length: 1001 }, String) }, /at most 1000 ids/],
     ['getcollections', 400, {}, /transaction_gdn_ids is required/],
-  ])('%s: %i, the field named', async (name, status, body, message) => {
+  ])('%s returns %i that names the field', async (name, status, body, message) => {
     expectFormA(await backend.post(`/api/v1/${name}`, body), validation(status, message))
   })
 
@@ -170,11 +170,11 @@ describe('a request that breaks its schema', () => {
     ],
     ['an unknown field', { receiver: WALLETS[0] }, /receiver is not a known field/],
     ['no metadata at all', { metadata: [] }, /metadata must have at least one metadata object/],
-  ])('createnft with %s', async (_what, overrides, message) => {
+  ])('createnft rejects %s', async (_what, overrides, message) => {
     expectFormA(await backend.post('/api/v1/createnft', createNft(overrides)), validation(400, message))
   })
 
-  it('is told of every fault at once', async () => {
+  it('returns every validation error at once', async () => {
     const answer = await backend.post('/api/v1/createnft', createNft({ blockchain: 'moon', metadata: [{ title: 1 }] }))
     expectFormA(answer, validation(400, /blockchain must be one of/))
     for (const field of ['metadata[0].title', 'metadata[0].description', 'metadata[0].file_fields']) {
@@ -182,7 +182,7 @@ describe('a request that breaks its schema', () => {
     }
   })
 
-  it('leaves nothing behind', async () => {
+  it('stores nothing', async () => {
     const own = await createTestCollection(backend)
     await backend.post(
       '/api/v1/createnft',
@@ -196,8 +196,8 @@ describe('a request that breaks its schema', () => {
   })
 })
 
-describe('a collection that the request does not fit', () => {
-  it('400 Bad Request where contract_address and blockchain are inconsistent', async () => {
+describe('a request that does not match its collection', () => {
+  it('returns 400 Bad Request if contract_address and blockchain are inconsistent', async () => {
     const answer = await backend.post('/api/v1/createnft', createNft({ blockchain: 'astar' }))
     expectFormA(answer, {
       status: 400,
@@ -206,7 +206,7 @@ describe('a collection that the request does not fit', () => {
     })
   })
 
-  it('400 Bad Request where nobody made a collection at that address', async () => {
+  it('returns 400 Bad Request if no collection has that address', async () => {
     const answer = await backend.post('/api/v1/createnft', createNft({ contract_address: WALLETS[2] }))
     expectFormA(answer, { status: 400, title: 'Bad Request', message: /contract_address 0x\w+ is not a collection/ })
     const body = { contract_addresses: WALLETS[2], blockchain: 'polygon' }
@@ -214,19 +214,19 @@ describe('a collection that the request does not fit', () => {
     expectFormA(listed, { status: 400, title: 'Bad Request', message: /contract_addresses 0x\w+ is not a collection/ })
   })
 
-  it('400 where the collection was made with enable_api off', async () => {
+  it('returns 400 if the collection was created with enable_api off', async () => {
     const closed = await createTestCollection(backend, { enable_api: false })
     const answer = await backend.post('/api/v1/createnft', createNft({ contract_address: closed.address }))
     expectFormA(answer, { status: 400, title: 'Bad Request', message: /enable_api is off/ })
   })
 
-  it('400 Bad Request where the collection is of the other kind of blockchain', async () => {
+  it('returns 400 Bad Request if the collection is on the other kind of blockchain', async () => {
     const answer = await backend.post('/api/v1/createnft', createNft({ blockchain: 'solana' }))
     const message = /contract_address and blockchain are inconsistent: 0x\w+ is an EVM address, but this blockchain is/
     expectFormA(answer, { status: 400, title: 'Bad Request', message })
   })
 
-  it('400 where a wallet is of the other kind of blockchain', async () => {
+  it('returns 400 if a wallet address is of the other kind of blockchain', async () => {
     const receiver_wallet_address = 'So11111111111111111111111111111111111111112'
     const answer = await backend.post('/api/v1/createnft', createNft({ receiver_wallet_address }))
     expectFormA(answer, validation(400, /receiver_wallet_address is not an EVM address/))
@@ -236,22 +236,22 @@ describe('a collection that the request does not fit', () => {
 describe('an API key', () => {
   const body = { nft_gdn_ids: ['x'] }
 
-  it('is needed: 401', async () => {
+  it('is required: without one the response is 401', async () => {
     const answer = await backend.post('/api/v1/getnfts', body, { 'x-api-key': '' })
     expectFormA(answer, { status: 401, title: 'Unauthorized', message: /x-api-key is missing/ })
   })
 
-  it('must be known: 401 that does not repeat it', async () => {
+  it('must exist: an unknown one returns 401 that does not repeat it', async () => {
     const answer = await backend.post('/api/v1/getnfts', body, { 'x-api-key': 'gdn_guess' })
     expectFormA(answer, { status: 401, title: 'Unauthorized', message: /not valid/ })
     expect(JSON.stringify(answer.json)).not.toContain('gdn_guess')
   })
 
-  it('is checked before the body is looked at', async () => {
+  it('is checked before the body', async () => {
     expect((await backend.post('/api/v1/getnfts', '{', { 'x-api-key': 'wrong' })).status).toBe(401)
   })
 
-  it('needs the permission of the endpoint: 403 that names it', async () => {
+  it('needs the permission of the endpoint: without it the response is 403 that names it', async () => {
     const store = await openStore(`${dataDir.path}/gdn.db`)
     const key = newApiKey()
     const now = Date.now()
@@ -272,7 +272,7 @@ describe('an API key', () => {
     await store.close()
   })
 
-  it('of another account neither mints into a collection nor reads it', async () => {
+  it('of another account can neither mint into a collection nor read it', async () => {
     const store = await openStore(`${dataDir.path}/gdn.db`)
     const key = newApiKey()
     const now = Date.now()
@@ -288,7 +288,7 @@ describe('an API key', () => {
     expect(listed.json.collections).toEqual([])
   })
 
-  it('sent twice is refused, even if both are right', async () => {
+  it('is rejected if sent twice, even if both are valid', async () => {
     const key = backend.apiKey.reveal()
     const answer = await exchangeBytes(
       backend.url,
@@ -298,7 +298,7 @@ describe('an API key', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  it('of a megabyte is answered with 431 in JSON', async () => {
+  it('of 1 MB returns 431 in JSON', async () => {
     const answer = await exchangeBytes(
       backend.url,
       `POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${'k'.repeat(1024 * 1024)}\r\n\r\n`,
@@ -310,14 +310,14 @@ describe('an API key', () => {
   })
 })
 
-describe('a body that is no JSON for us', () => {
+describe('a body that is not valid JSON', () => {
   it.each([
     ['createnft', 400],
     ['getnftgdnids', 400],
     ['createcollection', 400],
     ['getcollections', 400],
     ['getnfts', 422],
-  ])('%s: %i for text that is not JSON, or nothing', async (name, status) => {
+  ])('%s returns %i for text that is not JSON and for an empty body', async (name, status) => {
     for (const body of ['{"a":', 'not json', '']) {
       expectFormA(await backend.post(`/api/v1/${name}`, body), validation(status, /JSON/))
     }
@@ -328,12 +328,12 @@ describe('a body that is no JSON for us', () => {
     '{"\\u005f_proto__":{"admin":true},"nft_gdn_ids":["x"]}',
     '{"nft_gdn_ids":["x"],"constructor":{"prototype":{"admin":true}}}',
     '{"nft_gdn_ids":[{"__proto__":null}]}',
-  ])('422 for %s, and no prototype is changed', async (body) => {
+  ])('returns 422 for %s and changes no prototype', async (body) => {
     expect((await backend.post('/api/v1/getnfts', body)).status).toBe(422)
     expect(Object.hasOwn(Object.prototype, 'admin')).toBe(false)
   })
 
-  it.each(['__proto__', 'constructor', 'prototype'])('400 for an extra key %s in metadata', async (key) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('returns 400 for an extra key %s in metadata', async (key) => {
     const metadata = `{"title":"t","description":"","file_fields":[],${JSON.stringify(key)}:"x"}`
     const body = JSON.stringify(createNft({ metadata: 0 })).replace('"metadata":0', `"metadata":[${metadata}]`)
     expect((await backend.post('/api/v1/createnft', body)).status).toBe(400)
@@ -342,7 +342,7 @@ describe('a body that is no JSON for us', () => {
   it.each([
     ['lists', '['.repeat(100_000) + ']'.repeat(100_000)],
     ['objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ])('4xx for %s nested 100,000 deep, wherever they stand', async (_what, deep) => {
+  ])('returns 400 or 422 for %s nested 100,000 deep, in any field', async (_what, deep) => {
     const bodies = [deep, `{"nft_gdn_ids":${deep}}`, `{"nft_gdn_ids":[${deep}]}`, `{"other":${deep}}`]
     for (const body of bodies) expect((await backend.post('/api/v1/getnfts', body)).status).toBe(422)
     const inMetadata = JSON.stringify(createNft({ metadata: 0 })).replace('"metadata":0', `"metadata":[{"x":${deep}}]`)
@@ -352,7 +352,7 @@ describe('a body that is no JSON for us', () => {
   it.each([
     ['metadata', (keys: string) => `{"metadata":[{"title":"t","description":"","file_fields":[],${keys}}]}`],
     ['the request', (keys: string) => `{${keys}}`],
-  ])('400 that does not grow with the request for 90,000 extra keys in %s', async (_where, bodyOf) => {
+  ])('returns a 400 of bounded size for 90,000 extra keys in %s', async (_where, bodyOf) => {
     const keys = Array.from({ length: 90_000 }, (_, i) => `" k${i}":"v"`).join(',')
     const answer = await backend.post('/api/v1/createnft', bodyOf(keys))
     expectFormA(answer, validation(400, /./))
@@ -363,22 +363,22 @@ describe('a body that is no JSON for us', () => {
     ['getnfts', 422, `{"nft_gdn_ids":[${'1,'.repeat(90_000)}1]}`],
     ['createnft', 400, `{"metadata":[${'0,'.repeat(900)}0]}`],
     ['createnft', 400, `{"metadata":[{${Array.from({ length: 90_000 }, (_, i) => `"k${i}":1`).join(',')}}]}`],
-  ])('%s: %i for very many faults', async (name, status, body) => {
+  ])('%s returns %i for very many errors', async (name, status, body) => {
     expectFormA(await backend.post(`/api/v1/${name}`, body), validation(status, /./))
   })
 
-  it('400 that does not repeat a key of a megabyte', async () => {
+  it('returns 400 that does not repeat a key of 1 MB', async () => {
     const answer = await backend.post('/api/v1/createnft', createNft({ ['k'.repeat(1024 * 1024)]: 1 }))
     expectFormA(answer, validation(400, /^k+…$/))
     expect(answer.json.error.message.length).toBeLessThan(10_000)
   })
 
-  it.each(['1e400', '-0', '9007199254740993', 'true', 'null'])('a string is needed where %s stands', async (value) => {
+  it.each(['1e400', '-0', '9007199254740993', 'true', 'null'])('returns 422 for %s in place of a string', async (value) => {
     const answer = await backend.post('/api/v1/getnfts', `{"nft_gdn_ids":[${value}]}`)
     expectFormA(answer, validation(422, /nft_gdn_ids\[0\] must be a string/))
   })
 
-  it.each(['"\\ud800"', '"a\\u0000b"'])('%s is refused as text that no chain can keep', async (text) => {
+  it.each(['"\\ud800"', '"a\\u0000b"'])('rejects %s, which is text that no chain can store', async (text) => {
     const body = JSON.stringify(createNft({ metadata: 0 })).replace(
       '"metadata":0',
       `"metadata":[{"title":${text},"description":"","file_fields":[]}]`,
@@ -386,7 +386,7 @@ describe('a body that is no JSON for us', () => {
     expectFormA(await backend.post('/api/v1/createnft', body), validation(400, /metadata\[0\]\.title holds/))
   })
 
-  it('415 for any other type, and for none', async () => {
+  it('returns 415 for any other content type and for none', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'x']) {
       const answer = await backend.post('/api/v1/getnfts', '{}', { 'content-type': type })
       expectFormA(answer, { status: 415, title: 'Unsupported Media Type', message: /application\/json/ })
@@ -398,19 +398,19 @@ describe('a body that is no JSON for us', () => {
     expect(none).toMatch(/^HTTP\/1\.1 415 /)
   })
 
-  it('413 for more than 512 KiB of JSON-RPC from anybody', async () => {
+  it('returns 413 for a JSON-RPC body over 512 KiB', async () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: ['x'.repeat(512 * 1024)] }
     expect((await backend.post('/rpc/polygon', call)).status).toBe(413)
   })
 
-  it('a JSON string that holds a JSON-RPC call is no call, whoever sends it', async () => {
+  it('rejects a JSON-RPC call inside a JSON string', async () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: ['0x02'] }
     const sent = JSON.stringify(JSON.stringify(call))
     const { json } = await backend.post('/rpc/polygon', sent, { origin: 'https://stranger.example' })
     expect(json).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
   })
 
-  it('413 for more than 4 MiB, told by length or chunk by chunk', async () => {
+  it('returns 413 for a body over 4 MiB, with a length or in chunks', async () => {
     const big = JSON.stringify({ nft_gdn_ids: ['x'.repeat(4 * 1024 * 1024)] })
     expectFormA(await backend.post('/api/v1/getnfts', big), {
       status: 413,
@@ -427,8 +427,8 @@ describe('a body that is no JSON for us', () => {
   })
 })
 
-describe('what is no request', () => {
-  it('404 form A for a path or method that is not served', async () => {
+describe('an invalid request', () => {
+  it('returns 404 in form A for an unknown path or method', async () => {
     expectFormA(await backend.post('/api/v1/nothing', {}), {
       status: 404,
       title: 'Not Found',
@@ -441,7 +441,7 @@ describe('what is no request', () => {
     ])
   })
 
-  it('400 form A for a path that is not UTF-8', async () => {
+  it('returns 400 in form A for a path that is not UTF-8', async () => {
     const response = await backend.get('/ipfs/%ff%fe')
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: { title: 'Bad Request', message: expect.any(String) } })
@@ -455,13 +455,13 @@ describe('what is no request', () => {
       'two lengths',
       'POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
     ],
-  ])('400 in JSON for %s', async (_what, bytes) => {
+  ])('returns 400 in JSON for %s', async (_what, bytes) => {
     const answer = await exchangeBytes(backend.url, bytes)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))).toHaveProperty('error.message')
   })
 
-  it('400 for garbage behind a good request', async () => {
+  it('returns 400 for garbage after a valid request', async () => {
     const good = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'
     expect(await exchangeBytes(backend.url, `${good}\u0000\u0001garbage\r\n\r\n`)).toMatch(/HTTP\/1\.1 400 /)
   })

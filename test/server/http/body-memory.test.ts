@@ -27,7 +27,7 @@ afterEach(async () => {
 interface Unfinished {
   /** Resolves with the status line of the response. */
   status: Promise<number>
-  /** Resolves once all bytes were handed to the kernel. */
+  /** Resolves once all bytes have been passed to the kernel. */
   sent: Promise<void>
   socket: Socket
 }
@@ -55,8 +55,8 @@ function unfinished(from: string, length: number, start = 'POST /api/v1/getnfts'
 }
 
 /**
- * Sends a body in chunks, which announce no length, to a route that takes 512 KiB of anybody, and another request after
- * it. Resolves with the statuses that were read before the connection ended or both requests had their response.
+ * * Sends a chunked body to a route that accepts 512 KiB without a key, then another request. Resolves with the
+ * statuses read before the connection ended or both requests had their response.
  */
 function sendChunked(from: string, length: number): Promise<number[]> {
   const { hostname, port } = new URL(backend.url)
@@ -87,12 +87,12 @@ const statusOf = (socket: Socket) =>
 const finish = ({ socket }: Unfinished) => socket.write(' ')
 
 describe('the memory of request bodies', () => {
-  test('is limited for each client address, behind a trusted proxy too', async () => {
+  test('is limited for each client address, also behind a trusted proxy', async () => {
     await start({ allowLocalKey: true, bodyMemory: { perAddress: 300 * KIB } })
     const first = unfinished('203.0.113.1', 200 * KIB)
     const others = [unfinished('203.0.113.1', 200 * KIB), unfinished('203.0.113.1', 200 * KIB)]
     expect(await Promise.race([first, ...others].map(({ status }) => status))).toBe(429)
-    // Another client is not held up, nor one of the same IPv6 network as nobody.
+    // Another client is not delayed, nor is one from an IPv6 network without other clients.
     const elsewhere = unfinished('203.0.113.2', 200 * KIB)
     await elsewhere.sent
     finish(elsewhere)
@@ -101,7 +101,7 @@ describe('the memory of request bodies', () => {
     expect(await Promise.race([one.status, two.status])).toBe(429)
   })
 
-  test('is limited for all clients together: then large bodies are 503, and small ones are read', async () => {
+  test('is limited in total: beyond the limit large bodies get 503 and small ones are read', async () => {
     await start({ allowLocalKey: true, bodyMemory: { total: 300 * KIB } })
     const both = [unfinished('203.0.113.1', 200 * KIB), unfinished('203.0.113.2', 200 * KIB)]
     expect(await Promise.race(both.map(({ status }) => status))).toBe(503)
@@ -110,7 +110,7 @@ describe('the memory of request bodies', () => {
     expect(await small.status).toBe(422)
   })
 
-  test('is free again when a client goes away', async () => {
+  test('is released when a client disconnects', async () => {
     await start({ allowLocalKey: true, bodyMemory: { total: 300 * KIB } })
     for (let round = 0; round < 20; round++) {
       const one = unfinished('203.0.113.1', 200 * KIB)
@@ -125,7 +125,7 @@ describe('the memory of request bodies', () => {
     }
   })
 
-  test('is free again when a body is refused half-way, whatever of it still arrives', async () => {
+  test('is released when a body is rejected halfway, whatever of it still arrives', async () => {
     await start({ allowLocalKey: true, bodyMemory: { total: 2 * MIB } })
     expect(await sendChunked('203.0.113.1', 8 * MIB)).toEqual([413, 200])
     const last = unfinished('203.0.113.2', MIB)
@@ -133,7 +133,7 @@ describe('the memory of request bodies', () => {
     expect(await last.status).toBe(422)
   })
 
-  test('bounds bodies that no route reads: the requests are answered', async () => {
+  test('is limited for bodies that no route reads, and the requests get a response', async () => {
     await start({ allowLocalKey: true, bodyMemory: { perAddress: 100 * KIB } })
     const first = unfinished('203.0.113.1', 100 * KIB)
     await first.sent
@@ -144,7 +144,7 @@ describe('the memory of request bodies', () => {
     expect((await backend.get('/healthz')).status).toBe(200)
   })
 
-  test('holds at most 32 MiB of one client: of 100 unfinished bodies of 4 MiB, 92 are refused', async () => {
+  test('is at most 32 MiB for one client: of 100 unfinished bodies of 4 MiB, 92 are rejected', async () => {
     await start({ allowLocalKey: true })
     const all = Array.from({ length: 100 }, () => unfinished('203.0.113.1', 4 * MIB))
     let refused = 0

@@ -35,7 +35,7 @@ interface Asked {
   headers: Record<string, string>
 }
 
-/** What a page of another origin gets for a fetch, or the word that the browser refused it. */
+/** What a page of another origin gets for a fetch, or a note that the browser blocked it. */
 async function fromElsewhere(path: string, init: RequestInit = {}): Promise<Asked | string> {
   const page = await openElsewhere()
   try {
@@ -75,7 +75,7 @@ async function answerOf(path: string, init?: RequestInit): Promise<Asked> {
   return asked
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
+// biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of responses
 const jsonOf = async (path: string, init?: RequestInit): Promise<any> => (await answerOf(path, init)).json
 
 describe.skipIf(CHROMIUM === undefined)('a page of another origin, in Chromium', () => {
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin, in Chromium',
     expect(await jsonOf(`/ipfs/${cid}`)).toMatchObject({ name: 'By a browser' })
   })
 
-  it('reads refusals, and the headers that tell limits, ids and repeats', async () => {
+  it('reads errors and the headers for rate limits, request IDs and replays', async () => {
     const { status, json, headers } = await answerOf('/api/v1/getnfts', post({ nft_gdn_ids: ['x'] }, 'gdn_wrong'))
     expect([status, json]).toEqual([401, { error: { title: 'Unauthorized', message: expect.any(String) } }])
     expect(headers).toMatchObject({ 'x-request-id': expect.any(String), 'idempotency-supported': 'yes' })
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin, in Chromium',
     expect(right.headers).toMatchObject({ 'ratelimit-policy': '"getnfts"' })
   })
 
-  it('reads a chain by /rpc', async () => {
+  it('reads a chain through /rpc', async () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }
     const headers = { 'content-type': 'application/json' }
     expect(await jsonOf('/rpc/polygon', { method: 'POST', headers, body: JSON.stringify(call) })).toMatchObject({
@@ -116,11 +116,11 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin, in Chromium',
   })
 
   it.each(['/metrics', '/openapi.json', '/healthz', '/readyz', '/docs', '/docs/page.js', '/'])(
-    'can not read %s',
+    'cannot read %s',
     async (path) => expect(await fromElsewhere(path)).toMatch(/Failed to fetch/),
   )
 
-  it('can not show /docs in a frame', async () => {
+  it('cannot show /docs in a frame', async () => {
     const page = await openElsewhere()
     const refused = page.waitForEvent('console', { predicate: (message) => message.text().includes('frame-ancestors') })
     await page.setContent(`<iframe src="${backend.url}/docs"></iframe>`)
@@ -134,7 +134,7 @@ describe.skipIf(CHROMIUM === undefined)('/docs in Chromium', () => {
     ['light', 400],
     ['dark', 1280],
   ] as const)(
-    '%s, %d pixels wide: every operation is there, no complaint, no other address, no sideways scrolling',
+    'shows every operation without errors, other hosts or sideways scrolling (%s, %d pixels wide)',
     async (colorScheme, width) => {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
       const page = await context.newPage()
@@ -159,7 +159,7 @@ describe.skipIf(CHROMIUM === undefined)('/docs in Chromium', () => {
     },
   )
 
-  it('a request can be tried from the page, and schemas looked at, within its strict policy', async () => {
+  it('sends requests and shows schemas within its strict content security policy', async () => {
     const page = await browser.newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))

@@ -7,7 +7,7 @@ import { report, seededRandom } from '../../helpers/seed.ts'
 
 const CASES = process.env.GDN_SOAK === '1' ? 1_000_000 : 3000
 const AT_ONCE = 40
-/** Everything is sent and the sending side closed at once: nothing is left to wait for but the time of a request. */
+/** The sending side is closed at once, so only the request timeout can delay a response. */
 const HANG_MS = 20_000
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -75,7 +75,7 @@ function seeds(): string[] {
   ]
 }
 
-/** The statuses of what is answered to bytes; null where the connection stays open for too long. */
+/** The statuses of the responses to bytes; null if the connection stays open for too long. */
 function send(port: number, bytes: Buffer): Promise<number[] | null> {
   return new Promise((resolve) => {
     let answer = ''
@@ -96,7 +96,7 @@ function send(port: number, bytes: Buffer): Promise<number[] | null> {
   })
 }
 
-it('any bytes are answered with a refusal, or as the request that they are: no failure, no hang', async () => {
+it('any bytes get an error or the response of a valid request, without an internal error or a hang', async () => {
   const { random } = seededRandom('HTTP bytes')
   const port = Number(new URL(backend.url).port)
   const originals = seeds()
@@ -132,6 +132,6 @@ it('any bytes are answered with a refusal, or as the request that they are: no f
   expect(backend.log).toEqual([])
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(grown).toBeLessThan(64)
-  // It went every way, or it would have shown little.
+  // Every kind of outcome occurred; otherwise the test would show little.
   for (const status of [200, 400, 401, 404, 415, 422]) expect([status, statuses.has(status)]).toEqual([status, true])
 })

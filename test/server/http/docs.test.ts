@@ -17,7 +17,7 @@ afterAll(async () => {
 const addressesIn = (page: string) => [...page.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address ?? '')
 
 describe('/docs', () => {
-  it.each(['/docs', '/docs/'])('%s is a page that names no address but this server', async (path) => {
+  it.each(['/docs', '/docs/'])('%s is a page that links to no other server', async (path) => {
     const response = await backend.get(path)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const page = await response.text()
@@ -26,7 +26,7 @@ describe('/docs', () => {
     expect(page).not.toMatch(/https?:|<script>|<style>/)
   })
 
-  it('everything that the page names is there', async () => {
+  it('every file that the page links to exists', async () => {
     const page = await (await backend.get('/docs')).text()
     for (const address of addressesIn(page).filter((found) => found.startsWith('/'))) {
       const response = await backend.get(address)
@@ -34,7 +34,7 @@ describe('/docs', () => {
     }
   })
 
-  it('allows nothing from elsewhere, no frame around it and no code made of text', async () => {
+  it('has a policy that forbids other origins, framing and eval', async () => {
     for (const path of ['/docs', '/docs/page.js']) {
       const policy = (await backend.get(path)).headers.get('content-security-policy') ?? ''
       expect(policy).toContain("default-src 'none'")
@@ -44,7 +44,7 @@ describe('/docs', () => {
     }
   })
 
-  it('files are sent compressed, and plain to who takes no gzip', async () => {
+  it('files are sent compressed, or plain to clients that do not accept gzip', async () => {
     const fetchPlain = (encoding: string | null) =>
       new Promise<{ encoding: string | undefined; bytes: number }>((resolve, reject) => {
         const headers = encoding === null ? {} : { 'accept-encoding': encoding }
@@ -69,5 +69,5 @@ describe('/docs', () => {
     '/docs/..%2f..%2fpackage.json',
     '/docs/constructor',
     '/docs/swagger-ui-bundle.js.map',
-  ])('%s is not there', async (path) => expect((await backend.get(path)).status).toBe(404))
+  ])('%s returns 404', async (path) => expect((await backend.get(path)).status).toBe(404))
 })

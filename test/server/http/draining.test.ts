@@ -24,7 +24,7 @@ const start = async (drainMs: number) => {
   backend = await startTestBackend(dataDir.path, { drainMs })
 }
 
-/** A connection that is held open, and what has come over it. */
+/** A connection that is held open, and the bytes received on it. */
 async function hold(
   url = backend.url,
 ): Promise<{ send(text: string): Promise<void>; heard(): string; closed: Promise<unknown> }> {
@@ -53,12 +53,12 @@ async function sendHalf(client: Awaited<ReturnType<typeof hold>>): Promise<void>
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const half = () =>
   `POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${backend.apiKey.reveal()}\r\n` +
-  // As clients say it that take either.
+  // As clients that accept either send it.
   `accept: application/json, text/event-stream\r\n` +
   `expect: 100-continue\r\n` +
   `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`
 
-it('while it drains, /readyz says no, requests are answered as ever, and each answer closes its connection', async () => {
+it('while draining, /readyz returns 503, requests are served, and each response closes its connection', async () => {
   await start(1500)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = (path: string) =>
@@ -86,7 +86,7 @@ it('while it drains, /readyz says no, requests are answered as ever, and each an
   agent.destroy()
 })
 
-it('a request that came before the end is answered after it, though nobody else is let in', async () => {
+it('finishes a request that began before the shutdown while it rejects new connections', async () => {
   await start(0)
   const client = await hold()
   await sendHalf(client)
@@ -103,7 +103,7 @@ it('a request that came before the end is answered after it, though nobody else 
   )
 })
 
-it('one that never ends holds it up for 3 seconds and no longer', async () => {
+it('an unfinished request delays the shutdown by at most 3 seconds', async () => {
   await start(0)
   const client = await hold()
   await sendHalf(client)
@@ -114,7 +114,7 @@ it('one that never ends holds it up for 3 seconds and no longer', async () => {
   expect(took).toBeLessThan(8000)
 })
 
-it('a stream of events is ended at once when it stops, and its connection with it', async () => {
+it('ends an event stream and its connection at once when the server stops', async () => {
   const app = await appWithRoutes()
   app.get('/events', { config: { access: 'public' } }, (_request, reply) => {
     const events = new Readable({ read() {} })
@@ -128,13 +128,13 @@ it('a stream of events is ended at once when it stops, and its connection with i
   const since = performance.now()
   await app.draining.finish(60_000)
   expect(performance.now() - since).toBeLessThan(5000)
-  // Whole: the last chunk came.
+  // The stream is complete: the last chunk arrived.
   expect(client.heard()).toMatch(/\r\n0\r\n\r\n$/)
   await client.closed
   await app.close()
 })
 
-it('a second word ends the draining at once', async () => {
+it('a second signal ends the draining at once', async () => {
   await start(60_000)
   const enough = new AbortController()
   const draining = backend.drain(enough.signal)

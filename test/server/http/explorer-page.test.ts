@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
 
-/** All that a browser reads before the page is there. */
+/** Limit for everything that a browser loads to show the page. */
 const MOST_BYTES = 40_000
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -22,18 +22,18 @@ const page = async () => await (await backend.get('/')).text()
 const assetsOf = (text: string) =>
   [...text.matchAll(/(?:src|href)="(\/explorer\/assets\/[^"]*)"/g)].map(([, path = '']) => path)
 
-describe('the page of the explorer', () => {
-  it.each(PATHS)('is what %s shows, without a key', async (path) => {
+describe('the page of the web explorer', () => {
+  it.each(PATHS)('is served at %s without a key', async (path) => {
     const response = await backend.get(path)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await response.text()).toBe(await page())
   })
 
-  it.each(['/nfts', '/nfts/a/b', '/collections', '/explorer', '/index.html'])('is not what %s shows', async (path) =>
+  it.each(['/nfts', '/nfts/a/b', '/collections', '/explorer', '/index.html'])('is not served at %s', async (path) =>
     expect((await backend.get(path)).status).toBe(404),
   )
 
-  it('allows nothing from elsewhere, no code or style in itself, no frame around it and no text that becomes markup', async () => {
+  it('has a policy that forbids other origins, inline code and styles, framing and HTML injection', async () => {
     const policy = (await backend.get('/')).headers.get('content-security-policy') ?? ''
     expect(policy.split('; ').sort()).toEqual([
       "base-uri 'none'",
@@ -51,7 +51,7 @@ describe('the page of the explorer', () => {
     expect(await page()).not.toMatch(/https?:|<script>|<style|style=|\son\w+=/)
   })
 
-  it(`is no more than ${MOST_BYTES} bytes to read, with all that it loads`, async () => {
+  it(`is at most ${MOST_BYTES} bytes with everything that it loads`, async () => {
     let bytes = (await page()).length
     const assets = assetsOf(await page())
     expect(assets.length).toBe(4)
@@ -67,7 +67,7 @@ describe('the page of the explorer', () => {
     expect(bytes).toBeLessThan(MOST_BYTES)
   })
 
-  it('files are kept by browsers for ever, for their names change with what they hold', async () => {
+  it('files are cached without expiry, as their names change with their content', async () => {
     for (const path of assetsOf(await page())) {
       const { headers, status } = await backend.get(path)
       expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
@@ -76,7 +76,7 @@ describe('the page of the explorer', () => {
   })
 
   it.each(['main.js', '..%2fexplorer.ts', 'constructor', 'main-000000000000.js', 'assets.json'])(
-    '%s is no file of it',
+    '%s is not one of its files',
     async (name) => expect((await backend.get(`/explorer/assets/${name}`)).status).toBe(404),
   )
 })

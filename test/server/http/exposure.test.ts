@@ -47,40 +47,40 @@ const LOCAL_KEY_REFUSED = [
   expect.stringMatching(/only from the server's own machine.*gdn key create.*--allow-local-key/),
 ]
 
-describe.skipIf(OUTER_ADDRESS === undefined)('beyond loopback', () => {
-  it('nothing listens unless told', async () => {
+describe.skipIf(OUTER_ADDRESS === undefined)('from other machines', () => {
+  it('the server is not reachable by default', async () => {
     await start()
     expect(backend.exposed).toBe(false)
     await expect(fetch(`${elsewhere()}/healthz`)).rejects.toThrow()
     expect(backend.log.join('')).not.toContain('other machines')
   })
 
-  it('it listens when told, and says so in its log', async () => {
+  it('the server is reachable if configured, and logs it', async () => {
     await start({ host: '0.0.0.0' })
     expect(backend.exposed).toBe(true)
     expect((await fetch(`${elsewhere()}/healthz`)).status).toBe(200)
     expect(backend.log.join('')).toContain('other machines can reach this server')
   })
 
-  it('the key of the local account is refused, on this machine it is taken', async () => {
+  it('the key of the local account is rejected; on this machine it is accepted', async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     expect(await ask(elsewhere(), own)).toEqual(LOCAL_KEY_REFUSED)
     expect((await ask(`http://127.0.0.1:${portOf(backend)}`, own))[0]).toBe(200)
   })
 
-  it('other keys are taken', async () => {
+  it('other keys are accepted', async () => {
     await start({ host: '0.0.0.0' })
     const { headers } = await makeKey(dataDir.path)
     expect((await ask(elsewhere(), headers))[0]).toBe(200)
   })
 
-  it('--allow-local-key takes it', async () => {
+  it('--allow-local-key accepts it', async () => {
     await start({ host: '0.0.0.0', allowLocalKey: true })
     expect((await ask(elsewhere(), { 'x-api-key': backend.apiKey.reveal() }))[0]).toBe(200)
   })
 
-  it('who says to be somebody else is not believed', async () => {
+  it('headers that claim another client address are ignored', async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-client-ip', 'cf-connecting-ip']) {
@@ -89,7 +89,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('beyond loopback', () => {
     }
   })
 
-  it('names are checked where they were told: addresses are answered, other names are not', async () => {
+  it('with --allowed-host, that name and IP addresses are served and other names return 421', async () => {
     await start({ host: '0.0.0.0', allowedHosts: ['nft.example.com'] })
     const statusFor = async (host: string) =>
       (await exchangeBytes(elsewhere(), `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)).slice(
@@ -111,7 +111,7 @@ describe('connections', () => {
     for (const socket of open.splice(0)) socket.destroy()
   })
 
-  /** Opens connections that send nothing, and tells how many were left open. */
+  /** Opens connections that send nothing. Resolves with the number that stayed open. */
   async function holdOpen(count: number, host: string): Promise<number> {
     const sockets = Array.from({ length: count }, () => connect({ host, port: portOf(backend) }).on('error', () => {}))
     open.push(...sockets)
@@ -120,7 +120,7 @@ describe('connections', () => {
     return sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length
   }
 
-  it('are no more than the limit, in all', async () => {
+  it('are limited in total', async () => {
     await start({ connections: { total: 20 } })
     expect(await holdOpen(50, '127.0.0.1')).toBe(20)
     for (const socket of open.splice(0)) socket.destroy()
@@ -137,7 +137,7 @@ describe('connections', () => {
   })
 
   it.skipIf(OUTER_ADDRESS === undefined)(
-    'are no more than the limit by one address, and others are answered meanwhile',
+    'are limited per client address, and other clients are served meanwhile',
     async () => {
       await start({ host: '0.0.0.0', connections: { perAddress: 10 } })
       expect(await holdOpen(30, String(OUTER_ADDRESS))).toBe(10)
@@ -156,12 +156,12 @@ describe('connections', () => {
     },
   )
 
-  it.skipIf(OUTER_ADDRESS === undefined)('of trusted proxies count for the total only', async () => {
+  it.skipIf(OUTER_ADDRESS === undefined)('from trusted proxies count toward the total only', async () => {
     await start({ host: '0.0.0.0', connections: { perAddress: 5 }, trustProxy: [String(OUTER_ADDRESS)] })
     expect(await holdOpen(20, String(OUTER_ADDRESS))).toBe(20)
   })
 
-  it('that send nothing are closed with the time of a request', async () => {
+  it('that send nothing are closed after the request timeout', async () => {
     await start({ requestTimeoutMs: 500 })
     const socket = connect({ host: '127.0.0.1', port: portOf(backend) })
     open.push(socket)
@@ -180,9 +180,9 @@ describe('connections', () => {
     ['2001:db8::9', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('of %s count for %s', (address, network) => expect(networkOf(address)).toBe(network))
+  ])('from %s count for %s', (address, network) => expect(networkOf(address)).toBe(network))
 
-  it('count for one network whatever the lower half of an IPv6 address', () => {
+  it('count for one network whatever the lower 64 bits of an IPv6 address are', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), group, (groups, other) => {
@@ -204,7 +204,7 @@ describe('behind a proxy', () => {
     return [answer.status, answer.json.response === undefined ? '' : new URL(answer.json.response.url).origin]
   }
 
-  it('that is trusted, its word on client, scheme and host is believed', async () => {
+  it('that is trusted, forwarded headers set client, scheme and host', async () => {
     await start({ trustProxy: ['127.0.0.0/8'], allowedHosts: ['nft.example.com'] })
     expect(await ask(url(), { ...own(), 'x-forwarded-for': '203.0.113.9' })).toEqual(LOCAL_KEY_REFUSED)
     const forwarded = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
@@ -214,26 +214,26 @@ describe('behind a proxy', () => {
     ])
   })
 
-  it('that is not trusted, nothing of it is', async () => {
+  it('that is not trusted, forwarded headers are ignored', async () => {
     await start({ trustProxy: ['10.0.0.0/8'] })
     expect((await ask(url(), { ...own(), 'x-forwarded-for': '203.0.113.9' }))[0]).toBe(200)
     const lies = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' }
     expect(await signedUrl(lies)).toEqual([200, backend.url])
   })
 
-  it('the client is who stands before the last trusted one: what it claims itself does not count', async () => {
+  it('the client is the address before the last trusted proxy, whatever that client claims', async () => {
     await start({ trustProxy: ['127.0.0.1', '10.0.0.0/8'] })
     for (const chain of ['127.0.0.1, 203.0.113.9', '127.0.0.1, 203.0.113.9, 10.0.0.5', '10.0.0.5, 203.0.113.9']) {
       expect(await ask(url(), { ...own(), 'x-forwarded-for': chain })).toEqual(LOCAL_KEY_REFUSED)
     }
   })
 
-  it('that does not say who asks, anybody may be asking', async () => {
+  it('that forwards no client address, the local account’s key is rejected', async () => {
     await start({ trustProxy: ['127.0.0.1'] })
     expect(await ask(url(), own())).toEqual(LOCAL_KEY_REFUSED)
   })
 
-  it('its host must be an allowed one too, and does not stand for the one that came', async () => {
+  it('the forwarded host must be allowed as well as the Host header', async () => {
     await start({ trustProxy: ['127.0.0.1'] })
     const send = (host: string, forwarded: string) =>
       exchangeBytes(
@@ -255,7 +255,7 @@ describe('behind a proxy', () => {
     { 'x-forwarded-for': 'unknown' },
     { 'x-forwarded-for': '"[::1]:99999"' },
     { 'x-forwarded-for': ','.repeat(5000) },
-  ])('nonsense in its headers is never a failure of the server: %j', async (headers) => {
+  ])('invalid forwarded headers cause no internal error: %j', async (headers) => {
     await start({ trustProxy: ['127.0.0.1'] })
     const [status, origin] = await signedUrl(headers)
     expect([200, 400, 421]).toContain(status)
@@ -273,7 +273,7 @@ describe('behind a proxy', () => {
     ['::1', '::1', true],
     ['127.0.0.1', '', false],
     ['127.0.0.1', 'localhost', false],
-  ])('--trust-proxy %s and the address %s: %s', (network, address, trusted) => {
+  ])('--trust-proxy %s trusts the address %s: %s', (network, address, trusted) => {
     expect(createTrust([network])(address)).toBe(trusted)
   })
 
@@ -288,7 +288,7 @@ describe('behind a proxy', () => {
     '*',
     '10.0.0/8',
     'true',
-  ])('--trust-proxy %j is refused with the place', (network) => {
+  ])('--trust-proxy %j is rejected with the name of the flag', (network) => {
     expect(() => createTrust([network])).toThrow(
       expect.objectContaining({ code: 'usage', place: { flag: '--trust-proxy' } }),
     )

@@ -32,7 +32,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Whatever was sent: nothing of it was a surprise. */
+/** Whatever was sent, the log has no internal error. */
 afterEach(async () => {
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(backend.log.filter((line) => line.includes('unexpectedly'))).toEqual([])
@@ -55,7 +55,7 @@ const headersOf = (answer: string) =>
       }),
   )
 
-describe('every answer says that it is data, nobody else’s, and how far it may be trusted', () => {
+describe('every response has the security headers', () => {
   const key = () => `x-api-key: ${backend.apiKey.reveal()}`
   const json = 'content-type: application/json'
   const PREFLIGHT = 'access-control-request-method: POST'
@@ -67,17 +67,17 @@ describe('every answer says that it is data, nobody else’s, and how far it may
     ['the contract', 200, () => raw('GET', '/openapi.json')],
     ['a stored directory', 200, () => raw('GET', `/ipfs/${directory}`)],
     ['a stored file', 200, () => raw('GET', `/ipfs/${directory}/0.json`)],
-    ['its head', 200, () => raw('HEAD', `/ipfs/${directory}/0.json`)],
-    ['a part of it', 206, () => raw('GET', `/ipfs/${directory}/0.json`, 'range: bytes=0-1')],
-    ['a part that is not there', 416, () => raw('GET', `/ipfs/${directory}/0.json`, 'range: bytes=99999-')],
+    ['a HEAD request for it', 200, () => raw('HEAD', `/ipfs/${directory}/0.json`)],
+    ['a range of it', 206, () => raw('GET', `/ipfs/${directory}/0.json`, 'range: bytes=0-1')],
+    ['a range beyond its end', 416, () => raw('GET', `/ipfs/${directory}/0.json`, 'range: bytes=99999-')],
     ['a missing file', 404, () => raw('GET', '/ipfs/bafkqaaa')],
     ['a missing path', 404, () => raw('GET', '/nowhere')],
     ['a wrong method', 404, () => raw('DELETE', '/healthz')],
-    ['a path that can not be decoded', 400, () => raw('GET', '/%zz')],
+    ['a path that cannot be decoded', 400, () => raw('GET', '/%zz')],
     ['no key', 401, () => raw('POST', '/api/v1/getnfts', json, 'content-length: 0')],
-    ['a body that is no JSON', 422, () => raw('POST', '/api/v1/getnfts', json, key(), 'content-length: 0')],
+    ['a body that is not JSON', 422, () => raw('POST', '/api/v1/getnfts', json, key(), 'content-length: 0')],
     [
-      'another type',
+      'another content type',
       415,
       () => raw('POST', '/api/v1/getnfts', 'content-type: a/b', key(), 'content-length: 1', '', 'x'),
     ],
@@ -103,18 +103,18 @@ describe('every answer says that it is data, nobody else’s, and how far it may
     expect(headers.get('referrer-policy')).toBe('no-referrer')
     expect(headers.get('cross-origin-resource-policy')).toMatch(/^(same-origin|cross-origin)$/)
     expect(headers.has('cache-control')).toBe(true)
-    // What runs here is nobody's business, and cookies are not used.
+    // Headers that name the software or set cookies.
     for (const name of ['server', 'x-powered-by', 'set-cookie'])
       expect([name, headers.has(name)]).toEqual([name, false])
   })
 
-  it('nothing with a key or a wallet in it may be kept by a cache', async () => {
+  it('responses with a key or a wallet forbid caching', async () => {
     const { headers } = await backend.post('/api/v1/getpresignedurl', { email: 'a@example.com' })
     expect(headers.get('cache-control')).toBe('no-store')
   })
 })
 
-describe('no path leads out of what is served', () => {
+describe('no path serves a file outside the served directories', () => {
   const up = ['..', '%2e%2e', '.%2e', '%2E.', '..%00', '%252e%252e', '..%c0%af', '..%ef%bc%8f', '%c0%ae%c0%ae']
   const slashes = ['/', '%2f', '%5c', '\\', '//', '/./']
   const targets = ['etc/passwd', 'api-key', 'url-secret', 'gdn.db', 'package.json']
@@ -137,7 +137,7 @@ describe('no path leads out of what is served', () => {
     'file:///etc/passwd',
   ]
 
-  it(`in ${paths.length} spellings, and below a stored directory`, async () => {
+  it(`returns 400 or 404 for ${paths.length} spellings of .. and for those below a stored directory`, async () => {
     const below = up.flatMap((dots) =>
       slashes.map((slash) => `/ipfs/${directory}/${(dots + slash).repeat(6)}url-secret`),
     )
@@ -153,7 +153,7 @@ describe('no path leads out of what is served', () => {
   })
 })
 
-describe('a request that two readers could understand differently is no request at all', () => {
+describe('a request that two parsers could read differently is rejected', () => {
   let rows: Record<string, number>
   beforeEach(async () => {
     rows = await rowCounts(dataDir.path)
@@ -161,7 +161,7 @@ describe('a request that two readers could understand differently is no request 
 
   const body = JSON.stringify({ wallet_address: WALLETS[0], name: 'Smuggled', blockchain: 'polygon' })
   const key = () => `x-api-key: ${backend.apiKey.reveal()}`
-  /** What must not be done. */
+  /** A request that must not be executed. */
   const hidden = () =>
     `POST /api/v1/createcollection HTTP/1.1\r\nhost: localhost\r\n${key()}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   const asChunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
@@ -178,21 +178,21 @@ describe('a request that two readers could understand differently is no request 
     ['a length and a NUL', 'content-length: 2\0', (inner) => `{}${inner}`],
     ['chunks twice', 'transfer-encoding: chunked, chunked', (inner) => `0\r\n\r\n${inner}`],
     ['chunks in two headers', 'transfer-encoding: chunked\r\ntransfer-encoding: identity', (i) => `0\r\n\r\n${i}`],
-    ['chunks of another name', 'transfer-encoding: xchunked', (inner) => `0\r\n\r\n${inner}`],
-    ['chunks behind a tab of the other kind', 'transfer-encoding: \x0bchunked', (inner) => `0\r\n\r\n${inner}`],
+    ['an encoding named xchunked', 'transfer-encoding: xchunked', (inner) => `0\r\n\r\n${inner}`],
+    ['chunks after a vertical tab', 'transfer-encoding: \x0bchunked', (inner) => `0\r\n\r\n${inner}`],
     ['chunks in quotes', 'transfer-encoding: "chunked"', (inner) => `0\r\n\r\n${inner}`],
     ['a space before the colon', 'transfer-encoding : chunked', (inner) => `0\r\n\r\n${inner}`],
     ['a tab before the colon', 'content-length\t: 500', (inner) => inner],
-    ['a header folded', 'x-a: b\r\n transfer-encoding: chunked', (inner) => `0\r\n\r\n${inner}`],
+    ['a folded header', 'x-a: b\r\n transfer-encoding: chunked', (inner) => `0\r\n\r\n${inner}`],
     ['a lone carriage return', 'x-a: b\rtransfer-encoding: chunked', (inner) => `0\r\n\r\n${inner}`],
     ['a lone line feed', 'x-a: b\ntransfer-encoding: chunked\nx-b: c', (inner) => `zz\r\n\r\n${inner}`],
     ['a chunk size with a sign', 'transfer-encoding: chunked', (inner) => `+2\r\n{}\r\n0\r\n\r\n${inner}`],
     ['a chunk size with 0x', 'transfer-encoding: chunked', (inner) => `0x2\r\n{}\r\n0\r\n\r\n${inner}`],
-    ['a chunk size behind a space', 'transfer-encoding: chunked', (inner) => ` 2\r\n{}\r\n0\r\n\r\n${inner}`],
-    ['a chunk that is longer than it says', 'transfer-encoding: chunked', (inner) => `1\r\n{}\r\n0\r\n\r\n${inner}`],
+    ['a chunk size after a space', 'transfer-encoding: chunked', (inner) => ` 2\r\n{}\r\n0\r\n\r\n${inner}`],
+    ['a chunk longer than its size', 'transfer-encoding: chunked', (inner) => `1\r\n{}\r\n0\r\n\r\n${inner}`],
     ['a chunk that ends in a line feed', 'transfer-encoding: chunked', (inner) => `2\n{}\r\n0\r\n\r\n${inner}`],
     [
-      'a chunk size beyond all numbers',
+      'a chunk size that overflows',
       'transfer-encoding: chunked',
       (i) => `${'0'.repeat(20)}fffffffffffffffff\r\n{}${i}`,
     ],
@@ -203,14 +203,14 @@ describe('a request that two readers could understand differently is no request 
       const start = `POST ${target} HTTP/1.1\r\nhost: localhost\r\n${key()}\r\ncontent-type: application/json\r\n${head}\r\n\r\n`
       const answer = await exchangeBytes(backend.url, start + bodyOf(hidden()))
       const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
-      // The connection ends with it: what follows is nobody's.
+      // The server closes the connection, so the bytes after it are not read as a request.
       expect([target, statuses.at(-1)]).toEqual([target, 400])
       expect(answer.toLowerCase()).toContain('connection: close')
     }
     expect(await rowCounts(dataDir.path)).toEqual(rows)
   })
 
-  it('and a request inside the body of another is its body', async () => {
+  it('a request inside the body of another is read as its body', async () => {
     const inner = hidden()
     for (const [head, text] of [
       [`content-length: ${inner.length}`, inner],
@@ -223,7 +223,7 @@ describe('a request that two readers could understand differently is no request 
     expect(await rowCounts(dataDir.path)).toEqual(rows)
   })
 
-  it('a request that is none is followed by none', async () => {
+  it('no request is executed after an invalid one', async () => {
     for (const first of [
       'GET / HTTP/2.0',
       'PRI * HTTP/2.0',
@@ -237,7 +237,7 @@ describe('a request that two readers could understand differently is no request 
   })
 })
 
-describe('/rpc refuses what changes a chain, however it is spelled', () => {
+describe('/rpc rejects methods that change a chain in every spelling', () => {
   const cheats = [
     'anvil_setBalance',
     'evm_mine',

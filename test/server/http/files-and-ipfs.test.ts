@@ -43,7 +43,7 @@ async function upload(content: Uint8Array | FormData, path = '/api/v1/files', ke
   return { status: response.status, json: (await response.json()) as Answer['json'] }
 }
 
-/** How many files the data dir holds. */
+/** Number of files in the data dir. */
 const storedFiles = async () =>
   (await readdir(dataDir.path, { recursive: true, withFileTypes: true })).filter(
     (entry) => entry.isFile() && !/\.db(-wal|-shm)?$/.test(entry.name),
@@ -52,24 +52,24 @@ const storedFiles = async () =>
 const raw = (body: string, contentType: string) => backend.post('/api/v1/files', body, { 'content-type': contentType })
 
 describe('POST /api/v1/files', () => {
-  it('answers the ipfs URL of the CID that ipfs add gives, with and without a trailing slash', async () => {
+  it('returns the ipfs URL with the CID that ipfs add prints, with and without a trailing slash', async () => {
     for (const path of ['/api/v1/files', '/api/v1/files/']) {
       expect(await upload(HELLO, path)).toEqual({ status: 200, json: { url: `ipfs://${HELLO_CID}` } })
     }
   })
 
-  it('says that it has no limit, so that clients need not pace their uploads', async () => {
+  it('sends a policy without a quota, so that clients do not pace their uploads', async () => {
     const key = { 'x-api-key': backend.apiKey.reveal() }
     const { headers } = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers: key })
     expect(headers.get('ratelimit-policy')).toBe('"files"')
   })
 
-  it('needs a key', async () => {
+  it('returns 401 without a key', async () => {
     const { status, json } = await upload(HELLO, '/api/v1/files', '')
     expect([status, json]).toEqual([401, { error: { title: 'Unauthorized', message: expect.any(String) } }])
   })
 
-  it('takes 64 MiB, and a byte more is 413 and leaves nothing behind', async () => {
+  it('accepts 64 MiB; one byte more returns 413 and stores nothing', async () => {
     const content = Buffer.alloc(LIMIT + 1, 7)
     const { status, json } = await upload(content)
     expect([status, json]).toEqual([
@@ -79,14 +79,14 @@ describe('POST /api/v1/files', () => {
     const filesBefore = await storedFiles()
     const whole = await upload(content.subarray(0, LIMIT))
     expect(whole.status).toBe(200)
-    // New, though its bytes are those of the refused file up to the limit.
+    // This is a new file, though its bytes equal those of the rejected one up to the limit.
     expect((await storedFiles()) - filesBefore).toBeGreaterThan(0)
     const response = await backend.get(`/ipfs/${whole.json.url.slice('ipfs://'.length)}`)
     expect(response.headers.get('content-length')).toBe(String(LIMIT))
     await response.body?.cancel()
   })
 
-  it('a refused upload spoils no later request on its connection', async () => {
+  it('a rejected upload does not break later requests on its connection', async () => {
     const agent = new Agent({ connections: 1, pipelining: 1 })
     const send = (path: string, body?: FormData) =>
       request(backend.url + path, {
@@ -97,7 +97,7 @@ describe('POST /api/v1/files', () => {
         headersTimeout: 5000,
       })
     const form = new FormData()
-    // What is too much of it waits in the socket when the answer is there.
+    // The excess bytes are still in the socket when the response arrives.
     form.append('file', new Blob([new Uint8Array(LIMIT + 256 * 1024)]), 'large')
     const refused = await send('/api/v1/files', form)
     await refused.body.dump()
@@ -107,7 +107,7 @@ describe('POST /api/v1/files', () => {
     await agent.close()
   })
 
-  it('an NFT is minted with an uploaded file at once, without the network', async () => {
+  it('an NFT with an uploaded file is minted without a network request for the file', async () => {
     const { json } = await upload(HELLO)
     const collection = await createTestCollection(backend)
     const metadata = { title: 't', description: '', file_fields: [{ key: 'image', url: json.url }] }
@@ -121,7 +121,7 @@ describe('POST /api/v1/files', () => {
     ['an empty file', ''],
     ['an HTML page', '<!doctype html><script>alert(1)</script>'],
     ['an HTML page', `\ufeff<!--${'x'.repeat(500)}-->\n<html lang="en">`],
-  ])('400 for %s, whatever its name, and stores nothing of it', async (what, content) => {
+  ])('returns 400 for %s, whatever its name, and stores nothing', async (what, content) => {
     const before = await storedFiles()
     const { status, json } = await upload(Buffer.from(content))
     expect([status, json.error]).toEqual([
@@ -131,7 +131,7 @@ describe('POST /api/v1/files', () => {
     expect(await storedFiles()).toBe(before)
   })
 
-  it('400 for a form without a file', async () => {
+  it('returns 400 for a form without a file', async () => {
     const form = new FormData()
     form.append('note', 'text')
     const { status, json } = await upload(form)
@@ -141,7 +141,7 @@ describe('POST /api/v1/files', () => {
     ])
   })
 
-  it('415 for anything but a form', async () => {
+  it('returns 415 for anything but a form', async () => {
     for (const type of ['application/json', 'image/png', 'application/octet-stream']) {
       const { status, json } = await raw('{}', type)
       expect([status, json.error.title]).toEqual([415, 'Unsupported Media Type'])
@@ -153,7 +153,7 @@ describe('POST /api/v1/files', () => {
     ['no boundary', 'multipart/form-data', 'x'],
     ['garbage', 'multipart/form-data; boundary=b', 'garbage'],
     [
-      'a cut part',
+      'a truncated part',
       'multipart/form-data; boundary=b',
       '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nhalf',
     ],
@@ -164,7 +164,7 @@ describe('POST /api/v1/files', () => {
       'multipart/form-data; boundary=b',
       '--b\r\ncontent-disposition: form-data; name="__proto__"\r\n\r\nx\r\n--b--\r\n',
     ],
-  ])('400 for a form with %s', async (_what, type, body) => {
+  ])('returns 400 for a form with %s', async (_what, type, body) => {
     const { status, json } = await raw(body, type)
     expect([status, json]).toEqual([400, { error: { title: 'Bad Request', message: expect.any(String) } }])
   })
@@ -177,7 +177,7 @@ describe('GET /ipfs/<cid>', () => {
     await upload(HELLO)
   })
 
-  it('gives the bytes to anyone, to be kept for ever', async () => {
+  it('returns the bytes without a key, cacheable without expiry', async () => {
     const response = await get(HELLO_CID)
     expect(response.status).toBe(200)
     expect(Buffer.from(await response.arrayBuffer())).toEqual(HELLO)
@@ -187,7 +187,7 @@ describe('GET /ipfs/<cid>', () => {
     expect(response.headers.get('content-length')).toBe('6')
   })
 
-  it('answers HEAD with the same headers and no body', async () => {
+  it('responds to HEAD with the same headers and no body', async () => {
     const response = await fetch(`${backend.url}/ipfs/${HELLO_CID}`, { method: 'HEAD' })
     expect([response.status, response.headers.get('content-length')]).toEqual([200, '6'])
     expect(await response.text()).toBe('')
@@ -200,13 +200,13 @@ describe('GET /ipfs/<cid>', () => {
     ['bytes=-2', 'o\n', 'bytes 4-5/6'],
     ['bytes=-99', 'hello\n', 'bytes 0-5/6'],
     ['bytes=4-99', 'o\n', 'bytes 4-5/6'],
-  ])('206 for the range %s', async (range, text, contentRange) => {
+  ])('returns 206 for the range %s', async (range, text, contentRange) => {
     const response = await get(HELLO_CID, { range })
     expect([response.status, await response.text()]).toEqual([206, text])
     expect(response.headers.get('content-range')).toBe(contentRange)
   })
 
-  it.each(['bytes=6-', 'bytes=99-100', 'bytes=-0'])('416 for the range %s, which the file lacks', async (range) => {
+  it.each(['bytes=6-', 'bytes=99-100', 'bytes=-0'])('returns 416 for the range %s, which is beyond the file', async (range) => {
     const response = await get(HELLO_CID, { range })
     expect([response.status, response.headers.get('content-range')]).toEqual([416, 'bytes */6'])
     expect(response.headers.get('cache-control') ?? '').not.toContain('immutable')
@@ -214,19 +214,19 @@ describe('GET /ipfs/<cid>', () => {
   })
 
   it.each(['bytes=3-1', 'bytes=a-b', 'bytes=-', 'lines=0-1', 'bytes=0-1,3-4'])(
-    'the whole file for the range %s, which is none of ours',
+    'returns the whole file for the unsupported range %s',
     async (range) => {
       const response = await get(HELLO_CID, { range })
       expect([response.status, await response.text()]).toEqual([200, 'hello\n'])
     },
   )
 
-  it('304 for who has it already', async () => {
+  it('returns 304 if the client has the file already', async () => {
     const response = await get(HELLO_CID, { 'if-none-match': `"${HELLO_CID}"` })
     expect([response.status, await response.text()]).toEqual([304, ''])
   })
 
-  it('is inert: sandboxed, never sniffed, also as an answer that it is missing', async () => {
+  it('sandboxes every response and forbids sniffing, for missing files too', async () => {
     const { json } = await upload(SVG)
     const svg = await get(json.url.slice('ipfs://'.length))
     expect(svg.headers.get('content-type')).toContain('image/svg+xml')
@@ -245,13 +245,13 @@ describe('GET /ipfs/<cid>', () => {
     '..%2f..%2fapi-key',
     '../../api-key',
     `${HELLO_CID}/below`,
-  ])('404 form A for %j', async (path) => {
+  ])('returns 404 in form A for %j', async (path) => {
     const response = await get(path)
     expect(response.status).toBe(404)
     expect(await response.json()).toEqual({ error: { title: 'Not Found', message: expect.any(String) } })
   })
 
-  it('a path below a directory: the metadata files of a batch, and the directory itself', async () => {
+  it('serves the metadata files of a batch below their directory, and a listing of the directory', async () => {
     const collection = await createTestCollection(backend)
     const nfts = await settled(backend, await mint(backend, collection, plainMetadata(3)))
     const [directory = ''] = String(nfts[0]?.metadata_url).slice('ipfs://'.length).split('/')
@@ -264,7 +264,7 @@ describe('GET /ipfs/<cid>', () => {
     expect(listing.entries.map((entry) => entry.name)).toEqual(['0.json', '1.json', '2.json'])
   })
 
-  it('an HTML page is stored and served as one only where HTML is allowed, else shown as text', async () => {
+  it('stores and serves HTML only if HTML is allowed, otherwise serves it as plain text', async () => {
     const page = '<!doctype html><script>alert(1)</script>'
     await backend.close()
     backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
@@ -282,7 +282,7 @@ describe('GET /ipfs/<cid>', () => {
     expect(await refused.text()).toBe(page)
   })
 
-  it('content is still there after a restart', async () => {
+  it('serves stored files after a restart', async () => {
     await backend.close()
     backend = await startTestBackend(dataDir.path)
     expect(await (await get(HELLO_CID)).text()).toBe('hello\n')

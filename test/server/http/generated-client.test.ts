@@ -15,7 +15,7 @@ vi.mock('typescript', async () => ({ default: (await import('@ts-morph/common'))
 const TSC = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 const OPTIONS = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--types', '']
 
-/** A typed client, as those who generate their types write it. */
+/** A typed client, as users of generated types write it. */
 const CLIENT = `import type { paths } from './api'
 type Json = 'application/json'
 type Contents<Path extends keyof paths> =
@@ -114,7 +114,7 @@ const REQUEST_NOTES: Record<string, Record<string, RegExp>> = {
   createcollection: { wallet_address: /owns the collection/ },
 }
 
-it.each(Object.entries(REQUEST_NOTES))('%s describes each address as what it is', async (name, notes) => {
+it.each(Object.entries(REQUEST_NOTES))('%s describes each address by its role', async (name, notes) => {
   const endpoint = ENDPOINTS[name as keyof typeof ENDPOINTS]
   const document = await buildOpenApi([{ method: 'POST', url: endpoint.path }], '1.2.3')
   const described: [field: string, description: string][] = []

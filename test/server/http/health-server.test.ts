@@ -27,7 +27,7 @@ const ask = async (method: string, path: string): Promise<[number, string]> => {
   return [response.status, await response.text()]
 }
 
-it('a worker answers monitors by GET and HEAD, whatever stands behind the path, and nothing else', async () => {
+it('a worker serves GET and HEAD requests of monitors, with any query string, and nothing else', async () => {
   problems = []
   const body = JSON.stringify({ ready: true, problems: [], warnings: ['polygon: no node responds'] })
   expect(await ask('GET', '/readyz')).toEqual([200, body])
@@ -42,7 +42,7 @@ it('a worker answers monitors by GET and HEAD, whatever stands behind the path, 
   expect((await ask('GET', '/'))[0]).toBe(404)
 })
 
-it('one that is not ready says so by its status, and why', async () => {
+it('a worker that is not ready returns 503 with the reason', async () => {
   problems = ['the storage is away']
   expect(await ask('GET', '/readyz')).toEqual([503, expect.stringContaining('the storage is away')])
   expect((await ask('HEAD', '/readyz'))[0]).toBe(503)

@@ -20,7 +20,7 @@ if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 const SECRET_NAME = 'Nobody else may read this'
 const RICH = '0x00000000000000000000000000000000000000ee'
-/** What a page is served by who owns it, whatever it is later made to lead to. */
+/** The page that the attacker's server returns, before its name resolves elsewhere. */
 const PAGE = '<!doctype html><title>Free mint!</title>'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -40,10 +40,10 @@ beforeAll(async () => {
   node = addressOfNode()
   evil = createServer((_request, response) => void response.setHeader('content-type', 'text/html').end(PAGE))
   await new Promise<void>((listening) => evil.listen(0, '127.0.0.1', listening))
-  // As if the DNS of evil.example had changed its answer after the page was loaded.
+  // As if the DNS record of evil.example had changed after the page was loaded.
   browser = await startChromium([
     `--host-resolver-rules=MAP evil.example 127.0.0.1, MAP node.evil.example ${node.host}`,
-    // Newer browsers ask before a page of the internet reaches this machine. Who clicks that away is no worse off.
+    // Newer browsers prompt before an internet page reaches this machine. A user who allows it must be safe too.
     '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests',
   ])
 })
@@ -54,7 +54,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Where the embedded chain's anvil listens, as anybody on this machine could find out. */
+/** The address of the embedded chain's anvil, which any user of this machine can find out. */
 function addressOfNode(): { host: string; port: number } {
   const all = execFileSync('ps', ['-axo', 'ppid=,args='], { encoding: 'utf8' }).split('\n')
   const own = all.find((line) => line.trim().startsWith(`${process.pid} `) && line.includes('anvil'))
@@ -64,14 +64,14 @@ function addressOfNode(): { host: string; port: number } {
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-/** A page of a stranger's own server. */
+/** A page from the attacker's own server. */
 async function elsewhere(): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(`http://evil.example:${(evil.address() as AddressInfo).port}/`)
   return page
 }
 
-/** The same page, after its name was made to lead to this port of this machine. */
+/** The same page after DNS rebinding to this port of this machine. */
 async function rebound(host: string, port: number): Promise<Page> {
   const page = await browser.newPage()
   const url = `http://${host}:${port}/free-mint`
@@ -82,14 +82,14 @@ async function rebound(host: string, port: number): Promise<Page> {
 
 interface Asked {
   path: string
-  /** 0 where the browser refused to say. */
+  /** 0 if the browser hides it. */
   status: number
   text: string
 }
 
 const KEY_HEADERS = { 'content-type': 'application/json' }
 
-/** Everything that a page could ask of a backend without a key. */
+/** All requests that a page could send to a backend without a key. */
 function attempts(): { path: string; init: RequestInit }[] {
   const call = (method: string, params: unknown[] = []) => ({ jsonrpc: '2.0', id: 1, method, params })
   const rpc = (body: unknown) => ({ method: 'POST', headers: KEY_HEADERS, body: JSON.stringify(body) })
@@ -103,7 +103,7 @@ function attempts(): { path: string; init: RequestInit }[] {
     ...[...api, ...reads].flatMap((name) => [
       { path: `/api/v1/${name}`, init: rpc({ transaction_gdn_ids: ['x'], email: 'a@example.com' }) },
       { path: `/api/v1/${name}`, init: { ...rpc({}), headers: { ...KEY_HEADERS, 'x-api-key': 'gdn_guess' } } },
-      // What a page may send anywhere without asking first.
+      // A page may send these to any origin without a preflight.
       { path: `/api/v1/${name}`, init: { ...rpc({}), headers: { 'content-type': 'text/plain' } } },
     ]),
     ...['anvil_setBalance', 'ANVIL_SETBALANCE', 'evm_mine', 'hardhat_reset', 'personal_sign', 'debug_traceCall'].map(
@@ -120,7 +120,7 @@ function attempts(): { path: string; init: RequestInit }[] {
   ]
 }
 
-/** Asks all of it from a page; with cookies, and once more in the mode whose answers can't be read. */
+/** Sends all of them from a page, each in the modes `cors` and `no-cors`. */
 async function askAll(page: Page, base: string): Promise<Asked[]> {
   return page.evaluate(
     async ([origin, all]) => {
@@ -141,7 +141,7 @@ async function askAll(page: Page, base: string): Promise<Asked[]> {
   )
 }
 
-/** Loads what needs no leave to be loaded, and tells what could be seen of it. */
+/** Loads resources that need no CORS permission. Resolves with what the page could observe. */
 const LOADING = (base: string, path: string) => `(async () => {
   const outcomes = []
   const load = (tag, src) => new Promise((done) => {
@@ -181,13 +181,13 @@ async function balance(): Promise<string> {
 }
 
 describe.skipIf(CHROMIUM === undefined)('a page of another origin', () => {
-  it('gets nothing without a key, reads nothing of explorer, metrics and docs, changes nothing by /rpc', async () => {
+  it('gets nothing without a key, cannot read explorer, metrics and docs, and changes nothing through /rpc', async () => {
     const rows = await rowCounts(dataDir.path)
     const page = await elsewhere()
     const answers = await askAll(page, backend.url)
     for (const { path, status, text } of answers) {
       const open = path.startsWith('/api/') || path.startsWith('/rpc/') || path.startsWith('/v1/')
-      // A page may read that it is refused, and chains; nothing else.
+      // A page may read chains and errors, nothing else.
       expect([path, open ? [0, 200, 400, 401, 403, 415] : [0]]).toEqual([path, expect.arrayContaining([status])])
       expect(text).not.toContain(SECRET_NAME)
       if (path.startsWith('/api/')) expect([path, [0, 401, 415]]).toEqual([path, expect.arrayContaining([status])])
@@ -203,20 +203,20 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin', () => {
     await page.close()
   })
 
-  it('can not show or run what it can not read: as a script, a picture, a frame or an event stream', async () => {
+  it('cannot load what it cannot read as a script, an image, a frame or an event stream', async () => {
     const page = await elsewhere()
     const seen = await page.evaluate(LOADING(backend.url, stored))
     expect(seen).toEqual([])
     await page.close()
   })
 
-  it('reaches no port of the chain’s node: not by fetch, not by WebSocket', async () => {
+  it('cannot reach the port of the chain’s node by fetch or WebSocket', async () => {
     await expectNodeOutOfReach(await elsewhere())
   })
 })
 
-describe.skipIf(CHROMIUM === undefined)('a page that was reached by a rebound DNS name', () => {
-  it('is answered 421 whatever it asks for, and nothing happens', async () => {
+describe.skipIf(CHROMIUM === undefined)('a page with a rebound DNS name', () => {
+  it('gets 421 for every request, without any effect', async () => {
     const rows = await rowCounts(dataDir.path)
     const port = portOf(backend.url)
     const page = await rebound('evil.example', port)
@@ -230,7 +230,7 @@ describe.skipIf(CHROMIUM === undefined)('a page that was reached by a rebound DN
     await page.close()
   })
 
-  it('does not get in by claiming another host, nor as who it really is', async () => {
+  it('gets 421 with headers that claim another host too', async () => {
     const port = portOf(backend.url)
     const page = await rebound('evil.example', port)
     const statuses = await page.evaluate(async () => {
@@ -247,7 +247,7 @@ describe.skipIf(CHROMIUM === undefined)('a page that was reached by a rebound DN
     await page.close()
   })
 
-  it('can not be there at all on a port of the chain’s node', async () => {
+  it('cannot load on the port of the chain’s node', async () => {
     const page = await browser.newPage()
     await expect(page.goto(`http://node.evil.example:${node.port}/`)).rejects.toThrow(/ERR_UNSAFE_PORT/)
     await page.close()
@@ -260,7 +260,7 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
   const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="${SCRIPT}"><script>${SCRIPT}</script><foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="/healthz?ran"/></foreignObject></svg>`
   const HTML = `<!doctype html><body onload="${SCRIPT}"><script>${SCRIPT}</script><img src="/healthz?ran"><form action="/healthz"><input name="ran"></form>`
 
-  /** What it gets when it is opened. */
+  /** The URLs that it requests when it is opened. */
   async function gets(open: (page: Page) => Promise<unknown>): Promise<string[]> {
     const page = await browser.newPage()
     const asked: string[] = []
@@ -274,7 +274,7 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
   it.each([
     ['an SVG', 'image/svg+xml', SVG],
     ['a page', 'text/html', HTML],
-  ])('%s, runs nothing of it, though it shares an origin with the backend', async (_what, type, content) => {
+  ])('%s runs no code, though it shares an origin with the backend', async (_what, type, content) => {
     const form = new FormData()
     form.append('file', new Blob([content], { type }), 'art')
     const headers = { 'x-api-key': backend.apiKey.reveal() }
@@ -283,7 +283,7 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
     const served = await backend.get(`/ipfs/${cid}`)
     expect(served.headers.get('content-type')).toContain(type)
     expect(await gets((page) => page.goto(`${backend.url}/ipfs/${cid}`))).toEqual([])
-    // Without its policy it would.
+    // Without its policy, the script runs.
     const bare = await gets(async (page) => {
       const url = `${backend.url}/bare`
       await page.route(url, (route) => route.fulfill({ contentType: type, body: content }))
@@ -293,8 +293,8 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
   })
 })
 
-describe.skipIf(CHROMIUM === undefined)('what these tests rest on', () => {
-  it('the node itself would do what it is told, for any Host: it must not be reached', async () => {
+describe.skipIf(CHROMIUM === undefined)('assumptions of these tests', () => {
+  it('the node itself executes every call, for any Host header', async () => {
     const before = await balance()
     const told = await new Promise<number>((resolve, reject) => {
       const headers = { 'content-type': 'application/json', host: 'evil.example' }
@@ -307,7 +307,7 @@ describe.skipIf(CHROMIUM === undefined)('what these tests rest on', () => {
     expect([before, told, await balance()]).toEqual(['0xd3c21bcecceda1000000', 200, '0x1'])
   })
 
-  it('a page of this machine, an app in development, may send transactions', async () => {
+  it('a page from this machine, such as an app in development, may send transactions', async () => {
     const page = await browser.newPage()
     await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`)
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: ['0x02'] }
