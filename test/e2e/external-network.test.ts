@@ -16,7 +16,7 @@ import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 const isLong = process.env.GDN_SOAK === '1'
 const BLOCK_SECONDS = isLong ? 2 : 0.4
 const BATCH_ROWS = isLong ? 2000 : 40
-/** Rounds of single mints, grants and transfers while the batch runs, at least: all network conditions must occur. */
+/** Minimum rounds of single mints, grants and transfers during the batch, so that all network conditions occur. */
 const ROUNDS = isLong ? 40 : 1
 const STUCK_SECONDS = 2 * BLOCK_SECONDS
 const PATIENCE_MS = isLong ? 600_000 : 60_000
@@ -77,7 +77,7 @@ async function mintOne(collection: (typeof collections)[number], ...flags: strin
   )
 }
 
-/** What counted as deployed may be undone before the transfer is asked for: it is refused then, and asked for again. */
+/** Transfers an NFT. A reorg may revert a deployed NFT: the transfer is rejected then, and retried here. */
 async function transfer(of: ExternalNetwork, id: string) {
   const isUndone = ({ exitCode, stderr }: Run) =>
     (exitCode === 5 || exitCode === 8) && /is not deployed yet/.test(stderr)
@@ -101,7 +101,7 @@ afterAll(async () => {
 })
 
 test(
-  'networks are set up by their URL under reorgs, drops and fee jumps, one with a base fee and one from before',
+  'sets up networks by URL during reorgs, drops and fee jumps, one with a base fee and one without',
   async () => {
     await nets.settings({ stuckSeconds: STUCK_SECONDS, signers: 1 })
     await Promise.all(
@@ -128,7 +128,7 @@ test(
 )
 
 test(
-  'collections, a batch, mints, grants and transfers all arrive while blocks are undone, transactions forgotten and fees jump',
+  'collections, a batch, mints, grants and transfers complete during reorgs, drops and fee jumps',
   async () => {
     backend = await serve(nets.dataDir, ['--rate-limits', 'off']).ready
     const work = async (of: ExternalNetwork) => {
@@ -160,11 +160,11 @@ test(
 )
 
 test(
-  'an operator has a stuck transaction bumped, and another cancelled, whose NFT fails with that reason',
+  'an operator bumps a stuck transaction and cancels another, whose NFT fails with that reason',
   async () => {
     await Promise.all(both().map(({ conditions }) => conditions.settle()))
     await backend?.end('SIGTERM')
-    // Nothing is bumped but by hand.
+    // Bumps are only manual.
     await nets.settings({ stuckSeconds: 3600 })
     backend = await serve(nets.dataDir, ['--rate-limits', 'off']).ready
     const asked = async (of: ExternalNetwork, what: 'bump' | 'cancel') => {
@@ -183,7 +183,7 @@ test(
         PATIENCE_MS,
       )
       if (stuck === undefined) throw new Error('it was not signed')
-      // As nodes forget what is too cheap for them.
+      // Like nodes that drop transactions whose fee is too low.
       const offered = await of.network.call<{ maxFeePerGas?: string; gasPrice: string }>('eth_getTransactionByHash', [
         stuck.hash,
       ])
@@ -223,7 +223,7 @@ test(
 )
 
 test(
-  'what a holder does with a wallet of another make is seen: who owns the NFT now',
+  'shows the new owner after a holder transfers an NFT with another wallet',
   async () => {
     await Promise.all(
       both().map(async (of) => {
@@ -253,7 +253,7 @@ test(
 )
 
 test(
-  'what a reorg takes back waits again and comes back, the same transaction',
+  'NFTs of reverted blocks become pending, and are deployed again by the same transaction',
   async () => {
     await Promise.all(
       both().map(async (of) => {
@@ -288,7 +288,7 @@ test(
 )
 
 test(
-  'at the end each NFT is there once, no nonce is missing, and nothing waits',
+  'at the end each NFT exists once, no nonce is missing, and nothing is pending',
   async () => {
     for (const of of both()) {
       await until(

@@ -25,13 +25,13 @@ const gdn = (...args: string[]) =>
     stdin: 'ignore',
   })
 
-/** Asks for NFTs with what `local exec` hands over, and prints the status. */
+/** Mints NFTs with the environment of `local exec`, and prints the status. */
 const ASK = `fetch(process.env.GDN_BASE_URL + '/api/v1/getnfts', { method: 'POST', body: '{"nft_gdn_ids":["x"]}',
   headers: { 'content-type': 'application/json', 'x-api-key': process.env.GDN_API_KEY } })
   .then((answer) => console.log(answer.status, answer.headers.get('x-gdn-fault')))`
 
 describe('--faults', () => {
-  test('of serve: said in the ready line', async () => {
+  test('is shown in the ready line of serve', async () => {
     const backend = gdn('serve', '--port', '0', '--data-dir', 'a', '--faults', 'faults.yaml', '--json')
     const lines: string[] = []
     for await (const line of backend) {
@@ -42,7 +42,7 @@ describe('--faults', () => {
     expect((await backend).exitCode).toBe(0)
   })
 
-  test('of serve: said loudly to people', async () => {
+  test('prints a warning in the text mode of serve', async () => {
     const backend = gdn('serve', '--port', '0', '--data-dir', 'b', '--faults', 'faults.yaml')
     backend.stderr?.on('data', (text: Buffer) => {
       if (text.includes('Ctrl-C')) backend.kill('SIGTERM')
@@ -53,7 +53,7 @@ describe('--faults', () => {
     expect(stderr).toContain('100 % of getnfts get 503')
   })
 
-  test('without it, the ready line says nothing of faults', async () => {
+  test('is absent from the ready line without the flag', async () => {
     const backend = gdn('serve', '--port', '0', '--data-dir', 'c', '--json')
     const lines: string[] = []
     for await (const line of backend) {
@@ -63,7 +63,7 @@ describe('--faults', () => {
     expect(Object.keys(JSON.parse(lines[0] ?? ''))).toEqual(['event', 'url', 'api_key', 'data_dir', 'pid'])
   })
 
-  test('of local exec: in force for the command, and said loudly', async () => {
+  test('applies to the command of local exec, and prints a warning', async () => {
     const { stdout, stderr, exitCode } = await gdn('local', 'exec', '--faults', 'faults.yaml', '--', node, '-e', ASK)
     expect([stdout, exitCode]).toEqual(['503 status', 0])
     expect(stderr).toMatch(/FAULT INJECTION/)
@@ -72,7 +72,7 @@ describe('--faults', () => {
   test.each([
     ['bad.yaml', /bad\.yaml:2:17 \(faults\[0\]\.endpoint\).*must be \*/],
     ['missing.yaml', /missing\.yaml.*doesn't exist/],
-  ])('%s ends both with exit code 2 and the place', async (file, place) => {
+  ])('makes serve and local exec exit with 2 and the location for %s', async (file, place) => {
     for (const words of [
       ['serve', '--port', '0', '--data-dir', 'd'],
       ['local', 'exec'],

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => home.remove())
 
-/** Runs gdn in the repository, and ends it when it takes too long. */
+/** Runs gdn in the repository, and kills it after a timeout. */
 async function inRepository(argv: readonly string[]) {
   const child = home.start(argv, { cwd: repository })
   const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
@@ -23,19 +23,19 @@ async function inRepository(argv: readonly string[]) {
   return { code: exitCode, signal: signal ?? null, stderr: String(stderr) }
 }
 
-test('a package.json that leads to an endless device is none, and is not read', async () => {
+test('ignores a package.json that is a link to an endless device', async () => {
   await symlink('/dev/zero', join(repository, 'package.json'))
   expect(await inRepository(['config', 'list'])).toEqual({ code: 0, signal: null, stderr: '' })
 })
 
-test('a .gdnrc that leads to an endless device is refused by its name', async () => {
+test('rejects a .gdnrc that is a link to an endless device, and names it', async () => {
   await symlink('/dev/zero', join(repository, '.gdnrc'))
   const { code, stderr } = await inRepository(['config', 'list'])
   expect(code).toBe(2)
   expect(stderr).toContain('.gdnrc')
 })
 
-test('a manifest that leads to a key of ours, by its path or by a link, is refused before anything is sent', async () => {
+test('rejects a manifest that refers to a key of ours by path or link before sending anything', async () => {
   await mkdir(join(home.dir, '.ssh'))
   await writeFile(join(home.dir, '.ssh', 'id_key'), 'secret', { mode: 0o600 })
   await symlink(join(home.dir, '.ssh', 'id_key'), join(repository, 'art.png'))

@@ -36,7 +36,7 @@ async function mintOn(flags: readonly string[], options: GdnOptions = {}) {
 test.each<[string, (url: string) => [string[], GdnOptions?]]>([
   ['--ipfs-gateway', (url) => [['--ipfs-gateway', url]]],
   ['GDN_IPFS_GATEWAY', (url) => [[], { env: { GDN_IPFS_GATEWAY: `${url}/` } }]],
-])('local start with %s fetches the image of nft mint, and serves it', async (_, given) => {
+])('local start with %s fetches and serves the image of nft mint', async (_, given) => {
   const [flags, options] = given(gateway.url)
   const { code, stdout, served } = await mintOn(flags, options)
   expect(code).toBe(0)
@@ -46,7 +46,7 @@ test.each<[string, (url: string) => [string[], GdnOptions?]]>([
   expect(served).toEqual({ status: 200, body: PNG })
 })
 
-test('without a gateway the image keeps its URL, and nft show marks it', async () => {
+test('without a gateway the image keeps its URL, and nft show marks it as not stored', async () => {
   const { code, stdout, served } = await mintOn([])
   expect(code).toBe(0)
   const { nft_gdn_id: id } = JSON.parse(stdout)
@@ -58,13 +58,13 @@ test('without a gateway the image keeps its URL, and nft show marks it', async (
   })
 })
 
-test('without a gateway and with --require-stored-files the NFT fails with the reason', async () => {
+test('the NFT fails with --require-stored-files and no gateway', async () => {
   const { code, stderr } = await mintOn(['--require-stored-files'])
   expect(code).toBe(5)
   expect(stderr).toContain('is not stored here')
 })
 
-test('a GDN_IPFS_GATEWAY that is no address is named', async () => {
+test('rejects an invalid URL in GDN_IPFS_GATEWAY', async () => {
   const { code, stderr } = await home.run(['local', 'start'], { env: { GDN_IPFS_GATEWAY: 'ftp://gateway.example' } })
   expect(code).toBe(2)
   expect(stderr).toContain('GDN_IPFS_GATEWAY: must be an http or https URL')

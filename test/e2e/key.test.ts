@@ -47,7 +47,7 @@ async function post(path: string, key: string, body: object): Promise<{ status: 
   return { status: response.status, json: await response.json() }
 }
 
-test('a key made beside the running backend works at once, for what it may do, until it is revoked', async () => {
+test('a new key works at once beside the running backend, within its permissions, until it is revoked', async () => {
   const { api_key: key, prefix } = await makeKey('collection:create,nft:read')
   const collection = ['collection', 'create', '--name', 'Dawn', '--wallet', OWNER]
   const made = await as(key).json<{ contract_address: string; status: string }>(...collection)
@@ -73,7 +73,7 @@ test('a key made beside the running backend works at once, for what it may do, u
   expect(keys.find((known) => known.prefix === prefix)?.status).toBe('revoked')
 })
 
-test('keys made and revoked while requests come cost none of them', async () => {
+test('no request fails while keys are created and revoked', async () => {
   let running = true
   const statuses: number[] = []
   const request = { wallet_address: OWNER, name: 'Busy', blockchain: 'polygon' }
@@ -90,7 +90,7 @@ test('keys made and revoked while requests come cost none of them', async () => 
   expect(statuses.filter((status) => status !== 200)).toEqual([])
 })
 
-test('a wallet by signed URL: once with --single-use-urls, and its key is nowhere on the server', async () => {
+test('with --single-use-urls a signed URL works once, and the server keeps no wallet key', async () => {
   const { api_key: key } = await makeKey('wallet:create', '--expires', '1h')
   const { json } = await post('/api/v1/getpresignedurl', key, { email: EMAIL })
   const { url } = (json as { response: { url: string } }).response

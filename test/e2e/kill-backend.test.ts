@@ -16,17 +16,17 @@ const createCollection = ({ url, apiKey }: ServedBackend) =>
     body: JSON.stringify({ wallet_address: WALLET, name: 'One', blockchain: 'polygon' }),
   })
 
-it('a drop of 200 NFTs survives 30 SIGKILLs of the backend: each token once, all deployed, state replayed', async () => {
+it('a drop of 200 NFTs survives 30 SIGKILLs of the backend: each token exists once, all deployed, state replayed', async () => {
   const { random } = seededRandom('kill-backend')
   report(await killDrop({ nfts: 200, kills: 30, random }))
 })
 
-it('the node of a killed backend is stopped even if the next start is killed first', async () => {
+it('the next start stops the node of a killed backend, even if it is killed once itself', async () => {
   const dataDir = await freshDataDir()
   const { path } = dataDir
   const first = await serve(path).ready
   expect((await createCollection(first)).status).toBe(200)
-  // The backend and its node, which is noted before it answers.
+  // The backend and its node, which is recorded before it responds.
   const chain = { method: 'eth_chainId', params: [], id: 1, jsonrpc: '2.0' }
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(chain) }
   expect((await fetch(`${first.url}/rpc/polygon`, init)).status).toBe(200)

@@ -9,7 +9,7 @@ interface Collection {
   contract_address: string
 }
 
-test('a batch that was killed goes on when the local backend comes back on another port: no row twice', async () => {
+test('a killed batch resumes when the local backend restarts on another port, and mints no row twice', async () => {
   const home = await makeHome()
   onTestFinished(async () => {
     await home.run(['local', 'stop'])
@@ -36,7 +36,7 @@ test('a batch that was killed goes on when the local backend comes back on anoth
   expect(await listed()).toHaveLength(400)
 })
 
-test('the local backend keeps its port when it is stopped and started', async () => {
+test('the local backend keeps its port when it is restarted', async () => {
   const home = await makeHome()
   onTestFinished(async () => {
     await home.run(['local', 'stop'])

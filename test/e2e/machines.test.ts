@@ -43,7 +43,7 @@ describe('a manifest on several machines', () => {
     for (const home of homes) await rm(home, { recursive: true, force: true })
   })
 
-  /** A machine with a state directory of its own. */
+  /** A machine with a separate state directory. */
   async function machine() {
     const home = await mkdtemp(join(tmpdir(), 'gdn-machine-'))
     homes.push(home)
@@ -56,7 +56,7 @@ describe('a manifest on several machines', () => {
     return nfts.map((nft) => nft.request_metadata.title).filter((title) => title.startsWith(prefix))
   }
 
-  test('is minted once, whatever the chunk sizes, and however they are killed', { timeout: 180_000 }, async () => {
+  test('is minted once with any chunk sizes, even if the machines are killed', { timeout: 180_000 }, async () => {
     const { random } = seededRandom('machines')
     const titles = numbered('Once', ROWS)
     await Promise.all(
@@ -72,7 +72,7 @@ describe('a manifest on several machines', () => {
     expect((await titlesOf('Once')).sort()).toEqual(titles.sort())
   })
 
-  test('of one name with other rows under the same IDs is refused, and both are named', async () => {
+  test('is rejected if it has the same name and IDs but other rows, with their lines', async () => {
     const [first, second] = [await machine(), await machine()]
     const mine = await first.gdn.file('drop.csv', csv(numbered('First', 3)))
     await first.gdn.json('batch', 'mint', mine, '-c', contract)
@@ -88,7 +88,7 @@ describe('a manifest on several machines', () => {
     expect(await titlesOf('Second')).toHaveLength(3)
   })
 
-  test('is refused on one machine where another manifest has its IDs', async () => {
+  test('is rejected on one machine if another manifest uses its IDs', async () => {
     const { gdn } = await machine()
     const one = await gdn.file('one.csv', csv(numbered('One', 3)))
     const other = await gdn.file('other.csv', csv(numbered('Other', 4)))

@@ -66,7 +66,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a network is set up once by its admin, whose account pays what was told before', async () => {
+test('the admin sets a network up once, and pays the cost that was estimated', async () => {
   const planned = await bare().json<{ status: string; cost: string; gas: number }>(...setup('--dry-run'))
   expect(planned).toMatchObject({ status: 'planned', chain_id: 137, factory: null, balance: '0' })
   expect(Number(planned.cost)).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ test('a network is set up once by its admin, whose account pays what was told be
   expect(await network.call('eth_getTransactionCount', [addressOf(admin), 'latest'])).toBe('0x1')
 })
 
-test('collections, mints and transfers arrive on it; without funds they are refused, and taken again when funds return', async () => {
+test('rejects collections, mints and transfers without funds, and accepts them when funds return', async () => {
   await fund(operators[0], 0n)
   const backend = await begin()
   try {
@@ -135,11 +135,11 @@ test('collections, mints and transfers arrive on it; without funds they are refu
   }
 })
 
-test('funds that end in the midst of a batch are told wherever one looks, and when they return the batch goes on to its end', async () => {
+test('shows missing funds everywhere during a batch, and resumes the batch when funds return', async () => {
   const [{ max_fee_gwei: fee }] = await bare().json<[{ max_fee_gwei: string }]>(
     ...['chain', 'status', 'polygon', '--data-dir', dataDir],
   )
-  // Enough for a collection and a request, and not for many.
+  // Enough for a collection and one request, but not for many.
   await fund(operators[0], (BigInt(Math.ceil(Number(fee) * 1e9)) * 3_700_000n * 11n) / 10n)
   const backend = await begin()
   try {
@@ -169,7 +169,7 @@ test('funds that end in the midst of a batch are told wherever one looks, and wh
       status: 'warn',
       message: expect.stringContaining('no signer of polygon has enough funds'),
     })
-    // Nothing is signed that couldn't be paid: what is signed gets into a block.
+    // Only transactions that can be paid are signed, so all of them are mined.
     const list = () =>
       bare().json<{ hash: string }[]>('tx', 'list', '--state', 'signed', '--data-dir', dataDir, '--limit', '1000')
     expect(await until(list, (waiting) => waiting.length === 0, 20_000)).toEqual([])
@@ -190,7 +190,7 @@ test('funds that end in the midst of a batch are told wherever one looks, and wh
   }
 })
 
-test('a signer that is added signs only after it was appointed, and then shares the work', async () => {
+test('an added signer signs only once it is appointed, and then shares the work', async () => {
   await settings(['op0.json', 'op1.json'])
   await fund(operators[1], 10n * COIN)
   const status = () =>
@@ -201,7 +201,7 @@ test('a signer that is added signs only after it was appointed, and then shares 
   const settingUp = bare().json(...setup('--yes'))
   const isWaiting = (pool: readonly unknown[]) => pool.length > 0
   expect(await until(() => network.pool(), isWaiting)).toHaveLength(1)
-  // It has its confirmations, and is undone and forgotten all the same.
+  // It has its confirmations, but a reorg reverts and drops it anyway.
   await network.mine(2)
   expect((await status()).map(({ problem }) => problem)).toEqual([null, null])
   await network.reorg(2)
@@ -231,11 +231,11 @@ test.each([
   ['a wrong password', () => writeFile(join(dataDir, 'password'), 'wrong\n'), 'the password is wrong'],
   ['a field that is misspelt', () => replaceInSettings('confirmations', 'confirmation'), 'confirmation'],
   [
-    'another network at the same name',
+    'another network of the same name',
     () => replaceInSettings('confirmations: 2', 'confirmations: 2\n    chain_id: 80002'),
     '80002',
   ],
-])('%s keeps the backend from starting, and is told with its place', async (_, spoil, told) => {
+])('%s prevents the start of the backend with an error that names the location', async (_, spoil, told) => {
   const kept = await Promise.all(['op0.json', 'password', 'backend.yaml'].map((name) => readFile(join(dataDir, name))))
   try {
     await spoil()

@@ -15,7 +15,7 @@ interface Nft {
   request_metadata: { title: string }
 }
 
-/** Starts a command, lets the server take its request, and ends it before the answer comes. */
+/** Starts a command, lets the server accept its request, and ends it before the response arrives. */
 async function endBeforeAnswer(
   { home, proxy, env }: { home: GdnHome; proxy: HoldingProxy; env: Record<string, string> },
   endpoint: string,
@@ -31,7 +31,7 @@ async function endBeforeAnswer(
   return result
 }
 
-describe('a single command of the built gdn, ended right after its request left, and given again', () => {
+describe('a single command that is killed after its request was sent, and repeated', () => {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
   let backend: ServedBackend
   let home: GdnHome
@@ -58,7 +58,7 @@ describe('a single command of the built gdn, ended right after its request left,
       (nft) => nft.request_metadata.title === title,
     )
 
-  it('collection create, killed: one collection', async () => {
+  it('collection create, killed: creates one collection', async () => {
     const argv = ['collection', 'create', '--name', 'Once', '--wallet', OWNER, '--enable-transfer']
     const { signal } = await endBeforeAnswer({ home, proxy, env }, 'createcollection', argv, 'SIGKILL')
     expect(signal).toBe('SIGKILL')
@@ -70,26 +70,26 @@ describe('a single command of the built gdn, ended right after its request left,
   it.each([
     ['SIGKILL', undefined],
     ['SIGINT', 9],
-  ] as const)('nft mint, ended by %s: one NFT', async (signal, code) => {
+  ] as const)('nft mint, ended by %s: mints one NFT', async (signal, code) => {
     const argv = ['nft', 'mint', '-c', contract, '--receiver', OWNER, '--title', `Once ${signal}`]
     const ended = await endBeforeAnswer({ home, proxy, env }, 'createnft', argv, signal)
     expect(ended.exitCode).toBe(code)
     if (code === 9) expect(JSON.parse(String(ended.stderr))).toMatchObject({ error: { code: 'unknown_outcome' } })
     const { nft_gdn_id } = await home.json<Nft>(argv, { env })
     expect((await listed(`Once ${signal}`)).map((nft) => nft.nft_gdn_id)).toEqual([nft_gdn_id])
-    // Its end was told: the same command is another order now.
+    // Its end was reported: the same command is a new operation now.
     await home.json(argv, { env })
     expect(await listed(`Once ${signal}`)).toHaveLength(2)
   })
 
-  it('nft grant, killed: one NFT, with its receiver', async () => {
+  it('nft grant, killed: mints one NFT with its receiver', async () => {
     const argv = ['nft', 'grant', '-c', contract, '--sender', OWNER, '--receiver', RECEIVER, '--title', 'Granted']
     await endBeforeAnswer({ home, proxy, env }, 'createnfttrans', argv, 'SIGKILL')
     await home.json(argv, { env })
     expect((await listed('Granted')).map((nft) => nft.receiver_wallet_address)).toEqual([RECEIVER])
   })
 
-  it('nft transfer, killed: one transfer, also when it took effect meanwhile', async () => {
+  it('nft transfer, killed: transfers once, even if the first request took effect in the meantime', async () => {
     const [nft] = await listed('Once SIGKILL')
     const argv = ['nft', 'transfer', nft?.nft_gdn_id ?? '', '--receiver', RECEIVER]
     await endBeforeAnswer({ home, proxy, env }, 'transfernft', argv, 'SIGKILL')
@@ -100,7 +100,7 @@ describe('a single command of the built gdn, ended right after its request left,
     expect(again.stderr).toContain('already')
   })
 
-  it('two at once with the same order: one of them has it, the other is told so', async () => {
+  it('the same operation in two processes: one runs, the other fails with run_busy', async () => {
     const argv = ['nft', 'mint', '-c', contract, '--receiver', OWNER, '--title', 'Two at once']
     proxy.hold('createnft')
     const first = home.start(argv, { env })
@@ -116,7 +116,7 @@ describe('a single command of the built gdn, ended right after its request left,
   })
 })
 
-describe('the same on a server like the hosted one, without idempotency', () => {
+describe('a single command on a server without idempotency, like the hosted one', () => {
   let home: GdnHome
   let server: Server
   let proxy: HoldingProxy
@@ -177,7 +177,7 @@ describe('the same on a server like the hosted one, without idempotency', () => 
     }
   }
 
-  it('nft mint, killed: the NFT is found in the collection, beside one of the same content from before', async () => {
+  it('nft mint, killed: finds the NFT in the collection, next to an older one with the same content', async () => {
     minted.push({ id: 'nft-0', metadata: { title: 'Hosted', description: '', file_fields: [] } })
     const argv = ['nft', 'mint', '-c', RECEIVER, '--receiver', OWNER, '--title', 'Hosted']
     await endBeforeAnswer({ home, proxy, env }, 'createnft', argv, 'SIGKILL')

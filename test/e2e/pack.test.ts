@@ -67,7 +67,7 @@ const serve = (installed: Installed, name: string) =>
   start(installed, 'serve', '--port', '0', '--data-dir', join(folder, name), '--json')
 
 describe('the published package', () => {
-  test('depends on nothing, but optionally on what carries native code', async () => {
+  test('has no dependencies, and only native code as optional ones', async () => {
     const { stdout } = await execa('tar', ['-xOf', join(folder, packed.filename), 'package/package.json'])
     const manifest = JSON.parse(stdout)
     expect(Object.keys(manifest.dependencies ?? {})).toEqual([])
@@ -75,7 +75,7 @@ describe('the published package', () => {
     expect(Object.keys(manifest.optionalDependencies).filter((name) => !NATIVE.test(name))).toEqual([])
   })
 
-  test('holds the built program and no sources', () => {
+  test('contains the built program and no sources', () => {
     const paths = packed.files.map(({ path }) => path)
     expect(paths).toEqual(
       expect.arrayContaining(['bin/gdn.js', 'dist/main.cjs', 'dist/THIRD_PARTY_LICENSES.txt', 'LICENSE', 'README.md']),
@@ -83,13 +83,13 @@ describe('the published package', () => {
     expect(paths).toEqual(
       expect.arrayContaining(['dist/man/gdn.1', 'docs/commands.md', 'completions/_gdn', 'completions/gdn.bash']),
     )
-    // What Docker isn't to take belongs to the example.
+    // .dockerignore is part of the deployment example.
     const hidden = paths.filter((path) => /\/\.[^/]+$/.test(path))
     expect(hidden).toEqual(['examples/deploy/.dockerignore'])
     expect(paths.filter((path) => /^(src|test|bench)\/|\.map$/.test(path))).toEqual([])
   })
 
-  test('is one package without the native ones, a handful with them', () => {
+  test('installs one package without native parts, and less than 15 with them', () => {
     const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
     process.stdout.write(
       `package ${megabytes(packed.size)}, unpacked ${megabytes(packed.unpackedSize)}\n` +
@@ -136,7 +136,7 @@ describe('the published package', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200])
   })
 
-  test('names the native part that a backend lacks, and the command that installs it', async () => {
+  test('names a missing native part of the backend, and the command that installs it', async () => {
     const { exitCode, stdout, stderr } = await serve(cliOnly, 'refused')
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
     const { code, message, hint } = JSON.parse(stderr).error

@@ -16,7 +16,7 @@ const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE || process.execPath
 const CANARY = `canary-${crypto.randomUUID()}`
 
-/** Secrets as a developer's shell and a CI have them. */
+/** Secrets as in a developer's shell or in CI. */
 const SECRETS = {
   GDN_API_KEY: `${CANARY}-api`,
   AWS_SECRET_ACCESS_KEY: `${CANARY}-s3`,
@@ -39,18 +39,18 @@ afterEach(async () => {
     await child
   }
   await home.run(['local', 'stop'])
-  // The chain's node of a backend that was killed.
+  // The chain node of a backend that was killed.
   for (const pid of platform() === 'linux' ? processesWith(home.dir) : []) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
     }
   }
   await home.remove()
 })
 
-/** A backend in the foreground, which served when this resolves. */
+/** A backend in the foreground. Resolves when it is ready. */
 async function serve(
   env: Record<string, string>,
   flags: readonly string[] = [],
@@ -79,8 +79,8 @@ const mintOne = async (url: string, apiKey: string) => {
   )
 }
 
-describe('what gdn starts', () => {
-  test('gets no secret of the environment, and none is in the list of processes', async () => {
+describe('processes that gdn starts', () => {
+  test('get no secret in their environment or their command line', async () => {
     const database = `postgres://user:${CANARY}-database@127.0.0.1:9/gdn`
     const env = { ...SECRETS, GDN_DATABASE_URL: database, GDN_DATABASE_DIRECT_URL: database }
     const { code, stderr } = await home.run(['local', 'start', '--port', '0'], { env })
@@ -96,7 +96,7 @@ describe('what gdn starts', () => {
     for (const secret of [CANARY, key]) expect(processesWith(secret)).toEqual([])
   })
 
-  test('npm is asked for its registry without them', async () => {
+  test('include npm without the secrets of its registry', async () => {
     const bin = join(home.dir, 'bin')
     await mkdir(bin)
     await writeFile(join(bin, 'npm'), `#!/bin/sh\nenv > ${home.dir}/seen\necho https://registry.example/\n`)
@@ -113,7 +113,7 @@ describe('what gdn starts', () => {
     expect(seen).not.toContain(CANARY)
   })
 
-  test('a command of the user gets its own environment, limits and umask, and the key of its backend', async () => {
+  test('keep the user’s environment, limits and umask for a command of local exec, plus the key of its backend', async () => {
     const script = 'umask; cat /proc/self/coredump_filter 2>/dev/null; env'
     const run = (args: string[]) =>
       execa('sh', ['-c', 'umask 027; exec "$@"', 'sh', ...args], { env: { ...home.env, ...SECRETS }, extendEnv: false })
@@ -126,7 +126,7 @@ describe('what gdn starts', () => {
 })
 
 describe('the memory of a backend', () => {
-  test('is in no core file of it', async () => {
+  test('is not written to a core file', async () => {
     const limits = 'ulimit -c unlimited 2>/dev/null; exec "$@"'
     const { child, url, apiKey } = await serve(SECRETS, [], ['sh', '-c', limits, 'sh', NODE])
     await mintOne(url, apiKey)
@@ -135,14 +135,14 @@ describe('the memory of a backend', () => {
     }
     child.kill('SIGABRT')
     await child
-    // Where the system writes one here at all.
+    // Not every system writes one here.
     for (const name of (await readdir(home.dir)).filter((name) => name.startsWith('core'))) {
       const bytes = await readFile(join(home.dir, name))
       for (const secret of [CANARY, apiKey]) expect(bytes.includes(secret)).toBe(false)
     }
   })
 
-  test('a diagnostic report of Node.js holds no secret of its environment', async () => {
+  test('holds no secret of the environment in a diagnostic report of Node.js', async () => {
     const reports = join(home.dir, 'reports')
     await mkdir(reports)
     const { child } = await serve({
@@ -154,13 +154,13 @@ describe('the memory of a backend', () => {
     await expect
       .poll(async () => (await readFile(join(reports, (await readdir(reports))[0] ?? ''), 'utf8')).length)
       .toBeGreaterThan(1000)
-    // The ones that gdn knows of: what else stands in an environment is for --report-exclude-env, in newer Node.js.
+    // Only those that gdn knows. Newer Node.js versions have --report-exclude-env for the rest of an environment.
     for (const name of ['api', 's3', 'session', 'proxy']) {
       expect(await filesHolding(reports, `${CANARY}-${name}`), name).toEqual([])
     }
   })
 
-  test.skipIf(platform() === 'win32')('no debugger is opened by a signal', async () => {
+  test.skipIf(platform() === 'win32')('can’t be read by a debugger that a signal opens', async () => {
     const { child, url } = await serve({})
     let stderr = ''
     child.stderr?.on('data', (chunk) => {
@@ -173,7 +173,7 @@ describe('the memory of a backend', () => {
 })
 
 test.each(['000', '077'])(
-  'a backend under a umask of %s keeps everything in files 0600 and folders 0700',
+  'a backend under a umask of %s creates files with mode 0600 and folders with 0700',
   async (umask) => {
     const log = ['--log-file', join(home.dir, 'serve.log')]
     const { child, url, apiKey, dataDir } = await serve({}, log, ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', NODE])

@@ -19,7 +19,7 @@ const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const ENTER = '\r'
 const ERASE_LINE = '\u0015'
 
-// A question that isn't asked would be waited for.
+// A prompt that is not shown would be waited for.
 vi.setConfig({ testTimeout: 30_000 })
 
 beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
@@ -52,7 +52,7 @@ async function knows(dir: string, name: string, contract: string, blockchain: Kn
 }
 
 describe('gdn auth login', () => {
-  test('asks for the key, shows nothing of it, not even on request, and saves what works', async () => {
+  test('prompts for the key without an echo, even in reveal mode, and saves a key that works', async () => {
     const { env, dir } = await home()
     const url = await server()
     const terminal = atTerminal(`auth login --base-url ${url}`, env)
@@ -65,7 +65,7 @@ describe('gdn auth login', () => {
     expect(await filesHolding(dir, KEY)).toEqual([join(dir, 'config', 'gdn', 'credentials.json')])
   })
 
-  test('Ctrl-C at the question saves nothing', async () => {
+  test('saves nothing when Ctrl-C ends the prompt', async () => {
     const { env, dir } = await home()
     const terminal = atTerminal('auth login --base-url https://a.test --no-check', env)
     await terminal.showsNow('API key for')
@@ -77,7 +77,7 @@ describe('gdn auth login', () => {
 })
 
 describe('gdn init', () => {
-  test('asks for kind of server, URL, key, blockchain and wallet; what is wrong may be typed again', async () => {
+  test('prompts for server, URL, key, blockchain and wallet, and repeats the prompt after invalid input', async () => {
     const { env, dir } = await home()
     const url = await server()
     const terminal = atTerminal('init', env)
@@ -89,7 +89,7 @@ describe('gdn init', () => {
     terminal.type(`${ERASE_LINE}${url}${ENTER}`)
     await terminal.showsNow('API key for')
     terminal.type(`wrong-key${ENTER}`)
-    // Asked anew: before that, the terminal itself would show what is typed.
+    // The prompt is shown again: before that, the terminal itself would echo the input.
     await terminal.showsNow(/unknown key.*API key for/s)
     terminal.type(`${KEY}${ENTER}`)
     await terminal.showsNow('Default blockchain')
@@ -109,8 +109,8 @@ describe('gdn init', () => {
   })
 })
 
-describe('what a command misses is asked for', () => {
-  test('batch status: a run, of those that this machine knows, with its server and manifest', async () => {
+describe('missing arguments are prompted for', () => {
+  test('batch status: a run from the list of this machine, with its server and manifest', async () => {
     const { env, dir } = await home()
     const { url } = await fakeApi(service())
     for (const name of ['low', 'high']) {
@@ -162,7 +162,7 @@ describe('what a command misses is asked for', () => {
 
   const NAMED = `collection create --name Tide -b polygon --wallet ${OWNER} --dry-run`
 
-  test('collection create: whether the API may transfer, with no as the default', async () => {
+  test('collection create: whether the API may transfer, no by default', async () => {
     const { env } = await home()
     const answered = async (keys: string) => {
       const terminal = atTerminal(NAMED, env, '/dev/tty')
@@ -177,12 +177,12 @@ describe('what a command misses is asked for', () => {
   })
 
   test.each([
-    ['a flag that answers', `${NAMED} --no-enable-transfer`, '/dev/tty'],
+    ['a flag for it', `${NAMED} --no-enable-transfer`, '/dev/tty'],
     ['--no-input', `${NAMED} --no-input`, '/dev/tty'],
     ['--yes', `${NAMED} --yes`, '/dev/tty'],
     ['a locked collection', `${NAMED} --locked`, '/dev/tty'],
-    ['output that is captured', NAMED, '/dev/null'],
-  ])('collection create does not ask whether the API may transfer with %s', async (_what, line, stdout) => {
+    ['captured output', NAMED, '/dev/null'],
+  ])('collection create does not prompt for API transfers with %s', async (_what, line, stdout) => {
     const { env } = await home()
     const { code, screen } = await atTerminal(line, env, stdout).end()
     expect(code, screen).toBe(0)
@@ -219,7 +219,7 @@ describe('what a command misses is asked for', () => {
     })
   })
 
-  test('nft grant: the sender; an unknown collection is named by its address, then its blockchain', async () => {
+  test('nft grant: the sender; for an unknown collection its address, then its blockchain', async () => {
     const { env, dir } = await home()
     const out = join(dir, 'out')
     const grant = `nft grant --base-url https://a.test --title Dawn --receiver ${OWNER} --dry-run`
@@ -260,7 +260,7 @@ describe('what a command misses is asked for', () => {
     expect(await request(out)).toMatchObject({ nft_gdn_id: 'abc', receiver_wallet_address: OWNER })
   })
 
-  test('batch mint: the collection, where neither manifest nor flags name it', async () => {
+  test('batch mint: the collection, if neither manifest nor flags name it', async () => {
     const { env, dir } = await home()
     await knows(dir, 'High tide', CONTRACT, 'polygon')
     await knows(dir, 'Low tide', OTHER, 'avalanche')
@@ -282,7 +282,7 @@ describe('what a command misses is asked for', () => {
     ['', { CI: 'true' }],
     ['', { GDN_NO_INPUT: '1' }],
     ['--json', {}],
-  ])('but not with "%s" and %j: the error names the flag', async (flag, more) => {
+  ])('but not with "%s" and %j, where the error names the flag', async (flag, more) => {
     const { env } = await home()
     const create = atTerminal(`collection create --dry-run ${flag}`, { ...env, ...more })
     expect(await create.end()).toMatchObject({ code: 2, screen: expect.stringContaining('--name') })

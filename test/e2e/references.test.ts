@@ -10,7 +10,7 @@ const ROWS = 120
 const KILLS = 6
 const CLIENTS = 8
 
-/** What an endpoint answers; null where no complete answer came. */
+/** The response of an endpoint, or null without a complete response. */
 async function post<Name extends EndpointName>(backend: ServedBackend, name: Name, body: object) {
   let status: number
   let json: unknown
@@ -29,14 +29,14 @@ async function post<Name extends EndpointName>(backend: ServedBackend, name: Nam
   return ENDPOINTS[name].response.parse(json) as z.output<(typeof ENDPOINTS)[Name]['response']>
 }
 
-/** As `post`, of a backend that nobody kills meanwhile. */
+/** Same as `post`, for a backend that is not killed in the meantime. */
 async function ask<Name extends EndpointName>(backend: ServedBackend, name: Name, body: object) {
   const answer = await post(backend, name, body)
   if (answer === null) throw new Error(`${name} was not answered`)
   return answer
 }
 
-it('every reference ID creates once, however its requests are grouped, while the backend is killed again and again', async () => {
+it('each reference ID creates once, in any grouping of requests, while the backend is killed repeatedly', async () => {
   const { random } = seededRandom('references under kills')
   const folder = await freshDataDir()
   const start = () => serve(folder.path, ['--rate-limits', 'off']).ready
@@ -49,7 +49,7 @@ it('every reference ID creates once, however its requests are grouped, while the
     const { collections } = await ask(backend, 'getcollections', { transaction_gdn_ids })
     const where = { contract_address: collections[0]?.contract_address, blockchain: 'polygon' }
     const all = Array.from({ length: ROWS }, (_, row) => `row-${row}`)
-    /** The ID of each reference ID, by every answer that came. */
+    /** The IDs of each reference ID in all responses. */
     const ids = new Map<string, Set<string>>()
     const send = async (references: readonly string[]) => {
       const metadata = references.map((title) => ({ title, description: '', file_fields: [] }))

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => home.remove())
 
-/** A server that has a hundred thousand NFTs. It answers nothing else, unless it shows their details. */
+/** A server with 100,000 NFTs. It responds to no other request, except for their details with `shows`. */
 async function server({ shows = false } = {}): Promise<{ url: string; asked: Promise<unknown> }> {
   let wasAsked: (value: unknown) => void = () => {}
   const asked = new Promise((resolve) => {
@@ -42,7 +42,7 @@ async function server({ shows = false } = {}): Promise<{ url: string; asked: Pro
   return { url: `http://127.0.0.1:${(listing.address() as AddressInfo).port}`, asked }
 }
 
-/** Answers getnfts with a record for each ID, and with a rate that keeps nobody waiting. */
+/** Responds to getnfts with a record for each ID, and with a rate limit that delays nothing. */
 async function showNfts(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { nft_gdn_ids } = (await json(request)) as { nft_gdn_ids: string[] }
   const nfts = nft_gdn_ids.map((nft_gdn_id) => ({
@@ -54,7 +54,7 @@ async function showNfts(request: IncomingMessage, response: ServerResponse): Pro
   response.end(JSON.stringify({ requests: { nft_gdn_ids }, nfts }))
 }
 
-describe('a reader that goes away early is no error', () => {
+describe('a reader that closes the pipe early causes no error', () => {
   const list = ['nft', 'list', '-c', CONTRACT, '-b', 'polygon', '--limit', '2000']
 
   test.each([
@@ -65,7 +65,7 @@ describe('a reader that goes away early is no error', () => {
     ['ids', [...list.slice(0, -2), '-o', 'ids']],
     ['help', ['help', '--json']],
     ['a template', ['batch', 'template']],
-  ])('of %s', async (_, argv) => {
+  ])('in %s', async (_, argv) => {
     const { url } = await server({ shows: true })
     const at = argv[0] === 'nft' ? ['--base-url', url] : []
     const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv, ...at], {
@@ -88,7 +88,7 @@ describe('a reader that goes away early is no error', () => {
     })
   })
 
-  test('not even of messages', async () => {
+  test('in messages on stderr', async () => {
     const argv = ['nft', 'show', 'x', '--local']
     const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv], {
       env: home.env,
@@ -104,10 +104,10 @@ describe('Ctrl-C', () => {
   beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
   test.each([
-    ['a question', 'nft show a'],
+    ['a read', 'nft show a'],
     ['a mint', `nft mint --title x -c ${CONTRACT} -b polygon --receiver ${CONTRACT}`],
     ['a transfer', `nft transfer a -b polygon --receiver ${CONTRACT}`],
-  ])('speaks at once, and ends %s that nobody answers', async (_, line) => {
+  ])('prints a message at once, and ends %s without a response', async (_, line) => {
     const { url, asked } = await server()
     const terminal = atTerminal(`${line} --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
     await asked
@@ -120,7 +120,7 @@ describe('Ctrl-C', () => {
     expect(screen).not.toMatch(/^ {4}at /m)
   })
 
-  test('a second time ends what takes its time to stop', async () => {
+  test('forces the exit when it is pressed a second time', async () => {
     const line = `local exec -- sh -c "trap '' INT; echo ready >&2; sleep 30"`
     const terminal = atTerminal(line, home.env)
     await terminal.shows('ready')

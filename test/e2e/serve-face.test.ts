@@ -23,7 +23,7 @@ const file = async (name: string, content: string, mode = 0o600) => {
   return join(folder, name)
 }
 
-/** What `gdn serve` says to people until it is ready, or until it ends. */
+/** The text output of `gdn serve` until it is ready, or until it exits. */
 async function says(...flags: string[]): Promise<string> {
   const argv = [GDN, 'serve', '--port', '0', '--data-dir', join(folder, 'data'), ...flags]
   const child = spawn(process.execPath, argv, {
@@ -52,19 +52,19 @@ async function shownName(url: string): Promise<string> {
   return String(subject.CN)
 }
 
-describe('gdn serve says', () => {
-  it('nothing of other machines while it listens on this one only', async () => {
+describe('the text output of gdn serve', () => {
+  it('does not mention other machines while it listens on loopback only', async () => {
     expect(await says()).not.toMatch(/other machines/i)
   })
 
-  it('that others can reach it, in clear, and that the key of the local account is refused to them', async () => {
+  it('warns that other machines can connect, without encryption, and that they cannot use the local key', async () => {
     const text = await says('--host', '0.0.0.0')
     expect(text).toMatch(/Other machines can reach this backend \(--host\)/)
     expect(text).toMatch(/not encrypted\. Add --tls-cert and --tls-key/)
     expect(text).toMatch(/cannot use the key of the local account\. Run `gdn key create`/)
   })
 
-  it('that their key is taken where that was asked for', async () => {
+  it('says that other machines can use the local key with --allow-local-key', async () => {
     const cert = await file('cert.pem', SELF_SIGNED.cert)
     const key = await file('key.pem', SELF_SIGNED.key)
     const text = await says('--host', '0.0.0.0', '--allow-local-key', '--tls-cert', cert, '--tls-key', key)
@@ -73,7 +73,7 @@ describe('gdn serve says', () => {
     expect(text).toMatch(/https:\/\/0\.0\.0\.0:\d+/)
   })
 
-  it('what is wrong with its flags', async () => {
+  it('names the problems of its flags', async () => {
     const cert = await file('cert.pem', SELF_SIGNED.cert)
     const key = await file('key.pem', SELF_SIGNED.key, 0o644)
     expect(await says('--tls-cert', cert)).toMatch(/--tls-key.*is required with --tls-cert/)
@@ -84,7 +84,7 @@ describe('gdn serve says', () => {
 })
 
 describe('gdn serve --json', () => {
-  it('tells scripts that others can reach it', async () => {
+  it('reports in the ready line that other machines can connect', async () => {
     const { ready, end, child } = serve(join(folder, 'data'), ['--host', '0.0.0.0'])
     const line = once(child.stdout ?? child, 'data').then(([bytes]) => JSON.parse(String(bytes)))
     await ready
@@ -92,7 +92,7 @@ describe('gdn serve --json', () => {
     expect(await end('SIGTERM')).toBe(0)
   })
 
-  it('reads certificate and key anew at SIGHUP, and goes on', async () => {
+  it('reloads certificate and key at SIGHUP, and continues', async () => {
     const cert = await file('cert.pem', SELF_SIGNED.cert)
     const key = await file('key.pem', SELF_SIGNED.key)
     const { ready, end, child } = serve(join(folder, 'data'), ['--tls-cert', cert, '--tls-key', key])
@@ -110,7 +110,7 @@ describe('gdn serve --json', () => {
     expect(await end('SIGTERM')).toBe(0)
   })
 
-  it('without a certificate SIGHUP ends it, as it ends everything', async () => {
+  it('exits at SIGHUP without a certificate', async () => {
     const { ready, end } = serve(join(folder, 'data'))
     await ready
     expect(await end('SIGHUP')).toBe(0)

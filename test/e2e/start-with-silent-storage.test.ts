@@ -6,7 +6,7 @@ import { sleep } from '../../src/core/time.ts'
 import { freshDataDir } from '../helpers/backend.ts'
 import { serve } from '../helpers/served-backend.ts'
 
-/** Far below the minute and a half that a bucket has for three tries. */
+/** Far below the 90 s that a bucket has for three tries. */
 const WITHIN_MS = 20_000
 
 const sockets = new Set<Socket>()
@@ -27,7 +27,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-test('a bucket that takes requests and answers none is told, and does not keep a backend from starting or ending', async () => {
+test('an unresponsive bucket is reported, and does not prevent a backend from starting or stopping', async () => {
   const starting = serve(dataDir.path)
   const backend = await Promise.race([starting.ready, sleep(WITHIN_MS)])
   try {

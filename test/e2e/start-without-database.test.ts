@@ -8,7 +8,7 @@ import { serve } from '../helpers/served-backend.ts'
 const ROUNDS = process.env.GDN_SOAK === '1' ? 100 : 8
 const WITHIN_MS = 30_000
 
-// Where there is no PostgreSQL, test/postgres-missing.test.ts says so.
+// Without PostgreSQL, test/postgres-missing.test.ts reports it.
 describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s is killed while a backend starts', (name) => {
   let postgres: PostgresServer
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s is killed while
   })
   afterAll(() => postgres?.close())
 
-  test('it serves, or it ends for who started it to start it again: never neither', async () => {
+  test('the backend either serves or exits for its service manager to restart it', async () => {
     const { random } = seededRandom(`${name} killed at a start`)
     const dataDir = await freshDataDir()
     const start = () => serve(dataDir.path, ['--database-url', postgres.url('gdn')])

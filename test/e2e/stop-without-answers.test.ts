@@ -11,20 +11,20 @@ import { findPostgres, type PostgresServer, startPostgres } from '../helpers/pos
 import { processesWith } from '../helpers/processes.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
-/** Far below what a query waits for its answer, and above what a machine with much to do needs. */
+/** Far below the timeout of a query, and above what a busy machine needs. */
 const WITHIN_MS = 15_000
 
 interface Run {
   /** Its exit code, or the signal that ended it. */
   ended: Promise<number | string>
-  /** Of JSON. */
+  /** The first line of stdout, as JSON. */
   firstLine: Promise<Record<string, string>>
   stderr(): string
   kill(signal: NodeJS.Signals): void
 }
 
-// Where there is no PostgreSQL, test/postgres-missing.test.ts says so.
-describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer', () => {
+// Without PostgreSQL, test/postgres-missing.test.ts reports it.
+describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s does not respond', () => {
   let postgres: PostgresServer
   let home: { path: string; remove(): Promise<void> }
   const opened: { proxy: HangingPostgres; run: Run | null }[] = []
@@ -33,7 +33,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer
     await postgres.execute('create database gdn')
     home = await freshDataDir()
     const line = await startHangingPostgres(postgres.url('gdn'), 'gdn')
-    // The tables are made, so that the tests have them.
+    // Creates the tables for the tests.
     expect(await start(line, 'db', 'migrate').ended).toBe(0)
     await line.close()
   })
@@ -77,7 +77,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer
   const endOf = (run: Run) => Promise.race([run.ended, sleep(WITHIN_MS).then(() => 'never')])
 
   test.concurrent.each([1, 4, 12])(
-    'serve is told to stop in its start, when it waits for answer %i',
+    'serve stops during its start, while it waits for response %i',
     async (answer) => {
       const proxy = await open()
       proxy.hang(answer)
@@ -102,12 +102,12 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer
     expect(performance.now() - since).toBeLessThan(1900)
   })
 
-  test.concurrent('serve is told to stop while it works, and leaves no node of a chain behind', async () => {
+  test.concurrent('serve stops while it works, and leaves no chain node behind', async () => {
     const proxy = await open()
     const run = start(proxy, 'serve', '--port', '0')
     const { url, data_dir: dataDir = '' } = await run.firstLine
     const ask = { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }
-    // Asked for, the node of the chain is started.
+    // The request starts the node of the chain.
     const answered = async () => {
       const headers = { 'content-type': 'application/json' }
       const answer = await fetch(`${url}/rpc/polygon`, { method: 'POST', headers, body: JSON.stringify(ask) })
@@ -122,7 +122,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer
     expect(processesWith(dataDir)).toEqual([])
   })
 
-  test.concurrent('a worker is told to stop while it works', async () => {
+  test.concurrent('a worker stops while it works', async () => {
     const proxy = await open()
     const run = start(proxy, 'worker')
     await run.firstLine
@@ -133,7 +133,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer
   })
 
   test.concurrent.each(['key list', 'db status', 'tx list', 'webhook list'])(
-    'gdn %s is told to stop',
+    'gdn %s stops',
     async (words) => {
       const proxy = await open()
       proxy.hang(2)
@@ -145,7 +145,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s gives no answer
     },
   )
 
-  test.concurrent('an export is told to stop, and leaves no file behind', async () => {
+  test.concurrent('an export stops, and leaves no file behind', async () => {
     const proxy = await open()
     const file = join(home.path, 'all.jsonl')
     proxy.hang(6)

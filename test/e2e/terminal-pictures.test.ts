@@ -14,7 +14,7 @@ const ITERM = '\u001b]1337;File='
 const SIXEL = '\u001bP0;1;q'
 const BLOCK = '▀'
 
-/** A small one, of which each pixel becomes several. */
+/** A small picture, of which each pixel is enlarged. */
 const TILE: Painting = { ...QUARTERS, width: 8, height: 8, at: (x, y) => QUARTERS.at(x * 2, y * 2) }
 
 async function shown(env: NodeJS.ProcessEnv, { flags = '', stdout = '/dev/tty', painting = QUARTERS } = {}) {
@@ -34,7 +34,7 @@ test.each([
   ['sixel', { GDN_IMAGES: 'sixel' }, SIXEL],
   ['16 million colors', { COLORTERM: 'truecolor' }, '\u001b[38;2;255;0;0m'],
   ['256 colors', {}, '\u001b[38;5;196m'],
-])('a terminal of %s gets its picture, and no other sequences', async (_, env, beginning) => {
+])('a terminal with %s gets its picture, and no other sequences', async (_, env, beginning) => {
   const { screen } = await shown(env)
   expect(screen.startsWith(beginning), JSON.stringify(screen.slice(0, 80))).toBe(true)
   expect(screen).toContain('deployed')
@@ -44,13 +44,13 @@ test.each([
   }
 })
 
-test('blocks show on the screen what the picture shows', async () => {
+test('blocks render the pixels of the picture', async () => {
   const { screen } = await shown({ COLORTERM: 'truecolor' }, { painting: TILE })
   const terminal = new xterm.Terminal({ cols: 80, rows: 24, allowProposedApi: true })
   await new Promise<void>((resolve) => terminal.write(screen, resolve))
   const { active } = terminal.buffer
   const colorAt = (column: number, row: number) => active.getLine(row)?.getCell(column)?.getFgColor()
-  // Of 24 rows twelve are the picture's: eight pixels grow to 24.
+  // The picture has twelve of 24 rows: eight pixels grow to 24.
   const [last, lowest] = [23, 11]
   expect([colorAt(0, 0), colorAt(last, 0), colorAt(0, lowest), colorAt(last, lowest)]).toEqual([
     0xff0000, 0x00ff00, 0x0000ff, 0xffffff,

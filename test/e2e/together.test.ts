@@ -8,7 +8,7 @@ const NFTS = isLong ? 5000 : 200
 const PER_REQUEST = 10
 const WITHIN_MS = isLong ? 3_600_000 : 180_000
 
-// Where there is no PostgreSQL, test/postgres-missing.test.ts says so.
+// Without PostgreSQL, test/postgres-missing.test.ts reports it.
 const onPostgres = findPostgres() === null ? [] : ['PostgreSQL']
 
 describe.each(onPostgres)('two API processes and three workers on %s, behind a load balancer', () => {
@@ -17,7 +17,7 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
   beforeAll(async () => {
     chaos = await openClusterChaos({
       ...{ random: seededRandom('storm').random, nftsPerRequest: PER_REQUEST, clients: 6 },
-      // Each has a lane of its own: the more, the more transactions there are.
+      // Each has a separate signer: the more collections, the more transactions.
       collections: isLong ? 60 : 6,
       patienceMs: isLong ? 1_800_000 : 120_000,
     })
@@ -25,7 +25,7 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
   afterAll(() => chaos?.close())
 
   test(
-    'one after the other is replaced while clients ask: no request is lost or refused, and each is done',
+    'loses and rejects no request while each process is replaced in turn, and completes all of them',
     async () => {
       const which = isLong ? { apis: 2, workers: 3 } : { apis: 1, workers: 1 }
       const { requestIds, ...figures } = await chaos.replace(which)
@@ -34,7 +34,8 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
       const { 200: answered = 0, ...others } = figures.answers
       expect(answered).toBeGreaterThan(20)
       expect(others).toEqual({})
-      // A request id leads through the logs of who took it, of who signed for it, and of who saw it final.
+      // A request ID links the logs of the process that accepted it, the one that signed, and the one that saw it
+      // final.
       const lines = chaos.linesOf(requestIds.at(-1) ?? '')
       const by = (msg: string) => lines.filter(({ line }) => line.msg === msg).map((found) => found.by)
       expect(by('request')).toEqual([expect.stringMatching(/^api/)])
@@ -45,7 +46,7 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
   )
 
   test(
-    `${NFTS} NFTs, all of them and PostgreSQL killed at random, 30 % of the RPC failing: each is minted once, no nonce is missing, nothing is left`,
+    `mints ${NFTS} NFTs once while processes and PostgreSQL are killed at random and 30 % of the RPC fails`,
     async () => {
       const figures = await chaos.killAtRandom({
         requests: NFTS / PER_REQUEST,

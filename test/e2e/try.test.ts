@@ -24,7 +24,7 @@ async function run(args: string[]) {
   return await execa(node, args, { cwd: root, env, extendEnv: false, reject: false, stdin: 'ignore' })
 }
 
-/** The commands that a person is told to type, as arguments. */
+/** The commands that the output suggests, as arguments. */
 function commandsIn(text: string): string[][] {
   const whole = text.replaceAll(/ \\\n +/g, ' ')
   const lines = [...whole.matchAll(/^ {2}node (bin\/gdn\.js .*)$/gm)].map(([, line = '']) => line)
@@ -33,12 +33,12 @@ function commandsIn(text: string): string[][] {
 
 const contractIn = (text: string) => /0x[0-9a-fA-F]{40}/.exec(text)?.[0]
 
-test('npm run try mints the example drop, checks it on chain, and what it advises works', async () => {
+test('npm run try mints the example drop and verifies it on chain, and its suggested commands work', async () => {
   const first = await run(['examples/try.mjs'])
   expect(first, first.stderr).toMatchObject({ exitCode: 0 })
   expect(first.stdout).toContain('24 tokens, 5 owners')
 
-  // The table goes by the terminal, and has tabs where there is none.
+  // The table fits the terminal, and uses tabs without one.
   expect(first.stdout.split('\n').filter((line) => !line.includes('\t') && line.length > 80)).toEqual([])
   const advised = commandsIn(first.stdout)
   expect(advised).toHaveLength(5)

@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const found = async () => (await readdir(wallets).catch(() => [])).sort()
 
-/** A service whose answer waits until it is told to go. */
+/** A service whose response waits until the test releases it. */
 async function slow(more: WalletServiceOptions = {}) {
   let go = () => {}
   let arrived = () => {}
@@ -57,8 +57,8 @@ const argvOf = (url: string, ...more: string[]) => [
 const withFile = () => ['--password-file', join(home.dir, 'pw')]
 const KEY = { GDN_API_KEY: 'k' }
 
-describe('with a backend of our own', () => {
-  test('a wallet is generated, opens in ethers, and owns what is minted to its name', async () => {
+describe('with our own backend', () => {
+  test('a wallet is generated, opens in ethers, and owns an NFT that is minted to its name', async () => {
     const { url } = await home.json<{ url: string }>(['local', 'start'])
     onTestFinished(async () => void (await home.run(['local', 'stop'])))
     expect(url).toContain('127.0.0.1')
@@ -102,7 +102,7 @@ describe('with a backend of our own', () => {
   })
 })
 
-test('several wallets are generated where each signed URL works once', async () => {
+test('several wallets are generated if each signed URL works once', async () => {
   const backend = await serve(join(home.dir, 'serve'), ['--single-use-urls']).ready
   onTestFinished(async () => void (await backend.end('SIGTERM')))
   const env = { GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey }
@@ -112,12 +112,12 @@ test('several wallets are generated where each signed URL works once', async () 
   expect(await found()).toEqual(['buyer-1.json', 'buyer-2.json'])
 })
 
-describe('at a terminal', () => {
+describe('on a terminal', () => {
   beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
   const line = (url: string) => argvOf(url).join(' ')
 
-  test('the password is asked twice and never shown; one that differs may be typed again', async () => {
+  test('prompts twice for the password without an echo, and repeats the prompt if they differ', async () => {
     const service = await walletService()
     const terminal = atTerminal(line(service.url), { ...home.env, ...KEY }, join(home.dir, 'out'))
     await terminal.showsNow('Password for the keystore')
@@ -137,7 +137,7 @@ describe('at a terminal', () => {
   })
 
   test.each(['first', 'second'])(
-    'Ctrl-C at the %s question asks the service for nothing, and leaves nothing',
+    'Ctrl-C at the %s prompt sends no request, and leaves no file',
     async (which) => {
       const service = await walletService()
       const terminal = atTerminal(line(service.url), { ...home.env, ...KEY })
@@ -153,10 +153,10 @@ describe('at a terminal', () => {
     },
   )
 
-  test('Ctrl-C while the service answers waits for it and says so: the key is kept', async () => {
+  test('Ctrl-C during the request waits for the response and says so, and the key is saved', async () => {
     const { service, arrival, go } = await slow()
     const terminal = atTerminal(argvOf(service.url, ...withFile()).join(' '), { ...home.env, ...KEY })
-    // Its standard input is a terminal; the password comes from the file.
+    // Its standard input is a terminal, but the password comes from the file.
     await arrival
     terminal.type(CTRL_C)
     await terminal.showsNow('the only copy of a key')
@@ -168,7 +168,7 @@ describe('at a terminal', () => {
 })
 
 describe('signals', () => {
-  test('a second one gives the answer up, which is told as lost', async () => {
+  test('a second signal abandons the request and reports the key as lost', async () => {
     const { service, arrival } = await slow()
     const running = home.start(argvOf(service.url, ...withFile()), { env: KEY })
     await arrival
@@ -182,7 +182,7 @@ describe('signals', () => {
     expect(await found()).toEqual([])
   })
 
-  test('SIGKILL leaves nothing that looks like a wallet, and nothing in the way of the next one', async () => {
+  test('SIGKILL leaves no file that looks like a wallet, and nothing that blocks the next command', async () => {
     const { service, arrival } = await slow()
     const running = home.start(argvOf(service.url, ...withFile()), { env: KEY })
     await arrival
@@ -197,7 +197,7 @@ describe('signals', () => {
   })
 })
 
-test('a disk that fills while the service answers doesn’t cost the key', async ({ skip }) => {
+test('a disk that becomes full during the request doesn’t lose the key', async ({ skip }) => {
   const disk = await createSmallDisk(256)
   if (typeof disk === 'string') return skip(disk)
   onTestFinished(() => disk.remove())
@@ -213,7 +213,7 @@ test('a disk that fills while the service answers doesn’t cost the key', async
   expect((await openKeystore(text, new Secret(PASSWORD), 'alice')).privateKey.reveal()).toBe(`0x${service.keys[0]}`)
 })
 
-// OpenSSL refuses these parameters, which the first published vector has too: another scrypt is loaded for them.
+// OpenSSL rejects these parameters, which the first published vector also has: another scrypt is loaded for them.
 test('the built gdn opens a keystore with r=1', async () => {
   const key = Buffer.from(LIGHT.key, 'hex')
   const text = await OtherWallet.fromPrivateKey(key).toV3String(PASSWORD, { kdf: 'scrypt', n: 65_536, r: 1, p: 1 })
@@ -222,7 +222,7 @@ test('the built gdn opens a keystore with r=1', async () => {
   expect(await home.run(argv)).toMatchObject({ code: 0, stdout: `0x${LIGHT.key}\n` })
 })
 
-test('two at once of one name: one of them is told, nothing is lost', async () => {
+test('of two processes with the same name one fails with an error, and no key is lost', async () => {
   const { service, arrival, go } = await slow()
   const first = home.start(argvOf(service.url, ...withFile()), { env: KEY })
   await arrival

@@ -54,7 +54,7 @@ async function mintThree(): Promise<string[]> {
   return minted.map(({ nft_gdn_id }) => nft_gdn_id)
 }
 
-test('a webhook that is made beside the running backend is told, signed, what nft show tells; then it is removed', async () => {
+test('a webhook created beside the running backend receives signed events with the data of nft show, until it is removed', async () => {
   const added = await home.json<Webhook>(beside('webhook', 'add', receiver.url, '--event', 'nft.deployed'))
   const tested = await home.json(beside('webhook', 'test', added.id))
   expect(tested).toMatchObject({ type: 'webhook.test', state: 'delivered', attempts: 1, response_status: 200 })
@@ -82,7 +82,7 @@ test('a webhook that is made beside the running backend is told, signed, what nf
   )
   expect(listed).toEqual([expect.objectContaining({ id: added.id, status: 'active', delivered: 4, failed: 0 })])
 
-  // The backend signs with it, so it is in its database, for nobody else to read; and nowhere else.
+  // The backend signs with it, so it is in its private database, and nowhere else.
   const holding = await filesHolding(home.dir, added.signing_secret)
   for (const file of holding) {
     expect(file).toMatch(/gdn\.db(-wal)?$/)
@@ -93,7 +93,7 @@ test('a webhook that is made beside the running backend is told, signed, what nf
   expect(await home.json(beside('webhook', 'list'))).toEqual([])
 })
 
-test('a test event that the receiver does not take is exit code 5, and says what it answered', async () => {
+test('a test event that the receiver rejects exits with 5 and shows the response', async () => {
   const refusing = await startReceiver((response) => void response.writeHead(418).end('teapot'))
   const { id } = await home.json<Webhook>(beside('webhook', 'add', refusing.url, '--event', '*'))
   const { code, stdout, stderr } = await home.run(beside('webhook', 'test', id, '--json'))
@@ -106,7 +106,7 @@ test('a test event that the receiver does not take is exit code 5, and says what
   await refusing.close()
 })
 
-test('local listen shows events as they come and forwards them signed; Ctrl-C ends it with 0, and nothing is left', async () => {
+test('local listen shows events as they arrive, forwards them signed, exits with 0 at Ctrl-C and leaves nothing', async () => {
   const app = await startReceiver()
   const argv = beside(
     'local',
