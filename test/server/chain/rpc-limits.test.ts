@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-/** A node of chain 137 that answers everything with 0x1. */
+/** A node of chain 137 that returns 0x1 for every request. */
 async function node(options: RpcProxyOptions = {}): Promise<RpcProxy> {
   const proxy = await startRpcProxy('http://127.0.0.1:1', {
     ...options,
@@ -38,13 +38,13 @@ function connect(urls: readonly string[], options: Partial<RemoteNetworkOptions>
 const gaps = ({ requests }: RpcProxy) => requests.slice(1).map((at, index) => at - (requests[index] ?? 0))
 
 describe('requests_per_second', () => {
-  it('spaces what is sent to a provider, whoever of the process asks it', async () => {
+  it('paces all requests of the process to a provider', async () => {
     const proxy = await node()
     const providers = createProviders([[proxy.url, 25]])
     const networks = [connect([proxy.url], { providers }), connect([`${proxy.url}/another-key`], { providers })]
     const since = performance.now()
     await Promise.all(Array.from({ length: 10 }, (_, n) => networks[n % 2]?.request('eth_gasPrice', [])))
-    // Each of the two networks asks for the chain id before.
+    // Each of the two networks requests the chain ID first.
     expect(proxy.requests).toHaveLength(12)
     expect(performance.now() - since).toBeGreaterThan((proxy.requests.length - 1) * 40 - 20)
   })
@@ -59,14 +59,14 @@ describe('requests_per_second', () => {
     expect(performance.now() - since).toBeGreaterThan(390)
   })
 
-  it('bounds how many calls a batch holds', async () => {
+  it('limits the number of calls in a batch', async () => {
     const proxy = await node({ answer: ({ method }) => (method === 'eth_chainId' ? undefined : { result: null }) })
     const network = connect([proxy.url], { providers: createProviders([[proxy.url, 40]]) })
     await network.receipts(Array.from({ length: 90 }, () => '0x00'))
     expect([proxy.requests.length, proxy.count('eth_getTransactionReceipt')]).toEqual([1 + 3, 90])
   })
 
-  it('without it nothing waits', async () => {
+  it('delays nothing if it is not set', async () => {
     const proxy = await node()
     const network = connect([proxy.url])
     const since = performance.now()
@@ -75,7 +75,7 @@ describe('requests_per_second', () => {
   })
 })
 
-describe('a provider that is asked too often', () => {
+describe('a provider over its rate limit', () => {
   it.each([
     ['429 with Retry-After', { refuse: () => ({ status: 429, headers: { 'retry-after': '1' } }) }],
     ['503 with Retry-After', { refuse: () => ({ status: 503, headers: { 'retry-after': '1' } }) }],
@@ -83,7 +83,7 @@ describe('a provider that is asked too often', () => {
     ['-32005', { answer: limited(-32005) }],
     ['-32007', { answer: limited(-32007) }],
     ['429 as a code', { answer: limited(429) }],
-  ])('and says so by %s is left alone, and the next takes over', async (_, options) => {
+  ])('is skipped for the next one after %s', async (_, options) => {
     const [first, second] = [await node(options), await node()]
     const network = connect([first.url, second.url])
     for (let call = 0; call < 5; call++) expect(await network.request('eth_gasPrice', [])).toBe('0x1')
@@ -91,7 +91,7 @@ describe('a provider that is asked too often', () => {
     expect(second.requests).toHaveLength(6)
   })
 
-  it('is asked again when the time is over, and not before', async () => {
+  it('receives no request before its Retry-After ends', async () => {
     let busy = true
     const proxy = await node({ refuse: () => (busy ? { status: 429, headers: { 'retry-after': '1' } } : undefined) })
     const network = connect([proxy.url], { tries: 1 })
@@ -101,7 +101,7 @@ describe('a provider that is asked too often', () => {
     expect(gaps(proxy)[0]).toBeGreaterThan(950)
   })
 
-  it('for long is not waited for: who asks is told at once, and nothing is sent', async () => {
+  it('fails requests at once, without sending them, if the wait is long', async () => {
     const proxy = await node({ refuse: () => ({ status: 429, headers: { 'retry-after': '60' } }) })
     const network = connect([proxy.url], { tries: 1 })
     await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({ code: 'unreachable' })
@@ -114,13 +114,13 @@ describe('a provider that is asked too often', () => {
     expect(proxy.requests).toHaveLength(1)
   })
 
-  it('again and again is left alone for twice as long each time, up to a minute', () => {
+  it('is skipped for twice as long each time, up to a minute', () => {
     let now = 0
     const provider = createProviders([], { now: () => now }).of('https://node.example/key')
     const rests: number[] = []
     for (let turn = 0; turn < 8; turn++) {
       provider.limited(null)
-      // Those that were under way with it are refused as well.
+      // Requests in flight at the same time are rejected, too.
       provider.limited(null)
       rests.push(provider.restMs())
       now += provider.restMs()
@@ -133,7 +133,7 @@ describe('a provider that is asked too often', () => {
     expect(provider.restMs()).toBe(300_000)
   })
 
-  it('each request is counted by what came of it, under the host alone', async () => {
+  it('has each request counted by outcome, labeled with the host only', async () => {
     let turn = 0
     const proxy = await node({
       refuse: () => (turn++ === 2 ? { status: 500 } : undefined),
@@ -159,20 +159,20 @@ describe('an internal error', () => {
     { message: 'VM Exception while processing transaction: revert', data: '0xdf2d9b42' },
     { message: 'out of gas' },
     { message: 'evm error: InvalidCode(Opcode(254))' },
-  ])('that tells how a call ended is its answer: $message', async (error) => {
+  ])('is returned if it is the outcome of a call: $message', async (error) => {
     const [first, second] = [await node(says(error)), await node()]
     const network = connect([first.url, second.url])
     await expect(network.request('eth_call', [])).rejects.toThrow(error.message)
     expect([first.requests.length, second.requests.length]).toEqual([2, 0])
   })
 
-  it.each(['failed to load block 12', 'db error', ''])('%j has the next node asked', async (message) => {
+  it.each(['failed to load block 12', 'db error', ''])('%j makes the next node answer', async (message) => {
     const network = connect([(await node(says({ message }))).url, (await node()).url])
     expect(await network.request('eth_getBlockByNumber', [])).toBe('0x1')
   })
 })
 
-it('a node that fails is asked again after a pause, while the others want to be left alone', async () => {
+it('retries a failing node after a pause while the other nodes are over their rate limit', async () => {
   const limit = { status: 429, headers: { 'retry-after': '60' } }
   let failures = 0
   const busy = await node({ refuse: () => limit })
@@ -189,7 +189,7 @@ function limited(code: number): NonNullable<RpcProxyOptions['answer']> {
   return () => ({ error: { code, message: 'limit exceeded' } })
 }
 
-it('/metrics tells of the requests of a running backend, and never of a key', async () => {
+it('shows the requests of a running backend in /metrics, without any key', async () => {
   const real = await startPublicNetwork()
   undo.push(() => real.close())
   const place = await setUpNetwork(real)
@@ -207,7 +207,7 @@ it('/metrics tells of the requests of a running backend, and never of a key', as
   expect(text).not.toContain('secret-key')
 })
 
-describe('in the settings', () => {
+describe('requests_per_second in the configuration', () => {
   async function settings(limit: unknown) {
     const folder = await mkdtemp(join(tmpdir(), 'gdn-limits-'))
     undo.push(() => rm(folder, { recursive: true, force: true }))
@@ -222,12 +222,12 @@ describe('in the settings', () => {
     [undefined, {}],
     [12.5, { 'https://one.example/KEY': 12.5, 'https://two.example:8545/KEY': 12.5 }],
     [{ 'two.example:8545': 3 }, { 'https://two.example:8545/KEY': 3 }],
-  ])('%j is a limit of each provider, or of one', async (limit, read) => {
+  ])('accepts %j as a limit of each provider, or of one', async (limit, read) => {
     expect((await settings(limit))()).toEqual(read)
   })
 
   it.each([[0], [-1], ['5'], [1e9], [{ 'one.example': 0 }], [{ 'three.example': 5 }]])(
-    '%j is refused with its place',
+    'rejects %j with its location',
     async (limit) => {
       expect(await settings(limit)).toThrow(
         expect.objectContaining({

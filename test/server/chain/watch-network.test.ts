@@ -9,14 +9,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('a network that never answered is away after a second and a half: others may be there', async () => {
+it('reports a network that has never responded as unreachable after 1.5 s', async () => {
   const watch = watchNetwork(() => new Promise(() => {}))
   const seen = watch.seen()
   await vi.advanceTimersByTimeAsync(1_500)
   expect(await seen).toEqual({ reason: 'no node has responded yet', silent: true })
 })
 
-it('one that answered once is away when it has been silent for ten seconds', async () => {
+it('reports a network that has responded before as unreachable after 10 s of silence', async () => {
   let looks = 0
   const watch = watchNetwork(() => (looks++ === 0 ? Promise.resolve(null) : new Promise(() => {})))
   expect(await watch.seen()).toBe(null)
@@ -27,7 +27,7 @@ it('one that answered once is away when it has been silent for ten seconds', asy
   expect(await watch.seen()).toEqual({ reason: 'no node responds', silent: true })
 })
 
-it('one that lets whoever asks wait is known to hang until it answers again; one that refuses at once does not hang', async () => {
+it('reports a hanging network until it responds again, but not one that rejects requests at once', async () => {
   const answers: ((outcome: 'fine' | 'refused') => void)[] = []
   const watch = watchNetwork(
     () =>
@@ -42,7 +42,7 @@ it('one that lets whoever asks wait is known to hang until it answers again; one
   watch.look()
   expect([await hangsIn(10_000), await hangsIn(1)]).toEqual([false, true])
   answers[0]?.('refused')
-  // It is asked once more, and may have become well; until it has said so it is not asked by others.
+  // One more request checks whether it has recovered; until it responds, it counts as hanging.
   expect([await hangsIn(3_000), answers.length]).toEqual([true, 1])
   expect([await hangsIn(1), answers.length]).toEqual([true, 2])
   answers[1]?.('fine')
@@ -52,7 +52,7 @@ it('one that lets whoever asks wait is known to hang until it answers again; one
   expect(await hangsIn(10_001)).toBe(false)
 })
 
-it('what was seen counts for three seconds; then it is looked again, by one for all who ask', async () => {
+it('caches a result for 3 s, then checks again once for all callers', async () => {
   let looks = 0
   const watch = watchNetwork(async () => {
     looks += 1
@@ -65,7 +65,7 @@ it('what was seen counts for three seconds; then it is looked again, by one for 
   expect([looks, await watch.seen()]).toEqual([2, null])
 })
 
-it('a network is looked at every 15 seconds, where something is in the way every 3; not any more once it is stopped', async () => {
+it('checks a healthy network every 15 s and a failing one every 3 s, until it is stopped', async () => {
   const looks = { fine: 0, poor: 0 }
   const watched = (blockchain: 'fine' | 'poor', problem: string | null) => ({
     blockchain,

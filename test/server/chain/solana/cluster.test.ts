@@ -52,7 +52,7 @@ async function start(): Promise<TestBackend> {
   return backend
 }
 
-/** As providers: batches are refused, and what the options say befalls single requests. */
+/** Behaves like a provider: rejects batches and applies the options to single requests. */
 async function proxied(options: RpcProxyOptions = {}) {
   const proxy = await startRpcProxy(cluster.url, { ...options, batches: false })
   undo.push(() => proxy.close())
@@ -62,7 +62,7 @@ async function proxied(options: RpcProxyOptions = {}) {
 const transactions = () =>
   withStore(place.dataDir, ({ db }) => db.selectFrom('transactions').selectAll().orderBy('id').execute())
 
-/** Each NFT has a mint of its own at the address that follows from its id. */
+/** Expects one mint for each NFT, at the address derived from its ID. */
 async function expectEachOnce(backend: TestBackend, ids: readonly string[]) {
   const nfts = await until(
     () => showNfts(backend, ids),
@@ -80,8 +80,8 @@ async function expectEachOnce(backend: TestBackend, ids: readonly string[]) {
 
 const receive = { receiver: solanaWallet('holder') }
 
-describe('a cluster by RPC URL', () => {
-  it('has collections and NFTs made on it, told once they are final', async () => {
+describe('a cluster with an RPC URL', () => {
+  it('deploys collections and NFTs, and reports them once they are final', async () => {
     await place.setUp()
     const backend = await start()
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
@@ -96,14 +96,14 @@ describe('a cluster by RPC URL', () => {
     )
   })
 
-  it('that was not set up is refused with the command that does it', async () => {
+  it("is rejected with the setup command if it isn't set up", async () => {
     const backend = await start()
     const answer = await backend.post('/api/v1/createcollection', { name: 'Test', ...SOLANA_COLLECTION })
     expect([answer.status, answer.headers.get('request-accepted')]).toEqual([503, 'no'])
     expect(answer.json.error.message).toMatch(/solana is not set up/)
   })
 
-  it('is worked on after a restart where it was left', async () => {
+  it('resumes pending work after a restart', async () => {
     await place.setUp()
     const backend = await place.start()
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
@@ -113,7 +113,7 @@ describe('a cluster by RPC URL', () => {
     await expectEachOnce(await start(), ids)
   })
 
-  it('of another genesis gets nothing but the question for it: nothing is signed, and nothing is ready', async () => {
+  it("receives nothing but the genesis request if its genesis differs, and the backend isn't ready", async () => {
     await place.setUp()
     const proxy = await proxied({
       answer: ({ method }) => (method === 'getGenesisHash' ? { result: GENESIS_HASHES.devnet } : undefined),
@@ -132,8 +132,8 @@ describe('a cluster by RPC URL', () => {
   })
 })
 
-describe('whatever a provider does, each NFT is minted once', () => {
-  it('when transactions are lost until their blockhash has expired, and answers fail or are late', async () => {
+describe('mints each NFT exactly once', () => {
+  it('when transactions are lost until their blockhash expires, and responses fail or are late', async () => {
     const { random } = seededRandom('cluster faults')
     await place.setUp()
     let healed = false
@@ -156,7 +156,7 @@ describe('whatever a provider does, each NFT is minted once', () => {
     await expectEachOnce(backend, ids)
   })
 
-  it('when a first transaction never arrives: another is signed when it is final that it can no longer', async () => {
+  it('when the first transaction never arrives: signs another once the first has finally expired', async () => {
     await place.setUp()
     const lost = new Set<string>()
     const proxy = await proxied({
@@ -180,7 +180,7 @@ describe('whatever a provider does, each NFT is minted once', () => {
     expect(second?.last_valid_height).toBeGreaterThan((first?.last_valid_height ?? 0) + 1)
   })
 
-  it('when a provider is asked too often: it is left alone, and the next takes over', async () => {
+  it('when a provider is over its rate limit: uses the next one', async () => {
     await place.setUp()
     const busy = await proxied({ refuse: () => ({ status: 429, headers: { 'retry-after': '30' } }) })
     await place.write({ urls: [busy.url, cluster.url] })
@@ -191,7 +191,7 @@ describe('whatever a provider does, each NFT is minted once', () => {
   })
 })
 
-it('when the funds end requests are refused with the reason, what is accepted waits, and all goes on when they return', async () => {
+it('rejects requests while funds are missing, keeps accepted ones pending, and resumes once funded', async () => {
   await place.setUp()
   let held = false
   const proxy = await proxied({
@@ -204,7 +204,7 @@ it('when the funds end requests are refused with the reason, what is accepted wa
     () => showCollection(backend, collection.id),
     ({ status }) => status === 'deployed',
   )
-  // Signed while there was enough for all of them; when they come, it is enough for two or three.
+  // Signed while the funds cover all of them; when they are sent, the funds cover two or three.
   held = true
   const ids = await mint(backend, collection, plainMetadata(12), receive)
   await until(transactions, (rows) => rows.length === 13)
@@ -218,7 +218,7 @@ it('when the funds end requests are refused with the reason, what is accepted wa
   expect([refused.headers.get('request-accepted'), refused.headers.get('retry-after')]).toEqual(['no', '30'])
   const waiting = await statuses()
   expect(new Set(waiting)).toEqual(new Set(['deployed', 'initiated']))
-  // However often they were looked at before.
+  // However often they were polled before.
   const looked = (await transactions()).filter(({ state }) => state === 'signed').map((row) => row.next_attempt_at)
   expect(Math.max(...looked) - Date.now()).toBeLessThan(5000)
   await cluster.fund(place.signer, 10n * SOL)
@@ -226,11 +226,11 @@ it('when the funds end requests are refused with the reason, what is accepted wa
   expect((await until(ask, ({ status }) => status === 200, 40_000)).status).toBe(200)
 })
 
-describe('setting a cluster up', () => {
+describe('setting up a cluster', () => {
   const status = async () =>
     withCluster({ ...(await placeOf(place.dataDir)), credentialsDirectory: undefined }, 'solana', clusterStatus)
 
-  it('shows before what a collection and an NFT cost, which is what they then cost at most', async () => {
+  it('shows upper bounds for the cost of a collection and an NFT beforehand', async () => {
     const before = await status()
     expect(before).toMatchObject({
       set_up: false,
@@ -252,7 +252,7 @@ describe('setting a cluster up', () => {
     expect(spent).toBeGreaterThan(0.95 * told)
   })
 
-  it('ties the data to the cluster and the signer: another of either is refused', async () => {
+  it('binds the data to the cluster and the signer, and rejects any other', async () => {
     await place.setUp()
     await place.setUp()
     const other = newKeypair()
@@ -273,25 +273,25 @@ describe('setting a cluster up', () => {
   })
 
   it.each([
-    ['that others may read', async (path: string) => chmod(path, 0o644), /chmod 600/],
-    ['that is no list', (path: string) => writeFile(path, '{"a":1}'), /is not a Solana keypair/],
+    ['readable by others', async (path: string) => chmod(path, 0o644), /chmod 600/],
+    ['that is not a list', (path: string) => writeFile(path, '{"a":1}'), /is not a Solana keypair/],
     [
       'that is too short',
       (path: string) => writeFile(path, JSON.stringify(newKeypair().bytes.slice(1))),
       /is not a Solana keypair/,
     ],
     [
-      'with a number that is no byte',
+      'with a number that is not a byte',
       (path: string) => writeFile(path, JSON.stringify([...newKeypair().bytes.slice(1), 256])),
       /is not a Solana keypair/,
     ],
     [
-      'whose halves do not belong together',
+      'with mismatched halves',
       (path: string) =>
         writeFile(path, JSON.stringify([...newKeypair().bytes.slice(0, 32), ...newKeypair().bytes.slice(32)])),
       /is damaged/,
     ],
-  ])('a keypair %s keeps the backend from starting, and none of it is quoted', async (_, spoil, told) => {
+  ])('rejects a keypair %s at the start without quoting it', async (_, spoil, told) => {
     await place.setUp()
     const path = join(place.dataDir, 'signer.json')
     await spoil(path)
@@ -310,7 +310,7 @@ describe('setting a cluster up', () => {
     [{ signer: {} }, 'signer'],
     [{ signer: { keypair_file: 'a', keypair_credential: 'b' } }, 'signer'],
     [{ chain_id: 1 }, 'chain_id'],
-  ])('%j in the settings is refused with its place', async (more, field) => {
+  ])('rejects %j in the configuration with its location', async (more, field) => {
     await place.write({ more })
     await expect(place.start()).rejects.toMatchObject({
       code: 'invalid_config',
@@ -319,7 +319,7 @@ describe('setting a cluster up', () => {
   })
 })
 
-describe('what nodes tell', () => {
+describe('responses of nodes', () => {
   function connect(options: Partial<RemoteSolanaOptions> = {}): RemoteSolana {
     const network = createRemoteSolana({
       ...{ blockchain: 'solana', genesisHash: cluster.genesisHash, urls: [cluster.url], commitment: 'finalized' },
@@ -330,7 +330,7 @@ describe('what nodes tell', () => {
     return network
   }
 
-  it('counts only if it is not older than what another told of the newest final block', async () => {
+  it('are ignored if they are older than the newest final block known', async () => {
     let late = false
     const proxy = await proxied({
       answer: ({ method }) => {
@@ -364,7 +364,7 @@ describe('what nodes tell', () => {
     ['getBalance', { value: '9'.repeat(100) }, (of: RemoteSolana) => of.balance(place.signer)],
     ['getAccountInfo', { value: { data: 'x' } }, (of: RemoteSolana) => of.account(place.signer)],
     ['getSignatureStatuses', { context: { slot: 9e9 }, value: [] }, (of: RemoteSolana) => of.statuses(['x'])],
-  ])('%s that makes no sense is no answer', async (name, result, ask) => {
+  ])('are rejected if %s returns nonsense', async (name, result, ask) => {
     const proxy = await proxied({ answer: ({ method }) => (method === name ? { result } : undefined) })
     await expect(ask(connect({ urls: [proxy.url] }))).rejects.toMatchObject({ code: 'unreachable' })
   })
@@ -377,7 +377,7 @@ describe('what nodes tell', () => {
     ['confirmed', 'confirmed', true],
     ['confirmed', 'finalized', true],
   ] as const)(
-    'with commitment %s a transaction that is %s counts: %s',
+    'with commitment %s, a transaction that is %s counts: %s',
     async (commitment, confirmationStatus, counts) => {
       const value = [{ slot: 7, err: null, confirmationStatus }]
       const proxy = await proxied({
@@ -389,7 +389,7 @@ describe('what nodes tell', () => {
     },
   )
 
-  it('with commitment confirmed a failure counts all the same only once it is finalized', async () => {
+  it('count as a failure only once it is finalized, even with commitment confirmed', async () => {
     let confirmationStatus = 'confirmed'
     const proxy = await proxied({
       answer: ({ method }) => {
@@ -408,7 +408,7 @@ describe('what nodes tell', () => {
     [{ InsufficientFundsForRent: { account_index: 0 } }, true],
     [{ InstructionError: [2, { Custom: 10 }] }, undefined],
     [{ InstructionError: [1, 'InvalidAccountData'] }, undefined],
-  ])('of one that failed with %j it is known whether funds were missing', async (err, unpaid) => {
+  ])('tell whether funds were missing: %j', async (err, unpaid) => {
     const value = [{ slot: 7, err, confirmationStatus: 'finalized' }]
     const proxy = await proxied({
       answer: ({ method }) =>
@@ -418,7 +418,7 @@ describe('what nodes tell', () => {
     expect([told?.error, told?.unpaid]).toEqual([JSON.stringify(err), unpaid])
   })
 
-  it('the same bytes are handed in again only after some looks, however often they are given', async () => {
+  it('resends the same bytes only after some polls, however often send() is called', async () => {
     const proxy = await proxied({
       answer: ({ method }) => (method === 'sendTransaction' ? { result: 'accepted' } : undefined),
     })
@@ -436,17 +436,17 @@ describe('fees', () => {
     createFeeMarket({ cap, recent: async () => recent.map(BigInt) })
 
   it.each([
-    ['nothing where nobody offers anything', [0, 0, 0], 1000n, false, 0n],
-    ['what three of four recent blocks took transactions for', [1, 2, 3, 4, 5, 6, 7, 8, 9], 1000n, false, 7n],
-    ['no more than the settings allow', [5000, 5000], 1000n, false, 1000n],
-    ['twice as much where one came to nothing', [3000, 3000, 3000], 10_000n, true, 6000n],
-    ['something even then where nobody offers anything', [], 10_000n, true, 1000n],
-    ['nothing where the settings allow nothing', [5000], 0n, true, 0n],
+    ['nothing if no block pays a priority fee', [0, 0, 0], 1000n, false, 0n],
+    ['the price that three of four recent blocks accepted', [1, 2, 3, 4, 5, 6, 7, 8, 9], 1000n, false, 7n],
+    ['at most the configured cap', [5000, 5000], 1000n, false, 1000n],
+    ['twice as much after an expired transaction', [3000, 3000, 3000], 10_000n, true, 6000n],
+    ['a minimum after an expired transaction if no block pays a fee', [], 10_000n, true, 1000n],
+    ['nothing with a cap of 0', [5000], 0n, true, 0n],
   ])('offer %s', async (_, recent, cap, urgent, price) => {
     expect(await market(recent, cap).price({ urgent })).toBe(price)
   })
 
-  it('that are offered stand in the transaction, which fits into its packet all the same', async () => {
+  it('are included in the transaction, which still fits into its packet', async () => {
     await place.setUp()
     const proxy = await proxied({
       answer: ({ method }) =>

@@ -58,7 +58,7 @@ const order = (id: string, name = 'A') => ({
 })
 const sign = async (chain: EmbeddedSolana, id: string, name?: string) =>
   signMint(signer, chain, order(id, name), await chain.latestBlockhash())
-/** A group and `count` members, each block its own. */
+/** Mints a group and `count` members, each in a separate block; returns their IDs. */
 const mintSome = async (chain: EmbeddedSolana, count: number) => {
   const ids = [group, ...Array.from({ length: count }, newId)]
   for (const id of ids) expect(await chain.send([(await sign(chain, id)).raw])).toEqual([{ outcome: 'accepted' }])
@@ -67,7 +67,7 @@ const mintSome = async (chain: EmbeddedSolana, count: number) => {
 const accountsOf = (chain: EmbeddedSolana, ids: readonly string[]) =>
   Promise.all(ids.map((id) => chain.account(mintAddress(signer.address, id))))
 
-/** A payment that the service's key signs, made with nothing of ours. */
+/** A payment signed by the service's key, built without gdn's code. */
 async function pay(chain: EmbeddedSolana, to: string, amount: bigint) {
   const payer = await createKeyPairSignerFromPrivateKeyBytes(SEED)
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash()
@@ -85,8 +85,8 @@ async function pay(chain: EmbeddedSolana, to: string, amount: bigint) {
   return getBase64EncodedWireTransaction(await signTransactionMessageWithSigners(message))
 }
 
-describe('sending', () => {
-  it('tells the slot of what was executed, and that the same bytes are known when they come again', async () => {
+describe('send()', () => {
+  it('stores the slot of an executed transaction and reports the same bytes as known', async () => {
     const chain = await start()
     const { raw, signature } = await sign(chain, group)
     expect(await chain.statuses([signature])).toEqual([null])
@@ -96,7 +96,7 @@ describe('sending', () => {
     expect(await chain.account(mintAddress(signer.address, group))).toMatchObject({ owner: TOKEN_2022 })
   })
 
-  it('executes a second transaction for the same id without effect: it fails, and nothing is minted twice', async () => {
+  it('fails a second transaction for the same ID without minting twice', async () => {
     const chain = await start()
     const ids = await mintSome(chain, 1)
     const before = await accountsOf(chain, ids)
@@ -106,7 +106,7 @@ describe('sending', () => {
     expect(await accountsOf(chain, ids)).toEqual(before)
   })
 
-  it('mints at an address to which somebody has sent a balance before', async () => {
+  it('mints at an address that already holds a balance', async () => {
     const chain = await start()
     await mintSome(chain, 0)
     const id = newId()
@@ -116,7 +116,7 @@ describe('sending', () => {
     expect(await chain.statuses([signature])).toMatchObject([{ error: null }])
   })
 
-  it('refuses bytes that are no transaction, and executes their neighbours', async () => {
+  it('rejects bytes that are not a transaction, and executes the other transactions', async () => {
     const chain = await start()
     const { raw, signature } = await sign(chain, group)
     const wrong = ['', 'AAAA', Buffer.alloc(1300, 1).toString('base64')]
@@ -129,11 +129,11 @@ describe('sending', () => {
     expect(await chain.statuses([signature])).toMatchObject([{ error: null }])
   })
 
-  it('refuses bytes that only nearly are a transaction: the virtual machine would abort over them', async () => {
+  it('rejects almost valid transactions, which would abort the virtual machine', async () => {
     const journal = memorySlotJournal()
     const chain = await start(journal)
     const bytes = Buffer.from((await sign(chain, group)).raw, 'base64')
-    // Behind the signature and three bytes of header stands the count of accounts, here in two bytes instead of one.
+    // The signature and three header bytes precede the account count, here in two bytes instead of one.
     const count = bytes[68] ?? 0
     const odd = Buffer.concat([bytes.subarray(0, 68), Buffer.of(count | 128, 0), bytes.subarray(69)])
     const long = Buffer.concat([bytes, Buffer.of(0)])
@@ -143,7 +143,7 @@ describe('sending', () => {
     expect(journal.kept).toEqual([])
   })
 
-  it('executes a transaction whose signature is wrong without effect', async () => {
+  it('executes a transaction with an invalid signature without effect', async () => {
     const chain = await start()
     const bytes = Buffer.from((await sign(chain, group)).raw, 'base64')
     bytes[10] = (bytes[10] ?? 0) ^ 1
@@ -152,8 +152,8 @@ describe('sending', () => {
   })
 })
 
-describe('time', () => {
-  it('passes in slots of 400 ms, whether or not anything happens', async () => {
+describe('the clock', () => {
+  it('advances one slot every 400 ms, even without transactions', async () => {
     const chain = await start()
     expect(await chain.blockHeight()).toBe(0)
     clock += 4000
@@ -163,7 +163,7 @@ describe('time', () => {
     expect(await chain.blockHeight()).toBe(30)
   })
 
-  it('makes a blockhash invalid once its last valid block height has passed, and never before', async () => {
+  it('invalidates a blockhash only after its last valid block height', async () => {
     const chain = await start()
     const [inTime, late] = [await sign(chain, group), await sign(chain, newId())]
     clock += inTime.lastValidBlockHeight * 400
@@ -172,12 +172,12 @@ describe('time', () => {
     clock += 400
     expect(await chain.blockHeight()).toBeGreaterThan(late.lastValidBlockHeight)
     expect(await chain.send([late.raw])).toEqual([{ outcome: 'rejected', reason: 'Blockhash not found' }])
-    // Not even by a clock that is set back.
+    // Setting the clock back doesn't make it valid again.
     clock = GENESIS_MS
     expect(await chain.send([late.raw])).toEqual([{ outcome: 'rejected', reason: 'Blockhash not found' }])
   })
 
-  it('gives the same blockhashes after a restart, and others to another chain', async () => {
+  it('yields the same blockhashes after a restart, and different ones for another chain', async () => {
     const journal = memorySlotJournal()
     const first = await (await start(journal)).latestBlockhash()
     expect(await (await start(journal)).latestBlockhash()).toEqual(first)
@@ -187,7 +187,7 @@ describe('time', () => {
 })
 
 describe('the journal', () => {
-  it('executed again gives every account byte for byte, every status, and the same next slot', async () => {
+  it('replays to identical accounts, statuses and next slot', async () => {
     const journal = memorySlotJournal()
     const chain = await start(journal)
     const ids = await mintSome(chain, 10)
@@ -200,7 +200,7 @@ describe('the journal', () => {
     expect(await again.send([failed.raw])).toEqual([{ outcome: 'known' }])
   })
 
-  it('executed with nothing of ours gives the same mints', async () => {
+  it("replays to the same mints without gdn's code", async () => {
     const journal = memorySlotJournal()
     const chain = await start(journal)
     const ids = await mintSome(chain, 5)
@@ -213,7 +213,7 @@ describe('the journal', () => {
     expect(readMint(machine, mintAddress(signer.address, group))?.group?.size).toBe(5n)
   })
 
-  it('has a block before it is executed: after a death in between the block is executed at the next start', async () => {
+  it("stores a block before it is executed, so that a crash in between doesn't lose the block", async () => {
     const journal = memorySlotJournal()
     const chain = await start(journal)
     await mintSome(chain, 2)
@@ -229,7 +229,7 @@ describe('the journal', () => {
     const again = await start(memorySlotJournal(journal.kept.slice(0, atDeath)))
     expect(await again.statuses([signature])).toMatchObject([{ error: null }])
     expect(await again.send([raw])).toEqual([{ outcome: 'known' }])
-    // The same holds where only the answer of the database was lost, and the process lives on.
+    // The same holds if only the response of the database was lost and the process continues.
     expect(await chain.statuses([signature])).toEqual(await again.statuses([signature]))
     expect(await accountsOf(chain, [group, id])).toEqual(await accountsOf(again, [group, id]))
   })
@@ -269,7 +269,7 @@ describe('the journal', () => {
       return { chain: await start(from, { snapshotPath, onEvent }), transactions }
     }
 
-    it('is executed from there on, and gives the same accounts and statuses', async () => {
+    it('replays only what follows the snapshot, to the same accounts and statuses', async () => {
       const { chain, transactions } = await replayed(journal)
       expect(transactions).toBe(1)
       const whole = await start(journal)
@@ -279,7 +279,7 @@ describe('the journal', () => {
       expect(await chain.send([known])).toEqual([{ outcome: 'known' }])
     })
 
-    it('that is damaged, cut, or gone is executed whole', async () => {
+    it('replays in full if the snapshot is damaged, truncated or missing', async () => {
       const good = await readFile(snapshotPath)
       const damaged = Buffer.from(good)
       damaged[good.length - 9] = (damaged[good.length - 9] ?? 0) ^ 1
@@ -295,17 +295,17 @@ describe('the journal', () => {
       }
     })
 
-    it('that can not be kept is told, and nothing else suffers', async () => {
+    it("reports a snapshot that can't be written, and continues", async () => {
       const events: string[] = []
       const onEvent = ({ type }: EmbeddedSolanaEvent) => void events.push(type)
       const chain = await start(memorySlotJournal(journal.kept), { snapshotPath: dir.path, onEvent })
       expect(await accountsOf(chain, ids.slice(0, 3))).not.toContain(null)
       await chain.close()
-      // A slow machine is told besides that replaying takes its time.
+      // A slow machine reports the replay, too.
       expect(events.filter((type) => type !== 'replaying')).toEqual(['ready', 'no_snapshot'])
     })
 
-    it('of another journal is executed whole: a data dir may be restored from a backup', async () => {
+    it('replays in full if the snapshot is from another journal, as after a restored backup', async () => {
       const older = memorySlotJournal(journal.kept.slice(0, 3))
       expect((await replayed(older)).transactions).toBe(401)
       const other = memorySlotJournal(journal.kept.map((block) => ({ ...block, timestamp: block.timestamp + 1 })))
@@ -313,7 +313,7 @@ describe('the journal', () => {
     })
   })
 
-  it('that can not be written leaves nothing executed, and the same bytes go through later', async () => {
+  it("executes nothing while it can't be written, and accepts the same bytes later", async () => {
     const journal = memorySlotJournal()
     const chain = await start(journal)
     await mintSome(chain, 1)

@@ -19,7 +19,7 @@ const order = {
 }
 
 describe('the address of a mint', () => {
-  it('is the one that the network derives from signer and id', async () => {
+  it('is derived from signer and ID as the network derives it', async () => {
     const id = newId()
     const seed = id.replaceAll('-', '')
     const baseAddress = address(signer.address)
@@ -28,7 +28,7 @@ describe('the address of a mint', () => {
     )
   })
 
-  it('differs with the id and with the signer', () => {
+  it('differs for each ID and each signer', () => {
     const [a, b] = [newId(), newId()]
     const addresses = [signer.address, solanaWallet('other')].flatMap((by) => [mintAddress(by, a), mintAddress(by, b)])
     expect(new Set(addresses).size).toBe(4)
@@ -38,7 +38,7 @@ describe('the address of a mint', () => {
 describe('a transaction', () => {
   const lifetime = { blockhash: solanaWallet('hash'), lastValidBlockHeight: 1 }
 
-  it('never has more than 1,232 bytes, and holds all that fits of the name', async () => {
+  it('has at most 1,232 bytes and contains as much of the name as fits', async () => {
     const network = { minimumBalance: async () => 1_000_000n }
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 800 })
     await fc.assert(
@@ -54,23 +54,23 @@ describe('a transaction', () => {
     )
   })
 
-  it('is paid for by the service, with the rent of what it makes', async () => {
+  it('includes the rent of the accounts that it creates, paid by the service', async () => {
     const asked: number[] = []
     await mintInstructions(signer.address, { ...order, id: newId(), name: 'A', locked: false }, async (bytes) => {
       asked.push(bytes)
       return 1n
     })
-    // 166 of a mint with extensions, two pointers of 68, the metadata's 84 and its texts, the member's 76.
+    // A mint with extensions takes 166 bytes, two pointers 68 each, the metadata 84 plus its texts, the member 76.
     expect(asked).toEqual([166 + 2 * 68 + 84 + 1 + 5 + Buffer.byteLength(order.uri) + 76])
   })
 })
 
-describe('a text that has to fit', () => {
-  it('stays as it is where it does', () => {
+describe('fitText', () => {
+  it('returns a text that fits unchanged', () => {
     fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => fitText(text, Buffer.byteLength(text)) === text))
   })
 
-  it('is cut between characters, with an ellipsis, within the bytes that there are', () => {
+  it('cuts a longer text between characters and adds an ellipsis within the limit', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.integer({ min: 3, max: 60 }), (text, room) => {
         const fitted = fitText(text, room)
@@ -81,7 +81,7 @@ describe('a text that has to fit', () => {
     )
   })
 
-  it('keeps what people see as one character whole', () => {
+  it('never splits a grapheme', () => {
     expect(fitText('👩🏽‍🚀👩🏽‍🚀', 20)).toBe('👩🏽‍🚀…')
     expect(fitText('ab👩🏽‍🚀', 16)).toBe('ab…')
   })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.26;
 
-/// Takes tokens, and tells what it was called with.
+/// Accepts tokens and emits the arguments of the call.
 contract Receiver {
     event Received(address operator, address from, uint256 tokenId, bytes data);
 
@@ -11,7 +11,7 @@ contract Receiver {
     }
 }
 
-/// Answers, but not with the value that means yes.
+/// Returns a value other than the expected selector.
 contract WrongAnswerReceiver {
     function onERC721Received(address, address, uint256, bytes calldata) external pure returns (bytes4) {
         return 0xdeadbeef;

@@ -25,13 +25,13 @@ beforeAll(async () => {
 })
 afterAll(() => chain.node.stop())
 
-test('MAX_BATCH is the contract’s', async () => {
+test('MAX_BATCH equals that of the contract', async () => {
   const collection = await makeCollection(chain)
   expect(await collection.read.MAX_BATCH()).toBe(BigInt(MAX_BATCH))
 })
 
 describe('reads', () => {
-  test('answer from the chain: owner, URI and state', async () => {
+  test('return owner, URI and state from the chain', async () => {
     const collection = await makeCollection(chain)
     await collection.mint([{ receiver: chain.alice, count: 2 }])
     expect(await readOwnerOf(chain.node, collection.address, 2n)).toBe(chain.alice)
@@ -46,7 +46,7 @@ describe('reads', () => {
     })
   })
 
-  test('answer as of a block', async () => {
+  test('return the state at a block', async () => {
     const collection = await makeCollection(chain)
     await collection.mint([{ receiver: chain.alice, count: 2 }])
     const asked: unknown[] = []
@@ -61,19 +61,19 @@ describe('reads', () => {
     expect(asked).toEqual([block])
   })
 
-  test('where nothing is deployed there is no state, and no owner', async () => {
+  test('return neither state nor owner without a deployed contract', async () => {
     expect(await readCollectionState(chain.node, chain.stranger)).toBeNull()
     await expect(readOwnerOf(chain.node, chain.stranger, 1n)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('of a token that does not exist reject', async () => {
+  test('reject for a token that does not exist', async () => {
     const { address } = await makeCollection(chain)
     await expect(readOwnerOf(chain.node, address, 1n)).rejects.toThrow('revert')
   })
 })
 
 describe('gas limits', () => {
-  /** A little more than is used, and never much more: the sum of the limits decides what goes into one transaction. */
+  /** The highest ratio of limit to gas used; the sum of the limits decides what goes into one transaction. */
   const LOOSE = 1.15
 
   async function fits(transaction: { from: Hex; to?: Hex; data: Hex }, gas: bigint) {
@@ -84,7 +84,7 @@ describe('gas limits', () => {
   const fresh = (count: number, each = 1): MintRun[] =>
     Array.from({ length: count }, () => ({ receiver: dear(20), count: each }))
 
-  test('deploying the factory succeeds at its limit', async () => {
+  test('suffice to deploy the factory', async () => {
     const operators = [dear(20), dear(20), dear(20)]
     const ratio = await fits(
       { from: chain.stranger, data: encodeDeployFactory(operators) },
@@ -93,7 +93,7 @@ describe('gas limits', () => {
     expect(ratio).toBeLessThan(LOOSE)
   })
 
-  test.each([0, 1, 31, 32, 64, 100, 255, 1000])('making a collection with a name of %i bytes does', async (length) => {
+  test.each([0, 1, 31, 32, 64, 100, 255, 1000])('suffice to create a collection with a name of %i bytes', async (length) => {
     const init = anInit(dear(20), { requestId: dear(32), name: 'n'.repeat(length), symbol: 's'.repeat(length % 50) })
     const call = { from: chain.operator, to: chain.factory, data: encodeMake(init) }
     expect(await fits(call, makeGasLimit(init))).toBeLessThan(LOOSE)
@@ -108,7 +108,7 @@ describe('gas limits', () => {
     ['200 to one', fresh(1, MAX_BATCH)],
     ['20 receivers of 10', fresh(20, 10)],
     ['18 receivers of 11', fresh(18, 11)],
-  ])('minting %s does, locked or not', async (_, runs) => {
+  ])('suffice to mint %s, locked or not', async (_, runs) => {
     for (const locked of [false, true]) {
       const { address } = await makeCollection(chain, { locked })
       const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
@@ -117,7 +117,7 @@ describe('gas limits', () => {
     }
   })
 
-  test('minting many runs to few receivers does', async () => {
+  test('suffice to mint many runs to few receivers', async () => {
     const [one, two] = [dear(20), dear(20)]
     const runs = Array.from({ length: MAX_BATCH }, (_, index) => ({ receiver: index % 2 ? one : two, count: 1 }))
     const { address } = await makeCollection(chain)
@@ -125,14 +125,14 @@ describe('gas limits', () => {
     expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
   })
 
-  test.each([1, 2, 10, 50, 200])('granting %i does', async (count) => {
+  test.each([1, 2, 10, 50, 200])('suffice to grant %i tokens', async (count) => {
     const { address } = await makeCollection(chain, { enableTransfer: true })
     const receivers = fresh(count).map((run) => run.receiver)
     const data = encodeGrant({ startId: 1n, sender: dear(20), receivers, digest: dear(32) })
     expect(await fits({ from: chain.operator, to: address, data }, grantGasLimit(receivers))).toBeLessThan(LOOSE)
   })
 
-  test('transferring the dearest token does: late in a run, with an approval, to a new receiver', async () => {
+  test('suffice to transfer the most expensive token: late in a run, approved, to a new receiver', async () => {
     const { address, mint, send } = await makeCollection(chain, { enableTransfer: true })
     await mint([{ receiver: chain.alice, count: 10 }])
     await send(chain.alice, 'approve', [chain.bob, 9n])
@@ -140,17 +140,17 @@ describe('gas limits', () => {
     expect(await fits({ from: chain.operator, to: address, data }, TRANSFER_GAS_LIMIT)).toBeLessThan(LOOSE)
   })
 
-  test('a full batch of strangers fits the group commit’s 10 million, and every batch a transaction’s 16.7', () => {
+  test('let 200 new receivers fit into 10 million gas, and any batch into a transaction’s 16.7 million', () => {
     expect(mintGasLimit(fresh(MAX_BATCH), false)).toBeLessThan(10_000_000n)
     expect(mintGasLimit(fresh(MAX_BATCH))).toBeLessThan(16_700_000n)
     expect(grantGasLimit(fresh(MAX_BATCH).map((run) => run.receiver))).toBeLessThan(16_700_000n)
   })
 
-  test('a collection whose lock is not told counts as locked', () => {
+  test('treat a collection as locked by default', () => {
     expect(mintGasLimit([{ receiver: ZERO, count: 5 }])).toBe(mintGasLimit([{ receiver: ZERO, count: 5 }], true))
   })
 
-  /** Random bytes without zeros: in call data those are the dearer ones. */
+  /** Random bytes without zeros, which cost more gas as call data. */
   function dear(bytes: number): Hex {
     return random(bytes).replace(/00/g, 'ff') as Hex
   }

@@ -6,7 +6,7 @@ import { type CompiledContract, compileSolidity, inputHash, readSources } from '
 const HERE = path.dirname(fileURLToPath(import.meta.url))
 const CACHE = path.join(HERE, '../../../../.tmp')
 
-/** The contracts that tests send tokens to, compiled once for all test files. */
+/** The receiver contracts of the tests, compiled once for all test files. */
 export function compileReceivers(): Record<string, CompiledContract> {
   const sources = readSources(HERE)
   const file = path.join(CACHE, `receivers-${inputHash(sources).slice(0, 16)}.json`)

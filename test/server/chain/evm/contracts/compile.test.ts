@@ -4,12 +4,12 @@ import { compileContracts, compileSolidity, inputHash, readSources } from '../..
 const HEADER = '// SPDX-License-Identifier: MIT\npragma solidity ^0.8.26;\n'
 
 describe('compiling', () => {
-  test('is skipped where the sources, the compiler and the libraries are the same', () => {
+  test('is skipped if sources, compiler and libraries are unchanged', () => {
     compileContracts()
     expect(compileContracts()).toBe(false)
   })
 
-  test('depends on every byte of the sources', () => {
+  test('is repeated if any byte of the sources changes', () => {
     const sources = readSources('src/server/chain/evm/contracts')
     expect(Object.keys(sources)).toContain('GdnCollection.sol')
     expect(inputHash(sources)).toBe(inputHash({ ...sources }))
@@ -24,12 +24,12 @@ describe('compiling', () => {
     )
   })
 
-  test('takes a warning in our own sources for an error', () => {
+  test('treats a warning in our own sources as an error', () => {
     const source = `${HEADER}contract Sloppy { function f() external pure { uint256 unused; } }`
     expect(() => compileSolidity({ 'Sloppy.sol': source })).toThrow('Unused local variable')
   })
 
-  test('names an import that is not there', () => {
+  test('names a missing import', () => {
     const source = `${HEADER}import "@openzeppelin/contracts/Nothing.sol";\n`
     expect(() => compileSolidity({ 'Lost.sol': source })).toThrow('@openzeppelin/contracts/Nothing.sol')
   })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { compileReceivers } from './compile-receivers.ts'
 import { type Chain, type Collection, encodeCall, makeCollection, startChain, ZERO } from './fixture.ts'
 
-// The rules of OpenZeppelin's ERC-721 behaviour suite, asked of a collection.
+// The rules of OpenZeppelin's ERC-721 behavior suite, applied to a collection.
 
 const FIRST = 1n
 const SECOND = 2n
@@ -35,29 +35,29 @@ describe('interfaces', () => {
     ['ERC-721 Metadata', '0x5b5e139f'],
     ['ERC-2981 royalties', '0x2a55205a'],
     ['ERC-173 ownership', '0x7f5828d0'],
-  ] as const)('%s is supported', async (_, id) => {
+  ] as const)('include %s', async (_, id) => {
     expect(await collection.read.supportsInterface([id])).toBe(true)
   })
 
-  test.each(['0xffffffff', '0xb45a3c0e', '0x780e9d63'] as const)('%s is not', async (id) => {
+  test.each(['0xffffffff', '0xb45a3c0e', '0x780e9d63'] as const)('don’t include %s', async (id) => {
     expect(await collection.read.supportsInterface([id])).toBe(false)
   })
 })
 
 describe('metadata', () => {
-  test('name and symbol are those of the request', async () => {
+  test('has the name and symbol of the request', async () => {
     expect([await collection.read.name(), await collection.read.symbol()]).toEqual(['Sunrise', 'SUN'])
   })
 })
 
 describe('balanceOf and ownerOf', () => {
-  test('the balance is the number of tokens owned, 0 for who owns none', async () => {
+  test('the balance is the number of tokens owned, 0 without any', async () => {
     expect(await collection.read.balanceOf([chain.alice])).toBe(2n)
     expect(await collection.read.balanceOf([chain.bob])).toBe(0n)
     expect(await collection.read.totalSupply()).toBe(2n)
   })
 
-  test('the zero address has no balance to ask for', async () => {
+  test('the balance of the zero address reverts', async () => {
     await expect(collection.read.balanceOf([ZERO])).rejects.toThrow('BalanceQueryForZeroAddress')
   })
 
@@ -77,12 +77,12 @@ describe.each(['transferFrom', 'safeTransferFrom', 'safeTransferFrom with data']
   type Arguments = [Hex, Hex, bigint] | [Hex, Hex, bigint, Hex]
   const args = (from: Hex, to: Hex, id: bigint): Arguments =>
     kind === 'safeTransferFrom with data' ? [from, to, id, '0x42'] : [from, to, id]
-  // The three-argument form fits both functions; the fourth argument exists for safeTransferFrom alone.
+  // The three-argument form fits both functions; only safeTransferFrom has a fourth argument.
   const send = (by: Hex, from: Hex, to: Hex, id: bigint) => collection.send(by, name, args(from, to, id) as never)
   const revertOf = (by: Hex, from: Hex, to: Hex, id: bigint, value = 0n) =>
     collection.revertOf(by, name, args(from, to, id) as never, value)
 
-  test('the owner, an approved account and an approved operator may transfer', async () => {
+  test('is allowed for the owner, an approved account and an approved operator', async () => {
     await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     await collection.send(chain.alice, 'setApprovalForAll', [chain.carol, true])
     expect(await revertOf(chain.alice, chain.alice, chain.stranger, FIRST)).toBeNull()
@@ -90,7 +90,7 @@ describe.each(['transferFrom', 'safeTransferFrom', 'safeTransferFrom with data']
     expect(await revertOf(chain.carol, chain.alice, chain.stranger, FIRST)).toBeNull()
   })
 
-  test('the token, its balance and one Transfer event move, and the approval ends', async () => {
+  test('moves the token and its balance, emits one Transfer event, and clears the approval', async () => {
     await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     const { events } = await send(chain.bob, chain.alice, chain.carol, FIRST)
     expect(events).toEqual([`Transfer(${chain.alice}, ${chain.carol}, 1)`])
@@ -102,14 +102,14 @@ describe.each(['transferFrom', 'safeTransferFrom', 'safeTransferFrom with data']
     expect(await revertOf(chain.bob, chain.carol, chain.bob, FIRST)).toBe('TransferCallerNotOwnerNorApproved')
   })
 
-  test('an operator may still transfer where the one approval was withdrawn', async () => {
+  test('is allowed for an operator after the approval was withdrawn', async () => {
     await collection.send(chain.alice, 'setApprovalForAll', [chain.carol, true])
     await collection.send(chain.alice, 'approve', [ZERO, FIRST])
     await send(chain.carol, chain.alice, chain.bob, FIRST)
     expect(await collection.read.ownerOf([FIRST])).toBe(chain.bob)
   })
 
-  test('a transfer to oneself changes nothing but the approval', async () => {
+  test('to the owner itself changes only the approval', async () => {
     await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     const { events } = await send(chain.alice, chain.alice, chain.alice, FIRST)
     expect(events).toEqual([`Transfer(${chain.alice}, ${chain.alice}, 1)`])
@@ -118,23 +118,23 @@ describe.each(['transferFrom', 'safeTransferFrom', 'safeTransferFrom with data']
     expect(await collection.read.getApproved([FIRST])).toBe(ZERO)
   })
 
-  test('somebody else may not', async () => {
+  test('reverts for anyone else', async () => {
     expect(await revertOf(chain.stranger, chain.alice, chain.bob, FIRST)).toBe('TransferCallerNotOwnerNorApproved')
   })
 
-  test('from has to be the owner', async () => {
+  test('reverts if from is not the owner', async () => {
     expect(await revertOf(chain.alice, chain.bob, chain.bob, FIRST)).toBe('TransferFromIncorrectOwner')
   })
 
-  test('the token has to exist', async () => {
+  test('reverts for a token that does not exist', async () => {
     expect(await revertOf(chain.alice, chain.alice, chain.bob, MISSING)).toBe('OwnerQueryForNonexistentToken')
   })
 
-  test('nothing goes to the zero address, so nothing can be burned', async () => {
+  test('reverts for the zero address, so that no token can be burned', async () => {
     expect(await revertOf(chain.alice, chain.alice, ZERO, FIRST)).toBe('TransferToZeroAddress')
   })
 
-  test('money sent along is refused: it could never be taken out', async () => {
+  test('reverts if it is sent with value, which could never be withdrawn', async () => {
     expect(await revertOf(chain.alice, chain.alice, chain.bob, FIRST, 1n)).toBe('ValueNotAccepted')
   })
 })
@@ -145,7 +145,7 @@ describe('transfer to a contract', () => {
   test.each([
     ['without data', undefined, '0x'],
     ['with data', '0x42', '0x42'],
-  ] as const)('a receiver is told operator, previous owner, id and data: %s', async (_, data, received) => {
+  ] as const)('calls the receiver with operator, previous owner, ID and data: %s', async (_, data, received) => {
     const to = await deployReceiver('Receiver')
     await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     const call = data === undefined ? ([chain.alice, to, FIRST] as const) : ([chain.alice, to, FIRST, data] as const)
@@ -166,19 +166,19 @@ describe('transfer to a contract', () => {
   })
 
   test.each([
-    ['a contract that is no receiver', 'NonReceiver', 'TransferToNonERC721ReceiverImplementer'],
-    ['a receiver that answers something else', 'WrongAnswerReceiver', 'TransferToNonERC721ReceiverImplementer'],
-    ['a receiver that reverts without a word', 'SilentlyRevertingReceiver', 'TransferToNonERC721ReceiverImplementer'],
-    // Its own error comes through; it is none of ours.
+    ['a contract that is not a receiver', 'NonReceiver', 'TransferToNonERC721ReceiverImplementer'],
+    ['a receiver with another return value', 'WrongAnswerReceiver', 'TransferToNonERC721ReceiverImplementer'],
+    ['a receiver that reverts without a reason', 'SilentlyRevertingReceiver', 'TransferToNonERC721ReceiverImplementer'],
+    // The receiver's error is passed through.
     ['a receiver that reverts with its own error', 'RevertingReceiver', 'unknown'],
     ['a receiver that panics', 'PanickingReceiver', 'Panic'],
-  ] as const)('safeTransferFrom refuses %s', async (_, contract, error) => {
+  ] as const)('safeTransferFrom reverts for %s', async (_, contract, error) => {
     const to = await deployReceiver(contract)
     expect(await collection.revertOf(chain.alice, 'safeTransferFrom', [chain.alice, to, FIRST])).toBe(error)
     expect(await collection.revertOf(chain.alice, 'safeTransferFrom', [chain.alice, to, FIRST, '0x42'])).toBe(error)
   })
 
-  test('transferFrom and minting ask no receiver: one odd address must not fail a batch', async () => {
+  test("transferFrom and minting call no receiver, so that one contract can't fail a batch", async () => {
     const to = await deployReceiver('RevertingReceiver')
     await collection.send(chain.alice, 'transferFrom', [chain.alice, to, FIRST])
     await collection.mint([{ receiver: to, count: 1 }])
@@ -187,7 +187,7 @@ describe('transfer to a contract', () => {
 })
 
 describe('approve', () => {
-  test('one account at a time is approved for a token, with an event', async () => {
+  test('approves one account at a time for a token, with an event', async () => {
     const { events } = await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     expect(events).toEqual([`Approval(${chain.alice}, ${chain.bob}, 1)`])
     await collection.send(chain.alice, 'approve', [chain.carol, FIRST])
@@ -195,14 +195,14 @@ describe('approve', () => {
     expect(await collection.read.getApproved([SECOND])).toBe(ZERO)
   })
 
-  test('approving the zero address withdraws it, with an event', async () => {
+  test('withdraws the approval for the zero address, with an event', async () => {
     await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     const { events } = await collection.send(chain.alice, 'approve', [ZERO, FIRST])
     expect(events).toEqual([`Approval(${chain.alice}, ${ZERO}, 1)`])
     expect(await collection.read.getApproved([FIRST])).toBe(ZERO)
   })
 
-  test('an operator of the owner may approve, the approved account may not', async () => {
+  test('is allowed for an operator of the owner, but not for the approved account', async () => {
     await collection.send(chain.alice, 'setApprovalForAll', [chain.carol, true])
     await collection.send(chain.carol, 'approve', [chain.bob, FIRST])
     expect(await collection.read.getApproved([FIRST])).toBe(chain.bob)
@@ -211,7 +211,7 @@ describe('approve', () => {
     )
   })
 
-  test('nobody else may, and the token has to exist', async () => {
+  test('reverts for anyone else, and for a token that does not exist', async () => {
     expect(await collection.revertOf(chain.stranger, 'approve', [chain.bob, FIRST])).toBe(
       'ApprovalCallerNotOwnerNorApproved',
     )
@@ -221,13 +221,13 @@ describe('approve', () => {
     await expect(collection.read.getApproved([MISSING])).rejects.toThrow('ApprovalQueryForNonexistentToken')
   })
 
-  test('money sent along is refused', async () => {
+  test('reverts if it is sent with value', async () => {
     expect(await collection.revertOf(chain.alice, 'approve', [chain.bob, FIRST], 1n)).toBe('ValueNotAccepted')
   })
 })
 
 describe('setApprovalForAll', () => {
-  test('an operator is approved and dismissed, with events', async () => {
+  test('approves and removes an operator, with events', async () => {
     const approved = await collection.send(chain.alice, 'setApprovalForAll', [chain.bob, true])
     expect(approved.events).toEqual([`ApprovalForAll(${chain.alice}, ${chain.bob}, true)`])
     expect(await collection.read.isApprovedForAll([chain.alice, chain.bob])).toBe(true)
@@ -241,7 +241,7 @@ describe('setApprovalForAll', () => {
     )
   })
 
-  test('approving twice is harmless, the zero address is refused', async () => {
+  test('may be called twice, and reverts for the zero address', async () => {
     await collection.send(chain.alice, 'setApprovalForAll', [chain.bob, true])
     await collection.send(chain.alice, 'setApprovalForAll', [chain.bob, true])
     expect(await collection.read.isApprovedForAll([chain.alice, chain.bob])).toBe(true)

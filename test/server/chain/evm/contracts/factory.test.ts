@@ -33,14 +33,14 @@ async function initialize(target: Hex, from: Hex) {
   )
 }
 
-describe('addresses known offline', () => {
-  test('the factory and its implementation are where the admin’s first transaction puts them', async () => {
+describe('predicted addresses', () => {
+  test('match the factory and its implementation in the admin’s first transaction', async () => {
     expect(await codeAt(chain.factory)).not.toBe('0x')
     expect(await codeAt(implementationAddress(chain.factory))).not.toBe('0x')
     expect(getAddress(chain.factory)).toBe(chain.factory)
   })
 
-  test('a collection is where it was predicted, checksummed, for any name, symbol, owner and flags', async () => {
+  test('match a collection, checksummed, for any name, symbol, owner and flags', async () => {
     const inits = fc.record({
       requestId: fc
         .uint8Array({ minLength: 32, maxLength: 32 })
@@ -79,7 +79,7 @@ describe('addresses known offline', () => {
     )
   })
 
-  test('every argument changes the address', () => {
+  test('change with every argument', () => {
     const init = anInit(chain.owner)
     const changes = [
       {},
@@ -90,7 +90,7 @@ describe('addresses known offline', () => {
       { enableApi: false },
       { enableTransfer: true },
       { locked: true },
-      // The same bytes in other fields.
+      // The same bytes split differently between fields.
       { name: 'SunriseS', symbol: 'UN' },
     ]
     const addresses = changes.map((change) => predictCollection(chain.factory, { ...init, ...change }))
@@ -98,7 +98,7 @@ describe('addresses known offline', () => {
     expect(predictCollection(factoryAddress(chain.stranger), init)).not.toBe(addresses[0])
   })
 
-  test('money sent there beforehand doesn’t keep a collection from being made', async () => {
+  test('work for a collection even if they already hold funds', async () => {
     const init = anInit(chain.owner)
     const address = predictCollection(chain.factory, init)
     await chain.node.send({ from: chain.stranger, to: address, data: '0x', value: parseEther('1') })
@@ -107,13 +107,13 @@ describe('addresses known offline', () => {
   })
 })
 
-describe('making', () => {
-  test('is the operators’ alone', async () => {
+describe('creating a collection', () => {
+  test('is allowed for operators only', async () => {
     for (const from of [chain.stranger, chain.owner, chain.admin]) expect(await make(from)).toBe('NotOperator')
     expect(await make(chain.operator)).toBeNull()
   })
 
-  test('the same request twice makes one collection; the second try reverts and changes nothing', async () => {
+  test('reverts the second time for the same request, and changes nothing', async () => {
     const init = anInit(chain.owner)
     await chain.send(chain.operator, chain.factory, encodeMake(init))
     const collection = collectionAt(chain, predictCollection(chain.factory, init))
@@ -127,13 +127,13 @@ describe('making', () => {
     expect(await collection.read.totalSupply()).toBe(1n)
   })
 
-  test('needs an owner', async () => {
+  test('requires an owner', async () => {
     expect(await make(chain.operator, anInit(ZERO))).toBe('OwnableInvalidOwner')
   })
 })
 
-describe('what nobody can do', () => {
-  test('initialise the implementation', async () => {
+describe('nobody can', () => {
+  test('initialize the implementation', async () => {
     const implementation = implementationAddress(chain.factory)
     for (const from of [chain.stranger, chain.operator, chain.admin, chain.owner]) {
       expect(await initialize(implementation, from)).toBe('NotRegistry')
@@ -142,11 +142,11 @@ describe('what nobody can do', () => {
     expect(await collectionAt(chain, implementation).read.owner()).toBe(ZERO)
   })
 
-  test('mint on the implementation, not even an operator', async () => {
+  test('mint on the implementation, not even as an operator', async () => {
     expect(await collectionAt(chain, implementationAddress(chain.factory)).mintRevert({})).toBe('ApiDisabled')
   })
 
-  test('initialise a collection again', async () => {
+  test('initialize a collection again', async () => {
     const init = anInit(chain.owner)
     await chain.send(chain.operator, chain.factory, encodeMake(init))
     const address = predictCollection(chain.factory, init)
@@ -156,7 +156,7 @@ describe('what nobody can do', () => {
     expect(await initialize(address, chain.factory)).toBe('AlreadyInitialized')
   })
 
-  test('initialise a clone of their own making as if the factory had made it', async () => {
+  test('initialize a clone that the factory didn’t create', async () => {
     const implementation = implementationAddress(chain.factory)
     const clone = await chain.deploy(
       `0x3d602d80600a3d3981f3363d3d373d3d3d363d73${implementation.slice(2)}5af43d82803e903d91602b57fd5bf3`,
@@ -164,7 +164,7 @@ describe('what nobody can do', () => {
     expect(await initialize(clone, chain.stranger)).toBe('NotRegistry')
   })
 
-  test('appoint operators, except the admin', async () => {
+  test('appoint operators except the admin', async () => {
     for (const from of [chain.stranger, chain.operator, chain.owner]) {
       expect(await chain.revertOf(from, chain.factory, setOperator(from, true))).toBe('NotAdmin')
     }
@@ -183,7 +183,7 @@ describe('what nobody can do', () => {
 })
 
 describe('the admin', () => {
-  test('appoints and dismisses operators, with events, for all collections at once', async () => {
+  test('appoints and removes operators for all collections at once, with events', async () => {
     const init = anInit(chain.owner, { enableTransfer: true })
     await chain.send(chain.operator, chain.factory, encodeMake(init))
     const collection = collectionAt(chain, predictCollection(chain.factory, init))
@@ -203,7 +203,7 @@ describe('the admin', () => {
     expect(await make(chain.carol)).toBe('NotOperator')
   })
 
-  test('hands its rights to a key that accepts them, and to no other', async () => {
+  test('transfers its rights only to a key that accepts them', async () => {
     const offer = (account: Hex) =>
       encodeFunctionData({ abi: gdnFactory.abi, functionName: 'offerAdmin', args: [account] })
     const accept = encodeFunctionData({ abi: gdnFactory.abi, functionName: 'acceptAdmin' })
@@ -218,7 +218,7 @@ describe('the admin', () => {
     expect(await chain.revertOf(chain.stranger, chain.factory, accept)).toBe('NotAdmin')
     const { events } = await chain.send(chain.bob, chain.factory, accept)
     expect(events).toEqual([`AdminChanged(${chain.admin}, ${chain.bob})`])
-    // The offer is used up.
+    // The offer is no longer valid.
     expect(await chain.revertOf(chain.bob, chain.factory, accept)).toBe('NotAdmin')
     expect(await chain.revertOf(chain.admin, chain.factory, setOperator(chain.carol, true))).toBe('NotAdmin')
     expect(await chain.revertOf(chain.bob, chain.factory, setOperator(chain.carol, true))).toBeNull()

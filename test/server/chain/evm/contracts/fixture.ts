@@ -31,10 +31,10 @@ type Abi = typeof gdnCollection.abi
 type Write = ContractFunctionName<Abi, 'nonpayable' | 'payable'>
 type Arguments<Name extends Write> = ContractFunctionArgs<Abi, 'nonpayable' | 'payable', Name>
 
-/** A transaction that succeeded. */
+/** A successful transaction. */
 export interface Done {
   gasUsed: bigint
-  /** In the order of the log, as `Transfer(from, to, 1)`. */
+  /** The events in log order, as `Transfer(from, to, 1)`. */
   events: string[]
 }
 
@@ -43,20 +43,20 @@ export interface Chain {
   factory: Hex
   admin: Hex
   operator: Hex
-  /** Owns the collections. */
+  /** The owner of the collections. */
   owner: Hex
   alice: Hex
   bob: Hex
   carol: Hex
   stranger: Hex
-  /** Sends, and fails the test where it reverts. */
+  /** Sends a transaction, and fails the test if it reverts. */
   send(from: Hex, to: Hex, data: Hex): Promise<Done>
-  /** The name of the error that a call reverts with, null where it goes through. */
+  /** The name of the error that a call reverts with, null if it succeeds. */
   revertOf(from: Hex, to: Hex, data: Hex, value?: bigint): Promise<RevertName | null>
   deploy(bytecode: Hex): Promise<Hex>
 }
 
-/** A node with the factory on it and an operator appointed. */
+/** A node with a deployed factory and an appointed operator. */
 export async function startChain(): Promise<Chain> {
   const node = await startDevNode()
   const [admin, operator, owner, alice, bob, carol, stranger] = node.accounts.map((account) => getAddress(account))
@@ -81,7 +81,7 @@ export async function startChain(): Promise<Chain> {
   return { node, factory: factoryAddress(admin), ...people, send, revertOf, deploy }
 }
 
-/** The init arguments of a collection that nobody else has. */
+/** The init arguments of a unique collection. */
 export function anInit(owner: Hex, changes: Partial<CollectionInit> = {}): CollectionInit {
   return {
     requestId: random(32),
@@ -95,7 +95,7 @@ export function anInit(owner: Hex, changes: Partial<CollectionInit> = {}): Colle
   }
 }
 
-/** A new collection and what tests do with it. */
+/** A new collection, with helpers for tests. */
 export async function makeCollection(chain: Chain, changes: Partial<CollectionInit> = {}) {
   const init = anInit(chain.owner, changes)
   await chain.send(chain.operator, chain.factory, encodeMake(init))
@@ -115,7 +115,7 @@ export function collectionAt(chain: Chain, address: Hex) {
   const revertOf = <Name extends Write>(from: Hex, name: Name, args: Arguments<Name>, value = 0n) =>
     chain.revertOf(from, address, encodeCall(name, args), value)
 
-  /** Mints by the operator, next ids. */
+  /** Mints the next IDs as the operator. */
   const mint = async (runs: readonly MintRun[], digest = random(32)) => {
     const startId = await read.nextTokenId()
     return chain.send(chain.operator, address, encodeMint({ startId, runs, digest }))
@@ -137,7 +137,7 @@ export function collectionAt(chain: Chain, address: Hex) {
 
 /** Call data of any function of a collection that writes. */
 export function encodeCall<Name extends Write>(functionName: Name, args: Arguments<Name>): Hex {
-  // viem checks the arguments of one function at a time; here the name is a variable.
+  // viem checks the arguments of a fixed function name; here the name is a variable.
   const call = { abi: gdnCollection.abi, functionName, args } as unknown as EncodeFunctionDataParameters
   return encodeFunctionData(call)
 }

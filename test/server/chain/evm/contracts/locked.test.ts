@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => chain.node.stop())
 
-test('a locked collection mints, and says of every token that it is locked', async () => {
+test('a locked collection mints, and reports every token as locked', async () => {
   const { events } = await collection.mint([
     { receiver: chain.alice, count: 1 },
     { receiver: chain.bob, count: 1 },
@@ -25,7 +25,7 @@ test('a locked collection mints, and says of every token that it is locked', asy
   expect(await collection.read.state()).toMatchObject({ locked: true })
 })
 
-test('it supports ERC-5192', async () => {
+test('a locked collection supports ERC-5192', async () => {
   expect(await collection.read.supportsInterface(['0xb45a3c0e'])).toBe(true)
 })
 
@@ -34,7 +34,7 @@ test('a token that does not exist is neither locked nor unlocked', async () => {
   await expect(collection.read.locked([1000n])).rejects.toThrow('OwnerQueryForNonexistentToken')
 })
 
-test('its tokens stay where they are: neither holder nor service transfers them', async () => {
+test('neither holder nor service can transfer tokens of a locked collection', async () => {
   const reverts = await Promise.all([
     collection.revertOf(chain.alice, 'transferFrom', [chain.alice, chain.bob, 1n]),
     collection.revertOf(chain.alice, 'safeTransferFrom', [chain.alice, chain.bob, 1n]),
@@ -47,17 +47,17 @@ test('its tokens stay where they are: neither holder nor service transfers them'
   )
 })
 
-test('it takes no approvals, and nobody counts as approved', async () => {
+test('a locked collection rejects approvals and reports none', async () => {
   expect(await collection.revertOf(chain.alice, 'approve', [chain.bob, 1n])).toBe('TokenLocked')
   expect(await collection.revertOf(chain.alice, 'setApprovalForAll', [chain.bob, true])).toBe('TokenLocked')
   expect(await collection.read.isApprovedForAll([chain.alice, chain.operator])).toBe(false)
 })
 
-test('it grants nothing: that would be a transfer', async () => {
+test('a locked collection rejects a grant, which includes a transfer', async () => {
   expect(await collection.grantRevert({ startId: await collection.read.nextTokenId() })).toBe('TokenLocked')
 })
 
-test('in other collections no token is locked', async () => {
+test('tokens of other collections are not locked', async () => {
   const free = await makeCollection(chain)
   await free.mint([{ receiver: chain.alice, count: 1 }])
   expect(await free.read.locked([1n])).toBe(false)

@@ -21,13 +21,13 @@ beforeEach(async () => {
   collection = await makeCollection(chain)
 })
 
-/** The CID as the IPFS libraries write it. */
+/** The CID as the IPFS libraries format it. */
 function cidOf(digest: Hex): string {
   return CID.createV1(DAG_PB, digests.create(SHA2_256, hexToBytes(digest))).toString()
 }
 
 describe('a batch', () => {
-  test('mints its runs in order, one Transfer from the zero address for each token', async () => {
+  test('mints its runs in order, with one Transfer from the zero address for each token', async () => {
     const { events } = await collection.mint([
       { receiver: chain.alice, count: 2 },
       { receiver: chain.bob, count: 1 },
@@ -43,7 +43,7 @@ describe('a batch', () => {
     expect(await collection.read.nextTokenId()).toBe(5n)
   })
 
-  test('executed a second time reverts: the start id is no longer next', async () => {
+  test('reverts if it is executed a second time, as its start ID is no longer next', async () => {
     const data = encodeMint({ startId: 1n, runs: [{ receiver: chain.alice, count: 3 }], digest: random(32) })
     await chain.send(chain.operator, collection.address, data)
     const again = await chain.node.send({ from: chain.operator, to: collection.address, data })
@@ -52,11 +52,11 @@ describe('a batch', () => {
     expect(await collection.read.totalSupply()).toBe(3n)
   })
 
-  test.each([0n, 2n, 2n ** 256n - 1n])('that starts at %s where 1 is next reverts', async (startId) => {
+  test.each([0n, 2n, 2n ** 256n - 1n])('reverts with the start ID %s if 1 is next', async (startId) => {
     expect(await collection.mintRevert({ startId })).toBe('StaleStartId')
   })
 
-  test('has a directory and at least one token', async () => {
+  test('requires a directory and at least one token', async () => {
     expect(await collection.mintRevert({ digest: `0x${'00'.repeat(32)}` })).toBe('EmptyDigest')
     expect(await collection.mintRevert({ runs: [] })).toBe('EmptyBatch')
     const none = [
@@ -66,7 +66,7 @@ describe('a batch', () => {
     expect(await collection.mintRevert({ runs: none })).toBe('MintZeroQuantity')
   })
 
-  test('gives nothing to the zero address', async () => {
+  test('reverts for the zero address', async () => {
     const runs = [
       { receiver: chain.alice, count: 1 },
       { receiver: ZERO, count: 1 },
@@ -74,14 +74,14 @@ describe('a batch', () => {
     expect(await collection.mintRevert({ runs })).toBe('MintToZeroAddress')
   })
 
-  test('has as many counts as receivers', async () => {
+  test('requires as many counts as receivers', async () => {
     const args = [1n, [chain.alice, chain.bob], [1n], random(32)] as const
     expect(await collection.revertOf(chain.operator, 'mint', args)).toBe('LengthMismatch')
     const more = [1n, [chain.alice], [1n, 1n], random(32)] as const
     expect(await collection.revertOf(chain.operator, 'mint', more)).toBe('LengthMismatch')
   })
 
-  test('has 200 tokens at most, however they are spread', async () => {
+  test('has at most 200 tokens in all', async () => {
     const full = [
       { receiver: chain.alice, count: 199 },
       { receiver: chain.bob, count: 1 },
@@ -95,9 +95,9 @@ describe('a batch', () => {
     expect(await collection.revertOf(chain.operator, 'mint', overflowing)).toBe('BatchTooLarge')
   })
 
-  test('of one holder is cut in pieces of 10: its last token costs no fortune to transfer', async () => {
+  test('is split into parts of 10 per holder, so that its last token is cheap to transfer', async () => {
     await collection.mint([{ receiver: chain.alice, count: 200 }])
-    // ERC721A looks for the owner backwards, 2,100 gas a step, and a transfer opens the next slot.
+    // ERC721A searches backwards for the owner at 2,100 gas per step, and a transfer writes the next slot.
     const last = await collection.send(chain.alice, 'transferFrom', [chain.alice, chain.bob, 200n])
     expect(last.gasUsed).toBeLessThan(110_000n)
     expect(await collection.read.ownerOf([200n])).toBe(chain.bob)
@@ -107,26 +107,26 @@ describe('a batch', () => {
 })
 
 describe('the right to mint', () => {
-  test('is the operators’ alone, not the owner’s, the admin’s or a stranger’s', async () => {
+  test('belongs to operators only, not to the owner, the admin or strangers', async () => {
     for (const from of [chain.owner, chain.admin, chain.stranger, chain.alice]) {
       expect(await collection.mintRevert({}, from)).toBe('NotOperator')
     }
     expect(await collection.mintRevert({}, chain.operator)).toBeNull()
   })
 
-  test('ends while the owner has switched the API off, and comes back with it', async () => {
+  test('is disabled and enabled with the API flag by the owner', async () => {
     await collection.send(chain.owner, 'setEnableApi', [false])
     expect(await collection.mintRevert({})).toBe('ApiDisabled')
     await collection.send(chain.owner, 'setEnableApi', [true])
     expect(await collection.mintRevert({})).toBeNull()
   })
 
-  test('is not there in a collection made without the API', async () => {
+  test('doesn’t exist in a collection created without the API', async () => {
     const closed = await makeCollection(chain, { enableApi: false })
     expect(await closed.mintRevert({})).toBe('ApiDisabled')
   })
 
-  test('is told before a wrong start id: trying again would not help', async () => {
+  test('is checked before the start ID, as a retry wouldn’t help', async () => {
     expect(await collection.mintRevert({ startId: 7n }, chain.stranger)).toBe('NotOperator')
     await collection.send(chain.owner, 'setEnableApi', [false])
     expect(await collection.mintRevert({ startId: 7n })).toBe('ApiDisabled')
@@ -134,7 +134,7 @@ describe('the right to mint', () => {
 })
 
 describe('tokenURI', () => {
-  test('names the directory of the token’s batch and its index there, across batches', async () => {
+  test('is the directory of the token’s batch and the index in it', async () => {
     const batches = [
       { digest: random(32), count: 1 },
       { digest: random(32), count: 12 },
@@ -151,20 +151,20 @@ describe('tokenURI', () => {
     )
   })
 
-  test('stays the same when the token moves', async () => {
+  test('doesn’t change with a transfer', async () => {
     await collection.mint([{ receiver: chain.alice, count: 3 }])
     const before = await collection.read.tokenURI([2n])
     await collection.send(chain.alice, 'transferFrom', [chain.alice, chain.bob, 2n])
     expect(await collection.read.tokenURI([2n])).toBe(before)
   })
 
-  test('finds the head of the largest batch', async () => {
+  test('works for the largest batch', async () => {
     const digest = random(32)
     await collection.mint([{ receiver: chain.alice, count: 200 }], digest)
     expect(await collection.read.tokenURI([200n])).toBe(`ipfs://${cidOf(digest)}/199.json`)
   })
 
-  test('is the CID that the IPFS libraries write, for any digest', async () => {
+  test('has the CID that the IPFS libraries format, for any digest', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 32, maxLength: 32 }), async (bytes) => {
         const digest: Hex = `0x${Buffer.from(bytes).toString('hex')}`
@@ -177,7 +177,7 @@ describe('tokenURI', () => {
     )
   })
 
-  test('there is none for a token that does not exist', async () => {
+  test('reverts for a token that does not exist', async () => {
     await collection.mint([{ receiver: chain.alice, count: 2 }])
     await expect(collection.read.tokenURI([0n])).rejects.toThrow('URIQueryForNonexistentToken')
     await expect(collection.read.tokenURI([3n])).rejects.toThrow('URIQueryForNonexistentToken')

@@ -32,14 +32,14 @@ const step = fc.oneof(
   }),
 )
 
-test('owners, balances and places in the batch are those of a plain list, whatever was minted, granted and moved', async () => {
+test('owners, balances and batch positions match a plain list after any mints, grants and transfers', async () => {
   const people = [chain.alice, chain.bob, chain.carol, chain.stranger]
   const who = (index: number): Hex => people[index] ?? chain.alice
 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), async (steps) => {
       const collection = await makeCollection(chain, { enableTransfer: true })
-      // Token 1 stands at index 0.
+      // Token 1 is at index 0.
       const tokens: { owner: Hex; place: number }[] = []
       for (const action of steps) {
         if (action.kind === 'mint') {

@@ -17,14 +17,14 @@ beforeEach(async () => {
 const transferByOperator = () => collection.revertOf(chain.operator, 'transferFrom', [chain.alice, chain.bob, 1n])
 
 describe('transfers by the service', () => {
-  test('an operator moves anybody’s token while transfers are enabled', async () => {
+  test('an operator may transfer any token while transfers are enabled', async () => {
     expect(await collection.read.isApprovedForAll([chain.alice, chain.operator])).toBe(true)
     const { events } = await collection.send(chain.operator, 'transferFrom', [chain.alice, chain.bob, 1n])
     expect(events).toEqual([`Transfer(${chain.alice}, ${chain.bob}, 1)`])
     expect(await collection.read.ownerOf([1n])).toBe(chain.bob)
   })
 
-  test('they end when the owner switches them off, and come back with the switch', async () => {
+  test('are disabled and enabled again by the owner', async () => {
     await collection.send(chain.owner, 'setEnableTransfer', [false])
     expect(await collection.read.isApprovedForAll([chain.alice, chain.operator])).toBe(false)
     expect(await transferByOperator()).toBe('TransferCallerNotOwnerNorApproved')
@@ -32,7 +32,7 @@ describe('transfers by the service', () => {
     expect(await transferByOperator()).toBeNull()
   })
 
-  test('they are off in a collection made without them', async () => {
+  test('are disabled in a collection created without them', async () => {
     const closed = await makeCollection(chain)
     await closed.mint([{ receiver: chain.alice, count: 1 }])
     expect(await closed.revertOf(chain.operator, 'transferFrom', [chain.alice, chain.bob, 1n])).toBe(
@@ -40,12 +40,12 @@ describe('transfers by the service', () => {
     )
   })
 
-  test('switching minting off leaves them alone', async () => {
+  test('stay enabled if minting is disabled', async () => {
     await collection.send(chain.owner, 'setEnableApi', [false])
     expect(await transferByOperator()).toBeNull()
   })
 
-  test('only operators have them, not the admin and not the collection’s owner', async () => {
+  test('are allowed for operators only, not for the admin or the collection’s owner', async () => {
     for (const from of [chain.admin, chain.owner, chain.stranger]) {
       expect(await collection.revertOf(from, 'transferFrom', [chain.alice, chain.bob, 1n])).toBe(
         'TransferCallerNotOwnerNorApproved',
@@ -53,13 +53,13 @@ describe('transfers by the service', () => {
     }
   })
 
-  test('an operator can’t approve others: an approval would outlive the right', async () => {
+  test('don’t let an operator approve others, as an approval would outlive the right', async () => {
     expect(await collection.revertOf(chain.operator, 'approve', [chain.stranger, 1n])).toBe(
       'ApprovalCallerNotOwnerNorApproved',
     )
   })
 
-  test('a holder may still approve an operator for what is theirs, whatever the collection’s owner decides', async () => {
+  test('a holder may still approve an operator for their tokens, whatever the collection’s owner decides', async () => {
     await collection.send(chain.owner, 'setEnableTransfer', [false])
     await collection.send(chain.alice, 'setApprovalForAll', [chain.operator, true])
     expect(await transferByOperator()).toBeNull()
@@ -67,7 +67,7 @@ describe('transfers by the service', () => {
 })
 
 describe('grant: mint to the sender, then transfer on', () => {
-  test('emits for every token first the mint to the sender, then the transfer to its receiver', async () => {
+  test('emits for every token the mint to the sender, then the transfer to its receiver', async () => {
     const { events } = await collection.grant(chain.carol, [chain.bob, chain.stranger, chain.bob])
     for (const [index, receiver] of [chain.bob, chain.stranger, chain.bob].entries()) {
       const id = 3 + index
@@ -83,18 +83,18 @@ describe('grant: mint to the sender, then transfer on', () => {
     expect(await collection.read.nextTokenId()).toBe(6n)
   })
 
-  test('the sender may be the receiver', async () => {
+  test('accepts the sender as a receiver', async () => {
     await collection.grant(chain.carol, [chain.carol])
     expect(await collection.read.ownerOf([3n])).toBe(chain.carol)
   })
 
-  test('has its own directory, counted from 0', async () => {
+  test('has a separate directory, with indexes from 0', async () => {
     await collection.grant(chain.carol, [chain.bob, chain.bob])
     expect(await collection.read.tokenURI([4n])).toMatch(/\/1\.json$/)
     expect(await collection.read.tokenURI([2n])).not.toBe(await collection.read.tokenURI([4n]))
   })
 
-  test('wants minting and transfers enabled', async () => {
+  test('requires minting and transfers to be enabled', async () => {
     await collection.send(chain.owner, 'setEnableTransfer', [false])
     expect(await collection.grantRevert({ startId: 3n })).toBe('TransferDisabled')
     await collection.send(chain.owner, 'setEnableTransfer', [true])
@@ -102,17 +102,17 @@ describe('grant: mint to the sender, then transfer on', () => {
     expect(await collection.grantRevert({ startId: 3n })).toBe('ApiDisabled')
   })
 
-  test('is the operators’ alone, even where the caller is the sender', async () => {
+  test('is allowed for operators only, even if the caller is the sender', async () => {
     expect(await collection.grantRevert({ startId: 3n, sender: chain.stranger }, chain.stranger)).toBe('NotOperator')
   })
 
-  test('executed a second time reverts', async () => {
+  test('reverts if it is executed a second time', async () => {
     const data = encodeGrant({ startId: 3n, sender: chain.alice, receivers: [chain.bob], digest: random(32) })
     await chain.send(chain.operator, collection.address, data)
     expect(await chain.revertOf(chain.operator, collection.address, data)).toBe('StaleStartId')
   })
 
-  test('has 1 to 200 receivers, none of them the zero address, and a directory', async () => {
+  test('requires 1 to 200 receivers, none of them the zero address, and a directory', async () => {
     const many = (count: number) => Array.from({ length: count }, () => chain.bob)
     expect(await collection.grantRevert({ startId: 3n, receivers: many(200) })).toBeNull()
     expect(await collection.grantRevert({ startId: 3n, receivers: many(201) })).toBe('BatchTooLarge')
@@ -126,20 +126,20 @@ describe('grant: mint to the sender, then transfer on', () => {
 describe('revocation by the owner', () => {
   beforeEach(() => collection.send(chain.owner, 'revokeService', []))
 
-  test('takes every right from the service', async () => {
+  test('removes every right of the service', async () => {
     expect(await collection.mintRevert({ startId: 3n })).toBe('ServiceIsRevoked')
     expect(await collection.grantRevert({ startId: 3n })).toBe('ServiceIsRevoked')
     expect(await transferByOperator()).toBe('TransferCallerNotOwnerNorApproved')
     expect(await collection.read.state()).toMatchObject({ enableApi: false, enableTransfer: false, revoked: true })
   })
 
-  test('can’t be undone, not even by the owner', async () => {
+  test('can’t be reverted, not even by the owner', async () => {
     expect(await collection.revertOf(chain.owner, 'setEnableApi', [true])).toBe('ServiceIsRevoked')
     expect(await collection.revertOf(chain.owner, 'setEnableTransfer', [true])).toBe('ServiceIsRevoked')
     expect(await collection.revertOf(chain.owner, 'revokeService', [])).toBe('ServiceIsRevoked')
   })
 
-  test('leaves the holders their tokens and rights', async () => {
+  test('doesn’t affect the tokens and rights of holders', async () => {
     expect(await collection.read.ownerOf([1n])).toBe(chain.alice)
     expect(await collection.revertOf(chain.alice, 'transferFrom', [chain.alice, chain.bob, 1n])).toBeNull()
   })

@@ -14,11 +14,11 @@ beforeEach(async () => {
 })
 
 describe('ownership', () => {
-  test('belongs to the wallet of the request', async () => {
+  test('starts with the wallet of the request', async () => {
     expect(await collection.read.owner()).toBe(chain.owner)
   })
 
-  test('is handed over with an event, and the old owner’s rights end', async () => {
+  test('is transferred with an event, and the previous owner loses all rights', async () => {
     const { events } = await collection.send(chain.owner, 'transferOwnership', [chain.alice])
     expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${chain.alice})`])
     expect(await collection.read.owner()).toBe(chain.alice)
@@ -26,7 +26,7 @@ describe('ownership', () => {
     expect(await collection.revertOf(chain.alice, 'setEnableApi', [false])).toBeNull()
   })
 
-  test('is renounced with an event, never handed to the zero address', async () => {
+  test('is renounced with an event, and never transferred to the zero address', async () => {
     expect(await collection.revertOf(chain.owner, 'transferOwnership', [ZERO])).toBe('OwnableInvalidOwner')
     const { events } = await collection.send(chain.owner, 'renounceOwnership', [])
     expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${ZERO})`])
@@ -34,7 +34,7 @@ describe('ownership', () => {
     expect(await collection.revertOf(chain.owner, 'revokeService', [])).toBe('OwnableUnauthorizedAccount')
   })
 
-  test('is what every setting asks for: operators, admin and strangers have no say', async () => {
+  test('is required for every setting: operators, admin and strangers can’t change any', async () => {
     for (const from of [chain.operator, chain.admin, chain.stranger]) {
       const reverts = await Promise.all([
         collection.revertOf(from, 'transferOwnership', [from]),
@@ -52,7 +52,7 @@ describe('ownership', () => {
 })
 
 describe('flags', () => {
-  test('are those of the request', async () => {
+  test('match the request', async () => {
     expect(await collection.read.state()).toEqual({
       owner: chain.owner,
       enableApi: true,
@@ -63,7 +63,7 @@ describe('flags', () => {
     })
   })
 
-  test('tell every change by an event, and only changes', async () => {
+  test('emit an event for every change, and only for changes', async () => {
     const off = await collection.send(chain.owner, 'setEnableApi', [false])
     expect(off.events).toEqual(['EnableApiChanged(false)'])
     const same = await collection.send(chain.owner, 'setEnableApi', [false])
@@ -74,7 +74,7 @@ describe('flags', () => {
     expect(await collection.read.enableTransfer()).toBe(false)
   })
 
-  test('of the service fall with its revocation, each with its event', async () => {
+  test('of the service are cleared by its revocation, with an event each', async () => {
     const { events } = await collection.send(chain.owner, 'revokeService', [])
     expect(events).toEqual(['EnableApiChanged(false)', 'EnableTransferChanged(false)', 'ServiceRevoked()'])
     expect(await collection.read.isRevoked()).toBe(true)
@@ -82,11 +82,11 @@ describe('flags', () => {
 })
 
 describe('royalties', () => {
-  test('are off until the owner sets them', async () => {
+  test('are disabled until the owner sets them', async () => {
     expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([ZERO, 0n])
   })
 
-  test('are parts of 10,000 of the price, for every token, and can be taken back', async () => {
+  test('are basis points of the price, for every token, and removable', async () => {
     await collection.send(chain.owner, 'setDefaultRoyalty', [chain.alice, 750n])
     expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([chain.alice, 750n])
     expect(await collection.read.royaltyInfo([99n, 1_000_000n])).toEqual([chain.alice, 75_000n])
@@ -94,7 +94,7 @@ describe('royalties', () => {
     expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([ZERO, 0n])
   })
 
-  test('are never more than the price, and go to somebody', async () => {
+  test('have at most the full price and a receiver', async () => {
     expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [chain.alice, 10_000n])).toBeNull()
     expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [chain.alice, 10_001n])).toBe(
       'ERC2981InvalidDefaultRoyalty',
@@ -111,7 +111,7 @@ describe('contractURI', () => {
     return JSON.parse(Buffer.from(base64 ?? '', 'base64').toString('utf8'))
   }
 
-  test('is JSON with the name, whatever characters it has', async () => {
+  test('is JSON with the name, whatever its characters', async () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 80 }),
       fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\u0000', '\u001f', 'é', '🌅') }),
@@ -126,7 +126,7 @@ describe('contractURI', () => {
     )
   })
 
-  test('is the owner’s once set, with an event, and the default again when emptied', async () => {
+  test('is the owner’s value once set, with an event, and the default again once cleared', async () => {
     const { events } = await collection.send(chain.owner, 'setContractURI', ['ipfs://bafy/collection.json'])
     expect(events).toEqual(['ContractURIUpdated()'])
     expect(await collection.read.contractURI()).toBe('ipfs://bafy/collection.json')

@@ -4,7 +4,7 @@ import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 
 const ERRORS = [...gdnCollection.abi, ...gdnFactory.abi].filter((item) => item.type === 'error')
 
-/** `Error` is a plain reason, `Panic` a failed check of the compiler's; `unknown` is none of our contracts' errors. */
+/** `Error` is a plain reason, `Panic` a failed compiler check, `unknown` an error that our contracts don't define. */
 export type RevertName =
   | ContractErrorName<typeof gdnCollection.abi>
   | ContractErrorName<typeof gdnFactory.abi>
@@ -12,7 +12,7 @@ export type RevertName =
   | 'Panic'
   | 'unknown'
 
-/** The name of the error in what a reverted call returned. */
+/** The name of the error in the data of a reverted call. */
 export function revertName(data: Hex): RevertName {
   try {
     return decodeErrorResult({ abi: ERRORS, data }).errorName

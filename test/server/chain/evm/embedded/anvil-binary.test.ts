@@ -4,7 +4,7 @@ import manifest from '../../../../../package.json' with { type: 'json' }
 import { ANVIL_VERSION, findAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-binary.ts'
 
 describe('the anvil binary', () => {
-  test('of this machine is installed with gdn, and may be executed', () => {
+  test('for this machine is installed with gdn and executable', () => {
     expect(() => accessSync(findAnvil(), constants.X_OK)).not.toThrow()
   })
 
@@ -14,12 +14,12 @@ describe('the anvil binary', () => {
     ['darwin', 'x64', 'darwin-amd64/bin/anvil'],
     ['darwin', 'arm64', 'darwin-arm64/bin/anvil'],
     ['win32', 'x64', 'win32-amd64/bin/anvil.exe'],
-  ])('on %s %s is looked for in the package of that platform', (platform, arch, place) => {
+  ])('for %s %s is in the package of that platform', (platform, arch, place) => {
     const found = findAnvil({ platform, arch, resolve: (specifier) => `/packages/${specifier}` })
     expect(found.replaceAll('\\', '/')).toBe(`/packages/@foundry-rs/anvil-${place}`)
   })
 
-  test('that is not installed is named with the command that installs it and what it needs', () => {
+  test("is reported with the install command and its requirements if it's missing", () => {
     const resolve = () => {
       throw new Error('Cannot find module')
     }
@@ -32,7 +32,7 @@ describe('the anvil binary', () => {
     )
   })
 
-  test('for a platform without one is refused with the platforms that have one', () => {
+  test('is reported with the supported platforms on any other platform', () => {
     expect(() => findAnvil({ platform: 'freebsd', arch: 'x64' })).toThrow(
       expect.objectContaining({ code: 'native_missing', message: expect.stringContaining('freebsd-x64') }),
     )

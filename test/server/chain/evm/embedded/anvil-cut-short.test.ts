@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { sleep } from '../../../../../src/core/time.ts'
 import { spawnAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-process.ts'
 
-it('a node that never listens is ended at once when its chain is closed', async () => {
+it('terminates a node that never listens as soon as its chain is closed', async () => {
   const home = await mkdtemp(join(tmpdir(), 'gdn-anvil-'))
   try {
     const binary = join(home, 'anvil')

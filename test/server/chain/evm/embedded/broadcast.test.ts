@@ -9,7 +9,7 @@ interface Block {
 }
 
 describe('broadcasting on an embedded chain', () => {
-  test('fifty broadcasts at once all land, in the order of the calls', async () => {
+  test('mines fifty simultaneous broadcasts in the order of the calls', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const raws = await Promise.all(Array.from({ length: 50 }, () => sign(newAccount(), 0)))
@@ -25,7 +25,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(mined).toEqual(raws.map((raw) => keccak256(raw)))
   })
 
-  test('hundreds of transactions of new senders in one broadcast are mined in the order given', async () => {
+  test('mines hundreds of transactions of new senders in one broadcast in the given order', async () => {
     const { chain } = await start()
     const raws = await Promise.all(Array.from({ length: 200 }, () => sign(newAccount(), 0)))
     await chain.broadcast(raws)
@@ -33,7 +33,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(block.transactions).toEqual(raws.map((raw) => keccak256(raw)))
   })
 
-  test('one answer for each transaction of a call, in order', async () => {
+  test('returns one outcome for each transaction of a call, in order', async () => {
     const { chain } = await start()
     const account = newAccount()
     const good = await sign(account, 0)
@@ -47,7 +47,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(await chain.broadcast([])).toEqual([])
   })
 
-  test('the same bytes again are known and make no second transaction', async () => {
+  test('reports repeated bytes as known, without a second transaction', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
@@ -64,7 +64,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x1')
   })
 
-  test('another transaction with a used nonce is rejected, not known', async () => {
+  test('rejects another transaction with a used nonce', async () => {
     const { chain } = await start()
     const account = newAccount()
     await chain.broadcast([await sign(account, 0)])
@@ -72,7 +72,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(outcome).toMatchObject({ outcome: 'rejected', reason: 'nonce too low' })
   })
 
-  test('what is invalid is rejected with a reason, is not journalled and mines no block', async () => {
+  test('rejects an invalid transaction with a reason, without a journal entry or a block', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
@@ -99,7 +99,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(chain.height).toBe(0)
   })
 
-  test('an account that never got funds can pay, and can deploy a contract', async () => {
+  test('lets an account without funds pay and deploy a contract', async () => {
     const { chain } = await start()
     const account = newAccount()
     const deploy = await sign(account, 0, { to: null, data: COUNTER, gas: 200_000n })
@@ -117,7 +117,7 @@ describe('broadcasting on an embedded chain', () => {
     })
   })
 
-  test('receipts come in the order of the hashes, null where a transaction is in no block', async () => {
+  test('returns receipts in the order of the hashes, null for a transaction without a block', async () => {
     const { chain } = await start()
     const account = newAccount()
     const reverting = await sign(newAccount(), 0, { to: null, data: '0xfe', gas: 100_000n })
@@ -129,11 +129,11 @@ describe('broadcasting on an embedded chain', () => {
     expect(await chain.receipts([])).toEqual([])
   })
 
-  test('more gas than a block holds goes into several blocks, in order, and nothing is left behind', async () => {
+  test('spreads more gas than a block holds over several blocks, in order and completely', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
-    // 0xfe burns all the gas it is given. The small one would fit where the one before it doesn't.
+    // 0xfe burns all of its gas. The small transaction would fit where the one before it doesn't.
     const burn = { to: null, data: '0xfe', gas: 16_000_000n } as const
     const raws = await Promise.all(
       Array.from({ length: 80 }, (_, nonce) => sign(account, nonce, nonce === 65 ? {} : burn)),
@@ -145,11 +145,11 @@ describe('broadcasting on an embedded chain', () => {
     expect((await chain.receipts(raws.map((raw) => keccak256(raw)))).every((receipt) => receipt !== null)).toBe(true)
     const { baseFeePerGas } = await chain.request<{ baseFeePerGas: string[] }>('eth_feeHistory', ['0x4', 'latest', []])
     const fees = baseFeePerGas.map(Number)
-    // Full blocks would make transactions that are signed already too cheap.
+    // Full blocks would raise the base fee above that of transactions signed already.
     expect(fees).toEqual([...fees].sort((a, b) => b - a))
   })
 
-  test('transactions that a filled nonce gap sets free are all mined, though one block cannot hold them', async () => {
+  test('mines all transactions that a filled nonce gap releases, even if they need several blocks', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
@@ -164,7 +164,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(await blockHash(again, again.height)).toBe(await blockHash(chain, chain.height))
   })
 
-  test('a transaction sent as a plain request is journalled as well', async () => {
+  test('journals a transaction that is sent as a plain request', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const raw = await sign(newAccount(), 0)
@@ -172,7 +172,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(journal.entries.map(({ transactions }) => transactions)).toEqual([[raw]])
   })
 
-  test("a refused request rejects with the node's words and code", async () => {
+  test("rejects a request with the message and code of the node", async () => {
     const { chain } = await start()
     await expect(chain.request('eth_noSuchThing', [])).rejects.toMatchObject({
       name: 'RpcError',
@@ -186,7 +186,7 @@ describe('timestamps of blocks', () => {
   const timestamps = (journal: ReturnType<typeof memoryBlockJournal>) =>
     journal.entries.map(({ timestamp }) => timestamp)
 
-  test('blocks of the same second carry the same timestamp, that of the clock', async () => {
+  test('are that of the clock for all blocks of a second', async () => {
     const journal = memoryBlockJournal()
     let clock = NOON
     const { chain } = await start({ journal, now: () => clock })
@@ -200,7 +200,7 @@ describe('timestamps of blocks', () => {
     expect(Number(block.timestamp)).toBe(NOON / 1000 + 1)
   })
 
-  test('a clock that goes back ten minutes stops the timestamps until it has caught up', async () => {
+  test('stay constant after the clock is set back by ten minutes, until it catches up', async () => {
     const journal = memoryBlockJournal()
     let clock = NOON
     const { chain } = await start({ journal, now: () => clock })
@@ -215,7 +215,7 @@ describe('timestamps of blocks', () => {
     expect(timestamps(journal)).toEqual([NOON / 1000, NOON / 1000, NOON / 1000 + 60])
   })
 
-  test('a clock before genesis gives the time of genesis', async () => {
+  test('are that of genesis while the clock is before genesis', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal, now: () => 0 })
     expect(await chain.broadcast([await sign(newAccount(), 0)])).toMatchObject([{ outcome: 'accepted' }])
@@ -223,7 +223,7 @@ describe('timestamps of blocks', () => {
   })
 })
 
-test('a call on the latest block is answered, however many blocks are mined meanwhile', async () => {
+test('answers a call on the latest block while many blocks are mined', async () => {
   const { chain } = await start()
   const account = newAccount()
   await chain.broadcast([await sign(account, 0, { to: null, data: COUNTER, gas: 200_000n })])

@@ -13,10 +13,10 @@ import {
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
 
 export const CHAIN_ID = 137
-/** A clock that stands still a day after genesis. */
+/** A clock that is stopped a day after genesis. */
 export const NOON = (GENESIS_TIMESTAMP + 86_400) * 1000
 
-/** Deploys a contract that adds one to its first storage slot at every call. */
+/** Deploys a contract that increments its first storage slot at every call. */
 export const COUNTER: Hex = '0x6960005460010160005500600052600a6016f3'
 
 const cleanups: (() => unknown)[] = []
@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** Runs when the test is over, the last one first. */
+/** Cleanup functions that run after the test, in reverse order. */
 export function whenDone(cleanup: () => unknown): void {
   cleanups.push(cleanup)
 }
@@ -40,7 +40,7 @@ export interface Started {
   events: EmbeddedChainEvent[]
 }
 
-/** An embedded Polygon that is closed when the test is over. */
+/** An embedded Polygon chain that is closed after the test. */
 export async function start(options: Partial<EmbeddedChainOptions> = {}): Promise<Started> {
   const events: EmbeddedChainEvent[] = []
   const stateDir = options.stateDir ?? temporaryDir()

@@ -12,7 +12,7 @@ import { CHAIN_ID, isRunning, killNode, newAccount, sign, start, temporaryDir, w
 
 const pidfileOf = (stateDir: string) => join(stateDir, 'polygon.pid')
 
-/** A node as a killed backend leaves it: running, noted in the pidfile, and nobody's child to look after. */
+/** A node as a killed backend leaves it: running, recorded in the pidfile, and without a parent. */
 async function leaveOrphan(stateDir: string) {
   const stub = await startUpstreamStub({ chainId: CHAIN_ID, timestamp: GENESIS_TIMESTAMP })
   whenDone(() => stub.close())
@@ -34,7 +34,7 @@ function bystander(...mentions: string[]): ChildProcess {
 }
 
 describe('the node of a backend that was killed', () => {
-  test('is ended by the next start', async () => {
+  test('is terminated by the next start', async () => {
     const stateDir = temporaryDir()
     const orphan = await leaveOrphan(stateDir)
     const { chain, events } = await start({ stateDir })
@@ -51,7 +51,7 @@ describe('the node of a backend that was killed', () => {
     await expect(spawnAnvil(node)).rejects.toThrow('ended with code 1 before it listened')
   })
 
-  test('is ended as well when its state dir is reached by another path', async () => {
+  test('is terminated if its state directory is opened by another path', async () => {
     const stateDir = temporaryDir()
     const link = join(temporaryDir(), 'link')
     symlinkSync(stateDir, link)
@@ -60,7 +60,7 @@ describe('the node of a backend that was killed', () => {
     expect(await orphan.exited).toBe('ended by SIGKILL')
   })
 
-  test('is not confused with another process that was given its pid since', async () => {
+  test('is not confused with another process that reuses its pid', async () => {
     const stateDir = temporaryDir()
     const stranger = bystander(filesOf(stateDir, 'polygon').marker)
     writeFileSync(pidfileOf(stateDir), JSON.stringify({ pid: stranger.pid, startedAt: '1' }))
@@ -81,7 +81,7 @@ describe('the node of a backend that was killed', () => {
   test('of another data dir is left alone', async () => {
     const [mine, other] = [temporaryDir(), temporaryDir()]
     const { chain: theirs } = await start({ stateDir: other })
-    // As a copy of the whole data dir would have it.
+    // As in a copy of the whole data dir.
     copyFileSync(pidfileOf(other), pidfileOf(mine))
     const { events } = await start({ stateDir: mine })
     expect(events.map(({ type }) => type)).not.toContain('orphan_ended')
@@ -89,7 +89,7 @@ describe('the node of a backend that was killed', () => {
   })
 
   test.each(['', '{', '{"pid":-1}', '{"pid":1}', '\0\0\0'])(
-    'noted as %j in a damaged pidfile ends nothing and stops nothing',
+    'is ignored if the pidfile is damaged: %j',
     async (content) => {
       const stateDir = temporaryDir()
       writeFileSync(pidfileOf(stateDir), content)
@@ -100,7 +100,7 @@ describe('the node of a backend that was killed', () => {
 })
 
 describe('closing an embedded chain', () => {
-  test('ends its node, removes the pidfile, and refuses what comes later', async () => {
+  test('terminates its node, removes the pidfile, and rejects later requests', async () => {
     const stateDir = temporaryDir()
     const { chain } = await start({ stateDir })
     const pid = chain.pid ?? 0
@@ -114,7 +114,7 @@ describe('closing an embedded chain', () => {
     await expect(chain.receipts([])).rejects.toMatchObject({ code: 'unreachable' })
   })
 
-  test('ends a node that hangs within two seconds', async () => {
+  test('terminates a hanging node within 2 s', async () => {
     const { chain } = await start()
     const pid = chain.pid ?? 0
     process.kill(pid, 'SIGSTOP')
@@ -127,7 +127,7 @@ describe('closing an embedded chain', () => {
     await rejected
   })
 
-  test.each([0, 2, 5, 10, 20, 40])('%d ms into a restart leaves no node', async (delay) => {
+  test.each([0, 2, 5, 10, 20, 40])('leaves no node %d ms into a restart', async (delay) => {
     const stateDir = temporaryDir()
     const { chain, events } = await start({ stateDir })
     killNode(chain)
@@ -139,7 +139,7 @@ describe('closing an embedded chain', () => {
     expect(existsSync(pidfileOf(stateDir))).toBe(false)
   })
 
-  test('while a restart waits for a journal that hangs leaves no node', async () => {
+  test('leaves no node while a restart waits for a hanging journal', async () => {
     const stateDir = temporaryDir()
     const journal = memoryBlockJournal()
     const { chain } = await start({ stateDir, journal })
@@ -158,7 +158,7 @@ describe('closing an embedded chain', () => {
     expect(isRunning(pid)).toBe(false)
   })
 
-  test('while broadcasts wait answers or rejects each, and the journal has what was answered', async () => {
+  test('resolves or rejects each pending broadcast, and the journal has every resolved one', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
@@ -178,8 +178,8 @@ describe('closing an embedded chain', () => {
 })
 
 describe('a process that ends without closing its chains', () => {
-  test('takes the node with it', async () => {
-    // The handler that an exit of this process would run, run by hand.
+  test('terminates the node', async () => {
+    // Runs the handler that the exit of this process would run.
     const orphan = await leaveOrphan(temporaryDir())
     const handlers = process.listeners('exit').filter((handler) => handler.name === 'killLiving')
     expect(handlers).toHaveLength(1)
@@ -189,7 +189,7 @@ describe('a process that ends without closing its chains', () => {
 })
 
 describe('the files of an embedded chain', () => {
-  test('all lie in its state dir: the home of the user is not written to', async () => {
+  test("are all in its state directory, none in the user's home", async () => {
     const stateDir = temporaryDir()
     const settings = join(homedir(), '.foundry')
     const before = existsSync(settings)
@@ -201,7 +201,7 @@ describe('the files of an embedded chain', () => {
     expect(readdirSync(stateDir, { recursive: true })).toEqual(['polygon-home'])
   })
 
-  test('are all that the environment of the node points to, and no proxy stands in it', async () => {
+  test("are the only paths in the node's environment, which contains no proxy", async () => {
     const stateDir = temporaryDir()
     const binary = join(stateDir, 'anvil')
     writeFileSync(binary, '#!/bin/sh\nenv > environment\nexit 3\n', { mode: 0o755 })

@@ -45,7 +45,7 @@ function serialize(kind: Kind, { price, to, chainId, ...rest }: Fields): Hex {
 }
 
 describe('the gas limit in the bytes of a transaction', () => {
-  test.each(KINDS)('is read from %s transactions of any content', (kind) => {
+  test.each(KINDS)('is parsed from %s transactions with any content', (kind) => {
     const runs = kind === 'eip4844 with blobs' ? 5 : 200
     fc.assert(
       fc.property(fees, (fields) => {
@@ -55,7 +55,7 @@ describe('the gas limit in the bytes of a transaction', () => {
     )
   })
 
-  test('is 0 in bytes that are no transaction, and no bytes make it throw', () => {
+  test('is 0 for bytes that are not a transaction, and never throws', () => {
     expect(gasLimitOf('0x')).toBe(0n)
     expect(gasLimitOf('0x7f00')).toBe(0n)
     fc.assert(
@@ -69,7 +69,7 @@ describe('the gas limit in the bytes of a transaction', () => {
 })
 
 describe('the chain of a legacy transaction', () => {
-  test('is the one it is signed for, whatever the length of its data', async () => {
+  test('is the one that it is signed for, whatever the length of its data', async () => {
     await fc.assert(
       fc.asyncProperty(fees, async ({ price, to, chainId, nonce, ...rest }) => {
         const fields = { ...rest, nonce, chainId, gasPrice: price, ...(to === undefined ? {} : { to }) }
@@ -79,7 +79,7 @@ describe('the chain of a legacy transaction', () => {
     )
   })
 
-  test('is none where it is signed for any chain, and for other types', async () => {
+  test('is undefined if it is valid for any chain, and for other types', async () => {
     expect(
       legacyChainId(serializeTransaction({ type: 'legacy', nonce: 1, gas: 1n }, { ...signature, v: 27n })),
     ).toBeNull()

@@ -20,8 +20,8 @@ async function someBlocks(journal: MemoryBlockJournal) {
   return { chain, events, account, contract, nonce: 3 }
 }
 
-describe('an embedded chain after a death', () => {
-  test('a killed node is replaced by one with the same blocks and the same state', async () => {
+describe('an embedded chain after a crash', () => {
+  test('replaces a killed node by one with the same blocks and state', async () => {
     const journal = memoryBlockJournal()
     const { chain, events, contract } = await someBlocks(journal)
     const before = await Promise.all([1, 2, 3].map((number) => blockHash(chain, number)))
@@ -34,7 +34,7 @@ describe('an embedded chain after a death', () => {
     expect(events).toContainEqual({ type: 'died', pid: dead, reason: 'ended by SIGKILL' })
   })
 
-  test('a node that is only reopened has the same blocks', async () => {
+  test('has the same blocks after a normal restart', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     await chain.close()
@@ -44,7 +44,7 @@ describe('an embedded chain after a death', () => {
     expect(reopened.height).toBe(4)
   })
 
-  test('a process that died between the journal and mining finds the block mined at the next start', async () => {
+  test('mines a journaled block at the next start if the process died before mining it', async () => {
     const journal = memoryBlockJournal()
     let found: MemoryBlockJournal | undefined
     journal.afterAppend = (number) => {
@@ -59,7 +59,7 @@ describe('an embedded chain after a death', () => {
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x3')
   })
 
-  test('a process that died between mining and taking down the hash takes it down at the next start', async () => {
+  test('stores a block hash at the next start if the process died before storing it', async () => {
     const journal = memoryBlockJournal()
     const found: MemoryBlockJournal[] = []
     journal.beforeRecordHash = () => found.push(journal.copy())
@@ -73,7 +73,7 @@ describe('an embedded chain after a death', () => {
     expect(found).toHaveLength(3)
   })
 
-  test('a node killed while the journal writes: the broadcast is answered and the block is there once', async () => {
+  test('confirms a broadcast and mines its block once if the node is killed during a journal write', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     journal.afterAppend = () => killNode(chain)
@@ -85,7 +85,7 @@ describe('an embedded chain after a death', () => {
     expect(journal.hashes()[3]).toBe(await blockHash(chain, 4))
   })
 
-  test('a node killed while the journal is slow to write: the next one waits for the block', async () => {
+  test('waits for a slow journal write before the next node starts', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     journal.beforeAppend = async () => {
@@ -97,7 +97,7 @@ describe('an embedded chain after a death', () => {
     expect(await chain.receipts([keccak256(raw)])).toMatchObject([{ status: 'success', blockNumber: 4n }])
   })
 
-  test('a node killed before the journal got the block: the offers are made again', async () => {
+  test('resubmits transactions if the node is killed before their block is journaled', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     killNode(chain)
@@ -106,7 +106,7 @@ describe('an embedded chain after a death', () => {
     expect(journal.entries).toHaveLength(4)
   })
 
-  test('reads under way when the node dies are answered by the next', async () => {
+  test('answers pending reads by the next node', async () => {
     const { chain, account } = await someBlocks(memoryBlockJournal())
     const reads = Array.from({ length: 50 }, () =>
       chain.request('eth_getTransactionCount', [account.address, 'latest']),
@@ -115,7 +115,7 @@ describe('an embedded chain after a death', () => {
     expect(new Set(await Promise.all(reads))).toEqual(new Set(['0x3']))
   })
 
-  test('a stream of broadcasts goes through although the node is killed again and again', async () => {
+  test('completes a stream of broadcasts while the node is killed repeatedly', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
@@ -138,7 +138,7 @@ describe('an embedded chain after a death', () => {
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x78')
   })
 
-  test('a journal that fails to write rejects the broadcast, and what was offered leaves no trace', async () => {
+  test('rejects a broadcast without side effects if the journal write fails', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     journal.beforeAppend = () => {
@@ -152,7 +152,7 @@ describe('an embedded chain after a death', () => {
     expect(journal.entries).toHaveLength(4)
   })
 
-  test('a journal that reports failure after writing keeps the block, and the same bytes are then known', async () => {
+  test('keeps a block whose journal write reports failure after writing, and reports its bytes as known', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     journal.afterAppend = () => {
@@ -165,7 +165,7 @@ describe('an embedded chain after a death', () => {
     expect(chain.height).toBe(4)
   })
 
-  test('a hash that could not be taken down is told, and found again by the next start', async () => {
+  test("reports a block hash that can't be stored, and restores it at the next start", async () => {
     const journal = memoryBlockJournal()
     journal.beforeRecordHash = (number) => {
       if (number === 2) throw new Error('busy')
@@ -177,7 +177,7 @@ describe('an embedded chain after a death', () => {
     expect(copy.hashes()[1]).toBe(await blockHash(chain, 2))
   })
 
-  test('blocks that somebody else mined on the node are undone', async () => {
+  test('reverts blocks that were mined by others', async () => {
     const journal = memoryBlockJournal()
     const { chain, account, nonce } = await someBlocks(journal)
     await chain.request('evm_mine', [])
@@ -187,7 +187,7 @@ describe('an embedded chain after a death', () => {
     expect(await blockHash(chain, 4)).toBe(journal.hashes()[3])
   })
 
-  test('transactions offered with a nonce gap, filled later, give the same chain again', async () => {
+  test('replays transactions with a nonce gap that was filled later to the same chain', async () => {
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const [one, two] = [newAccount(), newAccount()]
@@ -233,7 +233,7 @@ describe('a journal that cannot be replayed', () => {
     ],
   ]
   test.each(damage)(
-    '%s stops the start with an error that names the block, and leaves no node',
+    '%s aborts the start with an error that names the block, and leaves no process',
     async (_, apply, words) => {
       const journal = memoryBlockJournal()
       await someBlocks(journal)
@@ -249,7 +249,7 @@ describe('a journal that cannot be replayed', () => {
     },
   )
 
-  test('another chain id or another genesis time is noticed', async () => {
+  test('a different genesis time aborts the start', async () => {
     const journal = memoryBlockJournal()
     await someBlocks(journal)
     const moved = { ...journal.copy(), genesisTimestamp: GENESIS_TIMESTAMP - 1 }
@@ -258,7 +258,7 @@ describe('a journal that cannot be replayed', () => {
 })
 
 describe('a binary that cannot run', () => {
-  test('is told with what anvil needs', async () => {
+  test('is reported with the requirements of anvil', async () => {
     const stateDir = temporaryDir()
     const binary = join(stateDir, 'anvil')
     writeFileSync(binary, '#!/no/such/loader\n', { mode: 0o755 })
@@ -268,7 +268,7 @@ describe('a binary that cannot run', () => {
     })
   })
 
-  test('for want of a newer libc is told with the words of the loader', async () => {
+  test("is reported with the loader's message if libc is too old", async () => {
     const stateDir = temporaryDir()
     const binary = join(stateDir, 'anvil')
     const words = "anvil: /lib/libc.so.6: version `GLIBC_2.35' not found"
@@ -279,7 +279,7 @@ describe('a binary that cannot run', () => {
     })
   })
 
-  test('that ends for another reason is unreachable after some attempts', async () => {
+  test('is reported as unreachable after several attempts if it exits for another reason', async () => {
     const stateDir = temporaryDir()
     const binary = join(stateDir, 'anvil')
     writeFileSync(binary, '#!/bin/sh\necho attempt >> attempts\nexit 3\n', { mode: 0o755 })

@@ -6,7 +6,7 @@ import { type MemoryBlockJournal, memoryBlockJournal } from '../../../../helpers
 import { runs } from '../../../../helpers/runs.ts'
 import { blockHash, COUNTER, killNode, NOON, type Started, sign, start } from './fixture.ts'
 
-/** The same accounts in every run, so that a failing sequence can be run again. */
+/** The same accounts in every run, so that a failing sequence is reproducible. */
 const accounts = [1, 2, 3, 4].map((number) => privateKeyToAccount(`0x${number.toString(16).padStart(64, '0')}`))
 
 type Offer = { sender: number; skip: number; kind: 'transfer' | 'deploy' | 'burn' | 'poor' | 'cheap' | 'again' }
@@ -19,7 +19,7 @@ type Step =
 
 const offer: fc.Arbitrary<Offer> = fc.record({
   sender: fc.nat({ max: accounts.length - 1 }),
-  // Mostly the next nonce; else a gap, or one that was used before.
+  // Mostly the next nonce, otherwise a gap or a used nonce.
   skip: fc.constantFrom(0, 0, 0, 0, 0, 1, 2, -1),
   kind: fc.constantFrom('transfer', 'transfer', 'transfer', 'deploy', 'burn', 'poor', 'cheap', 'again'),
 })
@@ -45,7 +45,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ do: fc.constant('reopen' as const), forget: fc.boolean() }), weight: 1 },
 )
 
-/** Runs the steps, with the deaths or without them. */
+/** Runs the steps, with or without the crashes. */
 async function run(steps: readonly Step[], deaths: boolean): Promise<MemoryBlockJournal> {
   let journal = memoryBlockJournal()
   let clock = NOON
@@ -76,7 +76,7 @@ async function run(steps: readonly Step[], deaths: boolean): Promise<MemoryBlock
         await chain.close()
         journal = journal.copy()
         const last = journal.entries.at(-1)
-        // As a process leaves it that died before the hash was taken down.
+        // The state that a process leaves if it dies before storing the hash.
         if (one.forget && last !== undefined) last.hash = null
         ;({ chain } = await open())
       }
@@ -96,11 +96,11 @@ async function make({ sender, skip, kind }: Offer, next: readonly number[], sent
   if (kind === 'deploy') return sign(account, nonce, { to: null, data: COUNTER, gas: 300_000n })
   if (kind === 'burn') return sign(account, nonce, { to: null, data: '0xfe', gas: 5_000_000n })
   if (kind === 'poor') return sign(account, nonce, { value: 10n ** 30n })
-  // Two of these with the same nonce: the dearer takes the place of the cheaper in the pool.
+  // Of two with the same nonce, the one with the higher fee replaces the other in the pool.
   return sign(account, nonce, kind === 'cheap' ? { maxFeePerGas: 2_000_000_000n } : { value: BigInt(sent.length) })
 }
 
-test('any sequence of offers, deaths and reopenings gives the chain of an undisturbed run', {
+test('any sequence of transactions, crashes and restarts yields the chain of an undisturbed run', {
   timeout: 300_000,
 }, async () => {
   await fc.assert(

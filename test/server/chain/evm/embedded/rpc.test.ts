@@ -32,7 +32,7 @@ const error = (code: number, id: unknown = 7) => ({
   error: expect.objectContaining({ code, message: expect.stringMatching(/\w+/) }),
 })
 
-describe('the JSON-RPC door: what is let in', () => {
+describe('the JSON-RPC proxy: allowed methods', () => {
   const address = newAccount().address
   const hash = keccak256('0x00')
   const reads: [string, unknown[]][] = [
@@ -60,21 +60,21 @@ describe('the JSON-RPC door: what is let in', () => {
     ['web3_clientVersion', []],
     ['web3_sha3', ['0x00']],
   ]
-  test.each(reads)('%s is answered', async (method, params) => {
+  test.each(reads)('answers %s', async (method, params) => {
     expect(await ask(method, ...params)).toEqual(result(expect.toSatisfy((value) => value !== undefined)))
   })
 
-  test('the chain id is that of the blockchain, and no accounts are kept', async () => {
+  test('returns the chain ID of the blockchain, and no accounts', async () => {
     expect(await ask('eth_chainId')).toEqual(result('0x89'))
     expect(await ask('net_version')).toEqual(result('137'))
     expect(await ask('eth_accounts')).toEqual(result([]))
   })
 
   test.each([
-    ['none', undefined, 100_000_000],
-    ['a whole block', '0x3b9aca00', 100_000_000],
-    ['less', '0x30d40', 200_000],
-  ])('a call that asks for %s gets gas for a read', async (_, gas, most) => {
+    ['no gas', undefined, 100_000_000],
+    ["a whole block's gas", '0x3b9aca00', 100_000_000],
+    ['less gas', '0x30d40', 200_000],
+  ])('limits the gas of a call that specifies %s', async (_, gas, most) => {
     // Answers the gas that is left: GAS, MSTORE, RETURN.
     const reply = await ask(
       'eth_call',
@@ -86,13 +86,13 @@ describe('the JSON-RPC door: what is let in', () => {
     expect(left).toBeGreaterThan(most - 60_000)
   })
 
-  test('a block that nobody mined is null, not the genesis block', async () => {
+  test("returns null for a block that doesn't exist, not the genesis block", async () => {
     expect(await ask('eth_getBlockByHash', keccak256('0x77'), false)).toEqual(result(null))
     expect(await ask('eth_getBlockByNumber', '0xffff', false)).toEqual(result(null))
   })
 })
 
-describe('the JSON-RPC door: what is kept out', () => {
+describe('the JSON-RPC proxy: denied methods', () => {
   const denied = [
     'anvil_setBalance',
     'anvil_impersonateAccount',
@@ -125,12 +125,12 @@ describe('the JSON-RPC door: what is kept out', () => {
     'toString',
     '',
   ]
-  test.each(denied)('%j is not found', async (method) => {
+  test.each(denied)('rejects %j as not found', async (method) => {
     expect(await ask(method)).toEqual(error(-32601))
     expect(await handleRpc(chain, [call(method)])).toEqual([error(-32601)])
   })
 
-  test('a refused method changed nothing', async () => {
+  test('a denied method changes nothing', async () => {
     const { address } = newAccount()
     const before = await ask('eth_getBalance', address, 'latest')
     await ask('anvil_setBalance', address, '0x1')
@@ -138,7 +138,7 @@ describe('the JSON-RPC door: what is kept out', () => {
   })
 })
 
-describe('the JSON-RPC door: malformed bodies', () => {
+describe('the JSON-RPC proxy: malformed bodies', () => {
   test.each([
     ['nothing', undefined, -32600, null],
     ['an empty batch', [], -32600, null],
@@ -151,11 +151,11 @@ describe('the JSON-RPC door: malformed bodies', () => {
     ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'eth_chainId' }, -32600, null],
     ['params by name', { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: {} }, -32602, 1],
     ['params that the node cannot read', call('eth_getBalance', [{ a: 1 }, 5], 1), -32602, 1],
-  ])('%s is answered with an error of JSON-RPC', async (_, body, code, id) => {
+  ])('returns a JSON-RPC error for %s', async (_, body, code, id) => {
     expect(await handleRpc(chain, body)).toEqual(error(code, id))
   })
 
-  test('each bad call of a batch fails alone', async () => {
+  test('fails each invalid call of a batch separately', async () => {
     const batch = [call('eth_chainId', [], 1), 5, [], call('nope', [], 'x'), call('eth_chainId', [], null)]
     expect(await handleRpc(chain, batch)).toEqual([
       { jsonrpc: '2.0', id: 1, result: '0x89' },
@@ -166,13 +166,13 @@ describe('the JSON-RPC door: malformed bodies', () => {
     ])
   })
 
-  test('a batch holds at most a hundred calls', async () => {
+  test('accepts at most 100 calls in a batch', async () => {
     const calls = Array.from({ length: 100 }, (_, id) => call('eth_chainId', [], id))
     expect(await handleRpc(chain, calls)).toHaveLength(100)
     expect(await handleRpc(chain, [...calls, call('eth_chainId')])).toEqual(error(-32600, null))
   })
 
-  test('what a batch of reads may burn is shared out among them', async () => {
+  test('shares one gas limit among the reads of a batch', async () => {
     // Answers the gas that is left: GAS, MSTORE, RETURN.
     const left = { data: '0x5a60005260206000f3', gas: '0x3b9aca00' }
     const of = async (count: number) => {
@@ -183,7 +183,7 @@ describe('the JSON-RPC door: malformed bodies', () => {
     expect(Math.min(...(await of(5)))).toBeGreaterThan(90_000_000)
   })
 
-  test('gas by another name is no way round it', async () => {
+  test('limits gas in every spelling of the field', async () => {
     const left = { data: '0x5a60005260206000f3', gasLimit: '0x3b9aca00' }
     const { result = '0x0' } = (await ask('eth_call', left, 'latest')) as { result?: string }
     expect(Number(result)).toBeLessThanOrEqual(100_000_000)
@@ -195,14 +195,14 @@ describe('the JSON-RPC door: malformed bodies', () => {
     ['a number', 1],
     ['true', true],
     ['null', null],
-  ])('%s is no call', async (_what, body) => {
+  ])('rejects %s', async (_what, body) => {
     expect(await handleRpc(chain, body)).toEqual(error(-32600, null))
     expect(await handleRpc(chain, [body])).toEqual([error(-32600, null)])
   })
 })
 
-describe('the JSON-RPC door: sending transactions', () => {
-  test('answers the hash, and the transaction is in the journal and in a block', async () => {
+describe('the JSON-RPC proxy: sending transactions', () => {
+  test('returns the hash, and adds the transaction to the journal and a block', async () => {
     const raw = await sign(newAccount(), 0)
     expect(await ask('eth_sendRawTransaction', raw)).toEqual(result(keccak256(raw)))
     expect(journal.entries.at(-1)?.transactions).toEqual([raw])
@@ -212,7 +212,7 @@ describe('the JSON-RPC door: sending transactions', () => {
     expect(await ask('eth_sendRawTransaction', raw)).toEqual(result(keccak256(raw)))
   })
 
-  test('the synchronous form answers the receipt, or code 4 with the hash while a nonce is missing', async () => {
+  test('returns the receipt from the synchronous method, or code 4 with the hash for a nonce gap', async () => {
     const account = newAccount()
     const raw = await sign(account, 0)
     const expected = expect.objectContaining({ status: '0x1', transactionHash: keccak256(raw) })
@@ -225,7 +225,7 @@ describe('the JSON-RPC door: sending transactions', () => {
     })
   })
 
-  test('a refused transaction is error -32000 with the reason', async () => {
+  test('returns error -32000 with the reason for a rejected transaction', async () => {
     const raw = await sign(newAccount(), 0, { value: 10n ** 30n })
     expect(await ask('eth_sendRawTransaction', raw)).toEqual({
       jsonrpc: '2.0',
@@ -234,11 +234,11 @@ describe('the JSON-RPC door: sending transactions', () => {
     })
   })
 
-  test.each([[undefined], [5], ['0x'], ['0xzz'], ['0x123'], ['deadbeef'], [{}]])('%j is error -32602', async (raw) => {
+  test.each([[undefined], [5], ['0x'], ['0xzz'], ['0x123'], ['deadbeef'], [{}]])('returns error -32602 for %j', async (raw) => {
     expect(await ask('eth_sendRawTransaction', raw)).toEqual(error(-32602))
   })
 
-  test('in a batch they keep their order, and a read sees what stands before it', async () => {
+  test('executes a batch in order, and a read sees the transactions before it', async () => {
     const account = newAccount()
     const contract = getContractAddress({ from: account.address, nonce: 0n })
     const [one, two] = [await sign(account, 0), await sign(account, 1, { to: contract })]
@@ -251,8 +251,8 @@ describe('the JSON-RPC door: sending transactions', () => {
     ])
   })
 
-  test('a revert carries its data', async () => {
-    // Reverts with the four bytes 0xdeadbeef.
+  test('includes the data of a revert', async () => {
+    // Reverts with the bytes 0xdeadbeef.
     const code = '0x63deadbeef6000526004601cfd'
     expect(await ask('eth_call', { data: code }, 'latest')).toEqual({
       jsonrpc: '2.0',
@@ -261,7 +261,7 @@ describe('the JSON-RPC door: sending transactions', () => {
     })
   })
 
-  test('a chain that cannot be reached, or any other failure, is an error and never throws', async () => {
+  test('returns an error for an unreachable chain or any other failure, and never throws', async () => {
     const failing = (cause: unknown) => ({ ...chain, request: () => Promise.reject(cause) })
     expect(await handleRpc(failing(unreachable('is closed')), call('eth_chainId'))).toEqual(error(-32000))
     const secret = await handleRpc(failing(new Error('/secret/path')), call('eth_chainId'))

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-it('a network that lets whoever asks wait is not asked for each signing: others are signed for in the same turn', async () => {
+it('skips a hanging network when signing, so that other networks are signed for in the same turn', async () => {
   const dir = await freshDataDir()
   const store = await openStore(join(dir.path, 'gdn.db'))
   const mute = createServer(() => {})

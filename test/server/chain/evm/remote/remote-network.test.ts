@@ -48,7 +48,7 @@ function connect(options: Partial<RemoteNetworkOptions> = {}): RemoteNetwork {
   return network
 }
 
-/** A server that answers every request alike; `bodies` is what it was asked. */
+/** A server that returns the same response to every request; `bodies` are the requests. */
 async function pretend(
   answer: (body: string) => { status?: number; text: string; headers?: Record<string, string> } | null,
 ) {
@@ -77,8 +77,8 @@ const sign = (nonce: number, gwei = 10n, by: PrivateKeyAccount = account): Promi
     maxPriorityFeePerGas: gwei * 10n ** 9n,
   })
 
-describe('the chain id', () => {
-  it('is asked for before anything else, and a node of another chain is used for nothing', async () => {
+describe('the chain ID', () => {
+  it('is requested before anything else, and a node of another chain is never used', async () => {
     const other = await pretend(() => ({ text: '{"jsonrpc":"2.0","id":0,"result":"0x1"}' }))
     const network = connect({ urls: [other.url] })
     const raw = await sign(0)
@@ -90,20 +90,20 @@ describe('the chain id', () => {
   })
 })
 
-describe('handing transactions in', () => {
-  it('new ones are accepted, in one go and in order', async () => {
+describe('sending transactions', () => {
+  it('accepts new ones, in one call and in order', async () => {
     const raws = [await sign(0), await sign(1)]
     const outcomes = await connect().broadcast(raws)
     expect(outcomes).toEqual(raws.map((raw) => ({ hash: keccak256(raw), outcome: 'accepted' })))
     await real.mine()
     const receipts = await connect().receipts(raws.map((raw) => keccak256(raw)))
-    // Mined, and to no effect: not one of ours does nothing.
+    // Mined without effect: each of our transactions has one.
     expect(receipts.map((one) => [one?.transactionHash, one?.status])).toEqual(
       raws.map((raw) => [keccak256(raw), 'reverted']),
     )
   })
 
-  it('the same bytes again are known, in the pool ("already known") and in a block ("nonce too low")', async () => {
+  it('reports repeated bytes as known, in the pool ("already known") and in a block ("nonce too low")', async () => {
     const network = connect()
     const raw = await sign(0)
     await network.broadcast([raw])
@@ -112,7 +112,7 @@ describe('handing transactions in', () => {
     expect(await network.broadcast([raw])).toEqual([{ hash: keccak256(raw), outcome: 'known' }])
   })
 
-  it("another's transaction of that nonce makes ours rejected, with the node's reason", async () => {
+  it("rejects our transaction with the node's reason if another one used its nonce", async () => {
     const network = connect()
     await network.broadcast([await sign(0, 20n)])
     const underpriced = await network.broadcast([await sign(0, 19n)])
@@ -123,10 +123,10 @@ describe('handing transactions in', () => {
   })
 })
 
-describe('nodes of other makes', () => {
+describe('nodes of other implementations', () => {
   it.each([
-    ['a success that neither logs nor bloom tell an event of had no effect', `0x${'0'.repeat(512)}`, 'reverted'],
-    ['one whose logs are left out had an effect when its bloom has them', `0x${'0'.repeat(511)}8`, 'success'],
+    ['treats a success without events in logs and bloom as reverted', `0x${'0'.repeat(512)}`, 'reverted'],
+    ['treats a success without logs as such if its bloom has events', `0x${'0'.repeat(511)}8`, 'success'],
   ])('%s', async (_, logsBloom, status) => {
     const receipt = { transactionHash: HASH, blockNumber: '0x1', blockHash: HASH, gasUsed: '0x5208', status: '0x1' }
     const node = await pretend((body) => {
@@ -140,7 +140,7 @@ describe('nodes of other makes', () => {
     expect(await connect({ urls: [node.url] }).receipts([HASH])).toMatchObject([{ transactionHash: HASH, status }])
   })
 
-  it('Frontier calls all that is wrong with a transaction an internal error: it is judged by its hash all the same', async () => {
+  it('classifies a transaction by its hash if the node (Frontier) reports only internal errors', async () => {
     const frontier = await startPublicEndpoint(real.url, { internalErrors: true })
     const network = connect({ urls: [frontier.url] })
     const [raw, tooCheap] = [await sign(0), await sign(0, 9n)]
@@ -149,7 +149,7 @@ describe('nodes of other makes', () => {
     await frontier.close()
   })
 
-  it.each([1, 2, 7])('a provider that takes %i calls in a request gets no more, once it has said so', async (limit) => {
+  it.each([1, 2, 7])('sends at most %i calls per request once the provider has reported this limit', async (limit) => {
     const provider = await startPublicEndpoint(real.url, { batchLimit: limit })
     const network = connect({ urls: [provider.url] })
     await real.mine(20)
@@ -165,7 +165,7 @@ describe('nodes of other makes', () => {
 })
 
 describe('a nonce is foreign', () => {
-  it("when another's transaction used it as many blocks ago as nothing is undone any more, and not before", async () => {
+  it("only once another's transaction that used it is final", async () => {
     const { publicNetwork } = connect()
     const ours = keccak256(await sign(0, 5n))
     const foreign = await sign(0, 10n)
@@ -181,18 +181,18 @@ describe('a nonce is foreign', () => {
   })
 })
 
-describe('nodes that fail', () => {
+describe('a node that fails', () => {
   it.each([
-    ['answers 503', () => ({ status: 503, text: 'no' })],
-    ['answers no JSON', () => ({ text: '<html>' })],
-    ['answers that its limit is reached', () => ({ text: '{"id":0,"error":{"code":-32005,"message":"limit"}}' })],
-    ['never answers', () => null],
-  ])('a node that %s is passed over for the next', async (_what, answer) => {
+    ['returns 503', () => ({ status: 503, text: 'no' })],
+    ['returns no JSON', () => ({ text: '<html>' })],
+    ['returns a rate limit error', () => ({ text: '{"id":0,"error":{"code":-32005,"message":"limit"}}' })],
+    ['never responds', () => null],
+  ])('is skipped if it %s', async (_what, answer) => {
     const broken = await pretend(answer)
     expect(await connect({ urls: [broken.url, real.url] }).publicNetwork.head()).toBe(0)
   })
 
-  it('with none that answers the call fails as unreachable in bounded time, and no message quotes the URL', async () => {
+  it('fails the call as unreachable in bounded time if no other responds, without quoting the URL', async () => {
     const silent = await pretend(() => null)
     const since = Date.now()
     const failed = connect({ urls: [`${silent.url}/v2/secret-key`] }).publicNetwork.head()
@@ -203,7 +203,7 @@ describe('nodes that fail', () => {
     expect(silent.bodies.length).toBe(2)
   })
 
-  it('requests that fail at the same time all go on to the node that works', async () => {
+  it('has all of its simultaneous requests passed on to a working node', async () => {
     const broken = await pretend(() => ({ status: 503, text: 'no' }))
     const network = connect({ urls: [broken.url, real.url] })
     expect(await Promise.all(Array.from({ length: 6 }, () => network.publicNetwork.head()))).toEqual(
@@ -211,7 +211,7 @@ describe('nodes that fail', () => {
     )
   })
 
-  it('a node that says how long it wants to be left alone is left alone, also where it is the only one', async () => {
+  it('receives no requests until its Retry-After ends, even if there is no other node', async () => {
     const full = await pretend(() => ({ status: 429, text: 'slow down', headers: { 'retry-after': '30' } }))
     const network = connect({ urls: [full.url] })
     for (let asked = 0; asked < 5; asked++)
@@ -233,7 +233,7 @@ describe('nodes that fail', () => {
     'block range extends beyond current head block',
     'UnknownBlock: 12',
     'upstream request timed out',
-  ])('one that lacks the block it is asked about ("%s") has not answered', async (message) => {
+  ])('is retried if it lacks the requested block ("%s")', async (message) => {
     let left = 2
     const behind = await pretend((body) => {
       const { id, method } = JSON.parse(body)
@@ -254,7 +254,7 @@ describe('nodes that fail', () => {
     'Too Many Requests',
     'daily request count exceeded, request rate limited',
     'Your app has exceeded its compute units per second capacity',
-  ])('one that says "%s" is left alone, whatever its code', async (message) => {
+  ])('is skipped for a while after "%s", whatever the error code', async (message) => {
     const full = await pretend((body) => {
       const { id, method } = JSON.parse(body)
       const answer = method === 'eth_chainId' ? { result: '0x89' } : { error: { code: -32090, message } }
@@ -265,7 +265,7 @@ describe('nodes that fail', () => {
     expect(full.bodies).toHaveLength(2)
   })
 
-  it('a revert is an answer, whatever words its contract chose', async () => {
+  it("is not retried after a revert, whatever its message", async () => {
     const reverting = await pretend((body) => {
       const { id, method } = JSON.parse(body)
       const error = { code: 3, message: 'execution reverted: rate limited, try again: block not found' }
@@ -279,12 +279,12 @@ describe('nodes that fail', () => {
     }
   })
 
-  it('one that refuses without JSON is told by its status', async () => {
+  it('is reported with its HTTP status if it rejects a request without JSON', async () => {
     const closed = await pretend(() => ({ status: 403, text: '<html>no</html>' }))
     await expect(connect({ urls: [closed.url] }).publicNetwork.head()).rejects.toThrow(/returned HTTP 403$/)
   })
 
-  it('what a node refuses is told at once, in its words', async () => {
+  it('has its error passed on at once', async () => {
     await expect(connect().request('eth_sendRawTransaction', ['0x00'])).rejects.toMatchObject({ name: 'RpcError' })
   })
 })
@@ -300,7 +300,7 @@ describe('fees', () => {
   })
 })
 
-describe('a node that lacks something', () => {
+describe('a node with incomplete data', () => {
   /** A node of the right chain that answers by method. */
   const knowing = async (answers: Readonly<Record<string, unknown>>) =>
     (
@@ -315,25 +315,25 @@ describe('a node that lacks something', () => {
       })
     ).url
 
-  it('has no newest block for a moment: its network is not taken for one without a base fee', async () => {
+  it("does not imply a network without a base fee if the newest block is missing", async () => {
     const url = await knowing({ eth_chainId: '0x89', eth_getBlockByNumber: null, eth_gasPrice: '0x1' })
     await expect(connect({ urls: [url] }).publicNetwork.suggestFees()).rejects.toMatchObject({ code: 'unreachable' })
   })
 
-  it('has null for a number: an account is not taken for new, nor a network', async () => {
+  it("does not imply a new account or network if a number is null", async () => {
     const url = await knowing({ eth_chainId: '0x89', eth_getTransactionCount: null, eth_blockNumber: null })
     const { publicNetwork } = connect({ urls: [url] })
     await expect(publicNetwork.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
     await expect(publicNetwork.head()).rejects.toMatchObject({ code: 'unreachable' })
   })
 
-  it('has a receipt without a block: it is still in the pool', async () => {
+  it('has a transaction in the pool if its receipt has no block', async () => {
     const receipt = { transactionHash: HASH, blockNumber: null, blockHash: null, gasUsed: '0x0', status: '0x1' }
     const url = await knowing({ eth_chainId: '0x89', eth_getTransactionReceipt: receipt })
     expect(await connect({ urls: [url] }).receipts([HASH])).toEqual([null])
   })
 
-  it('has no old states: they are asked for only where a nonce is used', async () => {
+  it('is asked for old states only if a nonce is used', async () => {
     const count = (_: string, block: string) =>
       block === 'latest' ? '0x5' : Object.assign(new Error(), { code: -32000, message: 'missing trie node' })
     const url = await knowing({ eth_chainId: '0x89', eth_blockNumber: '0x64', eth_getTransactionCount: count })
@@ -341,7 +341,7 @@ describe('a node that lacks something', () => {
     expect(await publicNetwork.isNonceForeign({ signer: account.address, nonce: 5, hashes: [] })).toBe(false)
   })
 
-  it('lacks the head that others have told: what it says of blocks before counts for nothing', async () => {
+  it('is ignored for earlier blocks if it lacks the head that others reported', async () => {
     await real.mine(120)
     const { publicNetwork } = connect()
     const numbers = Array.from({ length: 110 }, (_, number) => number)
@@ -350,8 +350,8 @@ describe('a node that lacks something', () => {
   })
 })
 
-describe('a node that lies', () => {
-  /** A node of the right chain that answers everything else with this. */
+describe('a node with invalid responses', () => {
+  /** A node of the right chain that returns this response to every other request. */
   const lying = (answer: object) =>
     pretend((body) => {
       const { id, method } = JSON.parse(body) as { id: number; method: string }
@@ -361,7 +361,7 @@ describe('a node that lies', () => {
     })
 
   it.each([['9'.repeat(2_000_000)], ['-1'], [true], [{}], [`0x${'f'.repeat(65)}`]])(
-    'about a number is not believed, and costs no time',
+    'is rejected quickly if a number is invalid',
     async (result) => {
       const { url } = await lying({ result: { baseFeePerGas: result } })
       const since = performance.now()
@@ -373,7 +373,7 @@ describe('a node that lies', () => {
     },
   )
 
-  it('with a refusal of megabytes is quoted by its beginning only', async () => {
+  it('has an error message of megabytes cut short', async () => {
     const { url } = await lying({ error: { code: 'x', message: 'no '.repeat(1_000_000) } })
     const refused = await connect({ urls: [url], timeoutMs: 5000, tries: 1 })
       .request('eth_call', [])
