@@ -79,8 +79,8 @@ const mintOne = async (url: string, apiKey: string) => {
   )
 }
 
-describe('processes that gdn starts', () => {
-  test('get no secret in their environment or their command line', async () => {
+describe('the environment of a process that gdn starts', () => {
+  test('contains no secret, and neither does the process list', async () => {
     const database = `postgres://user:${CANARY}-database@127.0.0.1:9/gdn`
     const env = { ...SECRETS, GDN_DATABASE_URL: database, GDN_DATABASE_DIRECT_URL: database }
     const { code, stderr } = await home.run(['local', 'start', '--port', '0'], { env })
@@ -96,7 +96,7 @@ describe('processes that gdn starts', () => {
     for (const secret of [CANARY, key]) expect(processesWith(secret)).toEqual([])
   })
 
-  test('include npm without the secrets of its registry', async () => {
+  test('contains no secret when npm is called for its registry', async () => {
     const bin = join(home.dir, 'bin')
     await mkdir(bin)
     await writeFile(join(bin, 'npm'), `#!/bin/sh\nenv > ${home.dir}/seen\necho https://registry.example/\n`)
@@ -113,7 +113,7 @@ describe('processes that gdn starts', () => {
     expect(seen).not.toContain(CANARY)
   })
 
-  test('keep the user’s environment, limits and umask for a command of local exec, plus the key of its backend', async () => {
+  test('is the user’s own for a command of local exec, plus the backend’s key, with the same limits and umask', async () => {
     const script = 'umask; cat /proc/self/coredump_filter 2>/dev/null; env'
     const run = (args: string[]) =>
       execa('sh', ['-c', 'umask 027; exec "$@"', 'sh', ...args], { env: { ...home.env, ...SECRETS }, extendEnv: false })
@@ -160,7 +160,7 @@ describe('the memory of a backend', () => {
     }
   })
 
-  test.skipIf(platform() === 'win32')('can’t be read by a debugger that a signal opens', async () => {
+  test.skipIf(platform() === 'win32')('is not exposed by a debugger that a signal opens', async () => {
     const { child, url } = await serve({})
     let stderr = ''
     child.stderr?.on('data', (chunk) => {

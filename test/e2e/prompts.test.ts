@@ -52,7 +52,7 @@ async function knows(dir: string, name: string, contract: string, blockchain: Kn
 }
 
 describe('gdn auth login', () => {
-  test('prompts for the key without an echo, even in reveal mode, and saves a key that works', async () => {
+  test('prompts for the key without an echo, and saves a key that works', async () => {
     const { env, dir } = await home()
     const url = await server()
     const terminal = atTerminal(`auth login --base-url ${url}`, env)
