@@ -64,7 +64,7 @@ describe('an EVM address', () => {
   it('gives every address the checksum that viem computes, and rejects it with one letter flipped', async () => {
     await fc.assert(
       fc.asyncProperty(hexDigits, async (digits) => {
-        // // Lets the faster implementation load in the meantime.
+        // Lets the faster implementation load in the meantime.
         await setImmediate()
         const address = checksumAddress(`0x${digits}`)
         expect(address).toBe(getAddress(`0x${digits}`))

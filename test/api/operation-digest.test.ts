@@ -14,9 +14,8 @@ const RICH = {
 }
 const sent = { receiver_wallet_address: RECEIVER, sender_wallet_address: SENDER }
 
-// // Made with Python: json.dumps(fields, sort_keys=True, separators=(',', ':'), ensure_ascii=False), then
-// hashlib.sha256. Databases store these digests permanently: never change a vector. A new definition gets a new
-// version.
+// Made with Python: json.dumps(fields, sort_keys=True, separators=(',', ':'), ensure_ascii=False), then hashlib.sha256.
+// Databases store these digests permanently: never change a vector. A new definition gets a new version.
 it.each([
   [
     'an NFT',

@@ -403,7 +403,7 @@ test('shows no key, signature or private key to --debug', async () => {
 })
 
 describe('the pacer', () => {
-  /** /** A pacer that records its calls. Each leave that it gives is valid or not, as listed. */ */
+  /** A pacer that records its calls. Each leave that it gives is valid or not, as listed. */
   function recordingPacer(valid: boolean[] = []) {
     const log: string[] = []
     const enter = async (endpoint: string) => {

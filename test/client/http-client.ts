@@ -13,14 +13,14 @@ afterEach(async () => {
   for (const it of open.splice(0).reverse()) await it.close()
 })
 
-/** /** Starts a server that responds as the script says. It is closed after the test. */ */
+/** Starts a server that responds as the script says. It is closed after the test. */
 export async function serve(script: Parameters<typeof startHttpServer>[0]): Promise<HttpServer> {
   const server = await startHttpServer(script)
   open.push(server)
   return server
 }
 
-/** /** Creates a client whose waits take no time, and records them. */ */
+/** Creates a client whose waits take no time, and records them. */
 export function client(baseUrl: string, more: Partial<ClientOptions> = {}) {
   const waits: number[] = []
   let time = 0
@@ -67,5 +67,5 @@ export const formA = (status: number, title: string, message: string, headers = 
   json: { error: { title, message } },
 })
 
-/** /** The request with which a client checks whether the server honors Idempotency-Key. */ */
+/** The request with which a client checks whether the server honors Idempotency-Key. */
 export const isProbe = ({ path }: { path: string }) => path.endsWith('getisgdnnft')

@@ -45,7 +45,7 @@ const { signal } = new AbortController()
 const once = { how: 'once', signal } as const
 const identify = (known = new KnownBackends('gdn/test')) => known.identify(transport, url, once)
 
-/** /** Returns a body at /healthz, and responds to any other path as a backend does. */ */
+/** Returns a body at /healthz, and responds to any other path as a backend does. */
 const as =
   (id: string, incarnation = FIRST): RequestListener =>
   (request, response) => {
@@ -185,7 +185,7 @@ describe('a guarded transport', () => {
         await ask()
         await ask()
         expect(seen.filter((path) => path === '/healthz')).toHaveLength(2)
-        // // As when its process ends: idle connections are closed, and no request is cut.
+        // As when its process ends: idle connections are closed, and no request is cut.
         const ended = new Promise<void>((resolve) => own.onDisconnect?.(resolve))
         server.closeAllConnections()
         await ended

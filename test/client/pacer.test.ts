@@ -7,7 +7,7 @@ interface Timer {
   run: () => void
 }
 
-/** /** A clock that jumps to the next timer whenever nothing else is left to do. */ */
+/** A clock that jumps to the next timer whenever nothing else is left to do. */
 function simulation() {
   let time = 0
   const timers = new Set<Timer>()
@@ -48,7 +48,7 @@ const journey = fc.record({ there: ms(3000), work: ms(3000), back: ms(3000), idl
 const same = (n: number, part: Partial<Journey>): Journey[] =>
   Array.from({ length: n }, () => ({ there: 0, work: 0, back: 0, idle: 0, ...part }))
 
-/** /** Sends a request for each journey. Returns the times at which they arrive. */ */
+/** Sends a request for each journey. Returns the times at which they arrive. */
 async function send(limits: Pick<PacerOptions, 'rate' | 'observed'>, journeys: readonly Journey[]) {
   const world = simulation()
   const pacer = createPacer({ ...limits, now: world.now, sleep: world.sleep })
@@ -74,7 +74,7 @@ const gaps = (arrivals: readonly number[], apart: number) =>
 const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
 const wanted = (rate: number) => ({ rate, observed: () => null })
 
-/** /** Acquires a leave. Returns the time at which it was given. */ */
+/** Acquires a leave. Returns the time at which it was given. */
 async function leaveAt(prepare: (pacer: ReturnType<typeof createPacer>) => Promise<void> | void) {
   const world = simulation()
   const pacer = createPacer({ ...wanted(1), now: world.now, sleep: world.sleep })

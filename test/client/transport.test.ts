@@ -30,7 +30,7 @@ const post = (url: string, more: Partial<TransportRequest> = {}): TransportReque
   ...more,
 })
 
-/** /** A response whose head and body may arrive separately. */ */
+/** A response whose head and body may arrive separately. */
 const isEnd = (data: Buffer) => data.toString().endsWith('{"a":1}')
 
 async function failure(transport: Transport, request: TransportRequest): Promise<TransportError> {
@@ -42,7 +42,7 @@ async function failure(transport: Transport, request: TransportRequest): Promise
   return error
 }
 
-/** /** Sends raw bytes once the request has arrived, then ends the connection or leaves it open. */ */
+/** Sends raw bytes once the request has arrived, then ends the connection or leaves it open. */
 const answering = (bytes: string, { end = true } = {}) =>
   startTcpServer((socket) => {
     socket.once('data', () => {
@@ -107,7 +107,7 @@ describe.each([
     )
     const it = transport()
     for (let i = 0; i < 10; i++) await it.request(post(server.url))
-    // // undici opens a second connection for a request that begins while the response is still being processed.
+    // undici opens a second connection for a request that begins while the response is still being processed.
     expect(connections).toBeLessThan(3)
   })
 

@@ -1,5 +1,5 @@
-# # Prints what zsh would suggest for command lines of gdn: zsh -f capture.zsh <completion file> <folder> <line>…
-# # An interactive zsh on a pseudo-terminal gets each line and a Tab. It prints the completions, then END.
+# Prints what zsh would suggest for command lines of gdn: zsh -f capture.zsh <completion file> <folder> <line>…
+# An interactive zsh on a pseudo-terminal gets each line and a Tab. It prints the completions, then END.
 zmodload zsh/zpty
 file=$1 folder=$2
 shift 2
@@ -13,7 +13,7 @@ autoload -Uz compinit
 compinit -u -d $FOLDER/dump
 source $FILE
 bindkey '^I' complete-word
-# # Shows and inserts nothing itself: the line stays as it was typed.
+# Shows and inserts nothing itself: the line stays as it was typed.
 at_end() {
   compstate[list]='' compstate[insert]=''
   comppostfuncs=(at_end)

@@ -6,7 +6,7 @@ import { generateCompletions } from '../../src/build/completions.mjs'
 import type { CommandTree } from '../../src/cli/help/tree.ts'
 import { cli } from '../cli/harness.ts'
 
-// // Checks the text of the script without running it. Where PowerShell is installed, static.test.ts runs it.
+// Checks the text of the script without running it. Where PowerShell is installed, static.test.ts runs it.
 
 let dir: string
 let script: string
@@ -24,7 +24,7 @@ afterAll(() => rm(dir, { recursive: true, force: true }))
 /** The script without strings and comments. */
 const bare = () => script.replaceAll(/'(?:[^']|'')*'|"(?:[^"`]|`.|"")*"|#.*$/gm, '')
 
-/** /** Reads the table with that name as PowerShell does. */ */
+/** Reads the table with that name as PowerShell does. */
 function table(name: string): Map<string, string> {
   const body = new RegExp(`^  \\$${name} = @\\{\\n([^]*?)^  \\}$`, 'm').exec(script)?.[1] ?? ''
   const unquoted = (text = '') => text.replaceAll("''", "'")

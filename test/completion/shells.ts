@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 
-/** /** A suggestion of a shell for the last word: a value, and its description. */ */
+/** A suggestion of a shell for the last word: a value, and its description. */
 export interface Offer {
   value: string
   what: string
@@ -21,7 +21,7 @@ export interface Surroundings {
 export interface RealShell {
   name: string
   isThere: boolean
-  /** /** The suggestions of the shell itself for each line up to the cursor. */ */
+  /** The suggestions of the shell itself for each line up to the cursor. */
   offers(lines: readonly string[], surroundings: Surroundings): Promise<Offer[][]>
 }
 
@@ -36,12 +36,12 @@ async function start(file: string, args: string[], { env, cwd }: Surroundings): 
     ...(cwd === undefined ? {} : { cwd }),
     stdin: 'ignore',
   })
-  // // fish reports a home that it can't write to. Any other output is an error in the completions.
+  // fish reports a home that it can't write to. Any other output is an error in the completions.
   if (stderr !== '' && file !== 'fish') throw new Error(`${file} said: ${stderr}`)
   return stdout
 }
 
-/** /** Splits into words as bash does, also at =, : and @. */ */
+/** Splits into words as bash does, also at =, : and @. */
 function bashWords(line: string): string[] {
   return line.split(' ').flatMap((word) => (word === '' ? [''] : (word.match(/[=:@]+|[^=:@]+/g) ?? [])))
 }
@@ -55,8 +55,7 @@ const bash: RealShell = {
     const script = [
       `source ${quoted(join(surroundings.folder, 'gdn.bash'))}`,
       'COLUMNS=400',
-      // // `compopt` fails outside of readline. The stub records its argument, and bash computes the suggestions
-      // itself.
+      // `compopt` fails outside of readline. The stub records its argument, and bash computes the suggestions itself.
       'compopt() { action=$2; }',
       ...lines.flatMap((line) => {
         const words = bashWords(line)
@@ -82,7 +81,7 @@ const fish: RealShell = {
       ...lines.flatMap((line) => [`complete -C ${quoted(line)}`, 'echo --end']),
     ].join('\n')
     const stdout = await start('fish', ['--no-config', '-c', script], surroundings)
-    // // If no value begins with the typed text, fish also suggests values that contain its letters.
+    // If no value begins with the typed text, fish also suggests values that contain its letters.
     const begun = (line: string) => line.slice(line.lastIndexOf(' ') + 1)
     return inParts(stdout).map((part, i) =>
       part.map(split(/\t/)).filter(({ value }) => value.startsWith(begun(lines[i] ?? ''))),
@@ -140,7 +139,7 @@ const powershell: RealShell = {
 
 export const SHELLS: readonly RealShell[] = [bash, zsh, fish, powershell]
 
-/** /** Warns about a missing shell, so that a skipped test doesn't look like a passed one. */ */
+/** Warns about a missing shell, so that a skipped test doesn't look like a passed one. */
 export function sayWhatIsMissing(shell: RealShell): boolean {
   if (!shell.isThere) process.stdout.write(`${shell.name} is not installed here: its completions are not tested\n`)
   return !shell.isThere

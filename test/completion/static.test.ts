@@ -28,7 +28,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
   const isMissing = sayWhatIsMissing(shell)
   beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
 
-  /** /** The suggested values for a line, without the part of the word before them. */ */
+  /** The suggested values for a line, without the part of the word before them. */
   const valuesFor = async (line: string) => {
     const [offers = []] = await shell.offers([line], { folder, cwd: dir })
     return [...new Set(offers.map(({ value }) => value.replace(/^.*[=,]/, '')))].sort()

@@ -9,9 +9,9 @@ import { GdnError } from '../../src/core/errors.ts'
 export interface Home {
   dir: string
   project: string
-  /** /** Writes a file. Objects are written as JSON. */ */
+  /** Writes a file. Objects are written as JSON. */
   write(path: string, content: unknown, mode?: number): Promise<string>
-  /** /** Writes the user's configuration. */ */
+  /** Writes the user's configuration. */
   user(content: unknown): Promise<string>
   settings(flags?: ConfigFlags, env?: NodeJS.ProcessEnv, keyring?: OpenKeyring): ReturnType<typeof loadSettings>
 }
@@ -20,7 +20,7 @@ export const noKeyring: OpenKeyring = async () => {
   throw new GdnError('native_missing', 'there is no keyring here')
 }
 
-/** /** Creates a home with a project folder, which is removed after the test. */ */
+/** Creates a home with a project folder, which is removed after the test. */
 export async function makeHome(): Promise<Home> {
   const dir = await mkdtemp(join(tmpdir(), 'gdn config ✓ '))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))

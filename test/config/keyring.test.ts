@@ -45,7 +45,7 @@ describe('a key in the system keyring', () => {
     }
     await home.write('project/.gdnrc.json', { base_url: THEIRS })
     await expect(keyFor(home, {}, {}, open)).rejects.toMatchObject({ code: 'unauthorized' })
-    // // It isn't even read from the keyring.
+    // It isn't even read from the keyring.
     expect(keyring.calls).toEqual([])
   })
 

@@ -5,7 +5,7 @@ import { createSharedPace } from '../../../src/client/pace/shared-pace.ts'
 import { createPacer } from '../../../src/client/pacer.ts'
 import { Secret } from '../../../src/core/secret.ts'
 
-/** /** A gdn process that only sends, to be stopped and killed: `node … <url> <pace folder> single|bulk`. */ */
+/** A gdn process that only sends, to be stopped and killed: `node … <url> <pace folder> single|bulk`. */
 const [url = '', folder = '', kind = 'single'] = process.argv.slice(2)
 const apiKey = new Secret('the-key')
 const shared = createSharedPace({
@@ -30,7 +30,7 @@ async function sendForEver(): Promise<never> {
   for (;;) {
     if (Math.random() < 0.5) await send()
     else {
-      // // In the order of a batch: the leave, then the journal, then the request.
+      // In the order of a batch: the leave, then the journal, then the request.
       const leave = await pacer.take('createnft')
       await pause(Math.random() * 5)
       await send()

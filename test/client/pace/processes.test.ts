@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** /** Returns 429 for the third request that arrives within any second. */ */
+/** Returns 429 for the third request that arrives within any second. */
 async function limitedServer() {
   const arrivals: { at: number; agent: string }[] = []
   let refused = 0
@@ -49,7 +49,7 @@ async function limitedServer() {
   }
 }
 
-/** /** Starts processes with one key, and restarts those that were killed. */ */
+/** Starts processes with one key, and restarts those that were killed. */
 function herd(url: string, paceDir: string) {
   const children: ChildProcess[] = []
   const trouble: string[] = []
@@ -101,7 +101,7 @@ test('8 processes with one key, some killed or stopped, never have three request
   expect(trouble).toEqual([])
   expect(server.refused()).toBe(0)
   expect(kills + stops).toBeGreaterThan(3)
-  // // Two per second were possible. Where a start takes seconds, most processes die before they send.
+  // Two per second were possible. Where a start takes seconds, most processes die before they send.
   expect(server.arrivals.length).toBeGreaterThan(SOAK ? RUN_MS / 1000 / 3 : 1)
   expect(await readFile(join(paceDir, 'pace.db'), 'latin1')).not.toContain('the-key')
   process.stdout.write(`  ${server.arrivals.length} requests, ${kills} kills, ${stops} stops in ${RUN_MS / 1000} s\n`)
@@ -120,7 +120,7 @@ test('8 processes that run freely use the full rate, and each of them makes prog
   const settled = server.arrivals.slice(first)
   expect(trouble).toEqual([])
   expect(server.refused()).toBe(0)
-  // // A slot is free again a second after the response, which takes up to 40 ms here. The rest is for a busy machine.
+  // A slot is free again a second after the response, which takes up to 40 ms here. The rest is for a busy machine.
   const gaps = settled.slice(2).map(({ at }, i) => at - (settled[i]?.at ?? 0))
   const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0
   process.stdout.write(`  a place is used again after ${median.toFixed(0)} ms\n`)

@@ -13,7 +13,7 @@ const SOAK = process.env.GDN_SOAK === '1'
 const DEFAULT = { rate: null, observed: () => null }
 const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
 
-/** /** Durations in milliseconds. A request travels for less than a second, as the limiter assumes. */ */
+/** Durations in milliseconds. A request travels for less than a second, as the limiter assumes. */
 interface Journey {
   idle: number
   journal: number
@@ -25,7 +25,7 @@ const ms = (max: number) => fc.integer({ min: 0, max })
 const mostly = (short: number, long: number) => fc.oneof(ms(short), ms(short), ms(long))
 const journey = fc.record({ idle: mostly(50, 1500), journal: mostly(20, 4000), there: ms(990), back: mostly(50, 6000) })
 
-/** /** Sends as the client does: with a leave, renewed if it expires. Calls `arrive` when the request is sent. */ */
+/** Sends as the client does: with a leave, renewed if it expires. Calls `arrive` when the request is sent. */
 async function send(process: SimulatedProcess, { idle, journal, there, back }: Journey, arrive: (in_: number) => void) {
   await process.sleep(idle)
   for (;;) {
@@ -252,7 +252,7 @@ describe('a leave acquired in advance', () => {
       second = simulation.time
     })
     await simulation.run(5000)
-    // // The caller that acquired it releases it.
+    // The caller that acquired it releases it.
     expect(second).toBe(-1)
     taken.done()
     await simulation.run(9000)
@@ -286,7 +286,7 @@ describe('on the disk', () => {
     folders?: string[]
   }
 
-  /** /** A pacer as a process has it, and the errors that it reported. */ */
+  /** A pacer as a process has it, and the errors that it reported. */
   function process({ origin = 'https://nft.example', key = 'key-1', observed, folders }: Process = {}) {
     const trouble: unknown[] = []
     const shared = createSharedPace({
@@ -299,7 +299,7 @@ describe('on the disk', () => {
     return { pacer: createPacer({ rate: null, observed: () => limit, shared }), trouble }
   }
 
-  /** /** Waits for a leave. Returns the time in milliseconds. */ */
+  /** Waits for a leave. Returns the time in milliseconds. */
   async function waits({ pacer }: ReturnType<typeof process>): Promise<number> {
     const began = performance.now()
     const leave = await pacer.enter('createnft')
@@ -313,7 +313,7 @@ describe('on the disk', () => {
     return owner
   }
 
-  /** /** Runs a function with the database of a folder, without the processes noticing. */ */
+  /** Runs a function with the database of a folder, without the processes noticing. */
   function inDatabase<Result>(act: (raw: RawDatabase) => Result, pace = join(folder, 'pace')): Result {
     const raw = openSqlite(join(pace, 'pace.db'))
     try {
@@ -368,7 +368,7 @@ describe('on the disk', () => {
     const one = process({ observed: null })
     for (let n = 0; n < 50; n++) await waits(one)
     expect(await readdir(join(folder, 'pace'))).toEqual([])
-    // // The first request of a process doesn't know the limit yet. What it learns counts for the next ones.
+    // The first request of a process doesn't know the limit yet. What it learns counts for the next ones.
     let perSecond: number | null | undefined
     const shared = createSharedPace({ folders: [join(folder, 'pace')], origin: 'o', apiKey: null })
     const observed = () => (perSecond === undefined ? null : { perSecond })

@@ -11,7 +11,7 @@ interface Timer {
   run: () => void
 }
 
-/** /** Simulated time that jumps to the next timer whenever nothing else is left to do. */ */
+/** Simulated time that jumps to the next timer whenever nothing else is left to do. */
 export class Simulation {
   time = 0
   readonly #timers = new Set<Timer>()
@@ -45,7 +45,7 @@ export class Simulation {
   }
 }
 
-/** /** A simulated machine: the stored text of each limiter, and the processes that have ended. */ */
+/** A simulated machine: the stored text of each limiter, and the processes that have ended. */
 export class SimulatedMachine {
   readonly limiters = new Map<string, string>()
   readonly #ended = new Set<number>()
@@ -68,7 +68,7 @@ export class SimulatedMachine {
   isEnded = ({ pid }: Ticket): boolean => this.#ended.has(pid)
 }
 
-/** /** A simulated process. After kill, its waits never end. After stop, they end later. */ */
+/** A simulated process. After kill, its waits never end. After stop, they end later. */
 export class SimulatedProcess {
   readonly pacer: ReturnType<typeof createPacer>
   readonly trouble: unknown[] = []
