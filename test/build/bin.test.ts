@@ -32,12 +32,12 @@ function gdn(...args: string[]) {
 }
 
 describe('bin/gdn.js', () => {
-  test('passes the arguments on, and ends with the exit code of main', async () => {
+  test('passes on its arguments, and exits with the exit code of main', async () => {
     await write('dist/main.cjs', MAIN)
     expect(await gdn('nft', 'list')).toMatchObject({ stdout: 'ran nft,list', stderr: '', exitCode: 2 })
   })
 
-  test('builds a source checkout that has no build yet, and keeps stdout for the command', async () => {
+  test('builds a source checkout without a build, and reserves stdout for the command', async () => {
     await write('src/build/setup.mjs', SETUP)
     const first = await gdn('x')
     expect(first).toMatchObject({ stdout: 'ran x', exitCode: 1 })
@@ -45,7 +45,7 @@ describe('bin/gdn.js', () => {
     expect(await gdn('x')).toMatchObject({ stdout: 'ran x', stderr: '' })
   })
 
-  test('fails when that build fails', async () => {
+  test('fails if that build fails', async () => {
     await write('src/build/setup.mjs', "process.stderr.write('no network'); process.exitCode = 3")
     const { stdout, stderr, exitCode } = await gdn('x')
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 1 })
@@ -53,7 +53,7 @@ describe('bin/gdn.js', () => {
     expect(stderr).not.toContain('    at ')
   })
 
-  test.each(['12.22.12', '18.20.8', '20.18.3'])('tells a person with Node %s which one is needed', async (version) => {
+  test.each(['12.22.12', '18.20.8', '20.18.3'])('names the required version on Node %s', async (version) => {
     await write('dist/main.cjs', MAIN)
     const versions = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`
     await write('old.cjs', `${versions}; Object.defineProperty(process, 'version', { value: 'v${version}' })`)

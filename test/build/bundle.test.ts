@@ -25,13 +25,13 @@ afterAll(() => rm(outDir, { recursive: true, force: true }))
 
 const chunkOf = (file: string) => chunks.get(file) as OutputChunk
 
-/** The modules that a chunk contains something of, as paths from the root of the repository. */
+/** The modules whose code a chunk contains, as paths from the root of the repository. */
 function modulesOf({ modules }: OutputChunk): string[] {
   const contained = Object.entries(modules).filter(([, { renderedLength }]) => renderedLength > 0)
   return contained.map(([id]) => relative(root, id).replaceAll('\\', '/'))
 }
 
-/** The files that are loaded when modules are, those modules' own included. */
+/** The files that are loaded along with these modules, including the modules' own. */
 function loadedWith(...sources: RegExp[]): Set<string> {
   const loaded = new Set<string>()
   const load = (file: string) => {
@@ -50,11 +50,11 @@ const bytesOf = (files: Iterable<string>) => [...files].reduce((sum, file) => su
 const packagesIn = (sources: readonly string[]) =>
   new Set(sources.flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []))
 
-/** What every command loads before its own chunk, and when it connects to a server. */
+/** The modules that every command loads before its own chunk, and those it loads to connect to a server. */
 const ALWAYS = [/^src\/cli\/main\.ts$/, /^src\/cli\/process\.ts$/, /^src\/cli\/run\.ts$/]
 
 describe('the bundle', () => {
-  test('loads one small file of our own for gdn --version', () => {
+  test('loads one small file of ours for gdn --version', () => {
     const loaded = loadedWith(/^src\/cli\/main\.ts$/)
     expect([...loaded]).toEqual(['main.cjs'])
     expect(sourcesOf(loaded).filter((source) => !/^src\/(cli|core)\//.test(source))).toEqual([])
@@ -67,7 +67,7 @@ describe('the bundle', () => {
     expect(bytesOf(loaded)).toBeLessThan(30_000)
   })
 
-  test('loads no package for a completion, which is asked for at a keystroke', () => {
+  test('loads no package for a completion, which runs at each key press', () => {
     const loaded = loadedWith(/^src\/cli\/completion\/known-values\.ts$/)
     expect(sourcesOf(loaded)).toContain('src/batch/run-names.ts')
     expect(sourcesOf(loaded).filter((source) => /node_modules|src\/server|src\/client/.test(source))).toEqual([])
@@ -92,7 +92,7 @@ describe('the bundle', () => {
     expect([...packagesIn(sourcesOf(loaded))]).toEqual(['commander'])
   })
 
-  test('loads nothing of the server for any command, and no more than 64 files', () => {
+  test('loads no server code for other commands, and at most 64 files', () => {
     expect(commands.length).toBeGreaterThan(50)
     for (const command of commands) {
       const loaded = loadedWith(...ALWAYS, new RegExp(`^${command}$`))
@@ -102,7 +102,7 @@ describe('the bundle', () => {
     }
   })
 
-  test('has no two files that load each other', () => {
+  test('has no two files that import each other', () => {
     const done = new Set<string>()
     const visit = (file: string, above: readonly string[]) => {
       expect(above, `${above.join(' → ')} → ${file}`).not.toContain(file)
@@ -113,7 +113,7 @@ describe('the bundle', () => {
     for (const file of chunks.keys()) visit(file, [])
   })
 
-  test('is CommonJS throughout, and names only files that exist', () => {
+  test('contains only CommonJS, and names only files that exist', () => {
     for (const { fileName, code } of chunks.values()) {
       expect(code, fileName).not.toMatch(/\bimport\(|\bimport\.meta\b/)
       const named = [...code.matchAll(/\brequire\("(\.[^"]+)"\)/g)].map(([, path = '']) => join(fileName, '..', path))
@@ -121,7 +121,7 @@ describe('the bundle', () => {
     }
   })
 
-  test('needs no package at run time but those with native code', () => {
+  test('needs only packages with native code at run time', () => {
     const external = [...chunks.values()].flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
     const required = [...chunks.values()].flatMap(({ code }) =>
       [...code.matchAll(/\brequire\("([^."][^"]*)"\)/g)].map(([, name = '']) => name),
@@ -129,14 +129,14 @@ describe('the bundle', () => {
     const foreign = [...external, ...required].filter(
       (name) => !chunks.has(name) && !name.startsWith('node:') && !builtinModules.includes(name.split('/')[0] ?? ''),
     )
-    // Tried and left when missing: typescript by cosmiconfig for .ts configuration. The unused ones stand in branches of
-    // fastify that no route of ours takes: the end-to-end tests would not start else.
+    // typescript is optional: cosmiconfig tries it for .ts configuration. The unused packages are in branches of
+    // fastify that none of our routes reaches: otherwise the end-to-end tests would not start.
     const tried = ['typescript', ...UNUSED_PACKAGES]
     const native = /^(libsql|litesvm|@foundry-rs\/anvil-[a-z0-9-]+|@napi-rs\/keyring)(\/|$)/
     expect(foreign.filter((name) => !native.test(name) && !tried.includes(name))).toEqual([])
   })
 
-  test('brings the licences of all that it contains', async () => {
+  test('contains the licenses of all bundled packages', async () => {
     const text = await readFile(join(outDir, 'THIRD_PARTY_LICENSES.txt'), 'utf8')
     const bundled = packagesIn(sourcesOf(chunks.keys()))
     expect(bundled).toContain('zod')

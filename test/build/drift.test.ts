@@ -22,11 +22,11 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe('generated files', () => {
-  test('are current when their generator makes the same bytes', async () => {
+  test('are current if their generator returns the same bytes', async () => {
     expect(await findDrift(root, generator)).toBe('')
   })
 
-  test('are named, with the command that helps, when one differs, is missing or is left over', async () => {
+  test('are listed with the command that updates them if one differs, is missing or is left over', async () => {
     await writeFile(join(root, 'one.txt'), '2')
     await rm(join(root, 'out', 'a.txt'))
     await writeFile(join(root, 'out', 'b.txt'), 'b')

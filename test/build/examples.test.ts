@@ -26,7 +26,7 @@ function metadataOf(row: Row) {
 }
 
 describe('the example drop', () => {
-  test('is 24 NFTs for 5 receivers, each with a picture of its own', () => {
+  test('has 24 NFTs for 5 receivers, each with its own picture', () => {
     expect(rows).toHaveLength(24)
     expect(new Set(rows.map((row) => row.receiver)).size).toBe(5)
     expect(new Set(rows.map((row) => row.image)).size).toBe(24)
@@ -34,7 +34,7 @@ describe('the example drop', () => {
     for (const { receiver = '' } of rows) expect(evmAddressProblem(receiver)).toBeNull()
   })
 
-  test('keeps to the contract, and one row uses all of the 10 metadata items', () => {
+  test('conforms to the contract, and one row uses all 10 metadata items', () => {
     const items = rows.map((row) => {
       const { title, description, file_fields, attribute, ...extra } = nftMetadata.parse(metadataOf(row))
       return [title, description, attribute, ...file_fields, ...Object.keys(extra)].length
@@ -43,7 +43,7 @@ describe('the example drop', () => {
     expect(Math.max(...rows.map((row) => filesOf(row).length))).toBe(3)
   })
 
-  test('says the same as CSV, JSON and JSONL', async () => {
+  test('is the same as CSV, JSON and JSONL', async () => {
     const csv = Papa.parse<Row>(await readFile(`${examples}drop.csv`, 'utf8'), { header: true, skipEmptyLines: true })
     expect(csv.errors).toEqual([])
     const given = csv.data.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')))
@@ -52,7 +52,7 @@ describe('the example drop', () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual(rows)
   })
 
-  test('has whole pictures', async () => {
+  test('has complete pictures', async () => {
     for (const [, path] of rows.flatMap(filesOf)) {
       const bytes = await readFile(`${examples}${path}`)
       if (path.endsWith('.svg')) expect(bytes.toString()).toMatch(/^<svg [^>]+>[\s\S]+<\/svg>\n$/)
@@ -61,7 +61,7 @@ describe('the example drop', () => {
   })
 })
 
-/** How many pixels the one data chunk of these PNGs really holds (a byte each, and one per row). */
+/** The number of pixels in the single data chunk of these PNGs (a byte each, and one per row). */
 function pixelsOf(png: Buffer): number {
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
   const at = png.indexOf('IDAT')

@@ -20,26 +20,26 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 describe('the tables of import directions', () => {
-  test('name every folder of src and every room of src/server, and nothing else', async () => {
+  test('name every folder of src and every layer of src/server, and nothing else', async () => {
     const folders = async (path: string) => (await readdir(join(root, path))).sort()
     expect(Object.keys(MAY_IMPORT).sort()).toEqual(await folders('src'))
     expect(SERVER_FLOORS.flat().sort()).toEqual(await folders('src/server'))
   })
 
-  test('let a folder import only what stands before it', () => {
+  test('let a folder import only folders listed before it', () => {
     const names = Object.keys(MAY_IMPORT)
     for (const [name, allowed] of Object.entries(MAY_IMPORT)) {
       for (const target of allowed) expect(names.indexOf(target.split('/')[0] ?? '')).toBeLessThan(names.indexOf(name))
     }
   })
 
-  test('hold in src', async () => {
+  test('match the imports in src', async () => {
     expect(await findWrongImports(join(root, 'src'))).toEqual([])
   })
 })
 
 describe('findWrongImports', () => {
-  /** What is found for one file with one import. */
+  /** The problems found for one file with one import. */
   async function found(from: string, text: string, to: string): Promise<string[]> {
     await write(`src/${to}`, 'export const target = 1\n')
     await write(`src/${from}`, text)
@@ -52,13 +52,13 @@ describe('findWrongImports', () => {
     ['an import of a type', "import type { target } from '../api/a.ts'\n"],
     ['the type of an import', "export type Target = import('../api/a.ts').target\n"],
     ['a lazy import', "export const load = () => import('../api/a.ts')\n"],
-  ])('rejects %s that runs up', async (_, text) => {
+  ])('rejects %s against the direction', async (_, text) => {
     expect(await found('core/c.ts', text, 'api/a.ts')).toEqual([
       'src/core/c.ts imports src/api/a.ts: core may import nothing of ours',
     ])
   })
 
-  test('rejects an import between folders of src/server that stand on one floor, or that runs up', async () => {
+  test('rejects an import between folders of src/server in the same layer, or from a higher one', async () => {
     const text = (path: string) => `import '../${path}'\n`
     expect(await found('server/storage/s.ts', text('pipeline/loop.ts'), 'server/pipeline/loop.ts')).toEqual([
       'src/server/storage/s.ts imports src/server/pipeline/loop.ts: server/pipeline is not below server/storage',
@@ -73,7 +73,7 @@ describe('findWrongImports', () => {
     ['src/server', 'server/chain/evm/a.ts', 'server/chain/signers.ts', 'server/chain/evm/b.ts'],
     ['src/cli', 'cli/io/io.ts', 'cli/render/table.ts', 'cli/io/paint.ts'],
     ['src/explorer', 'explorer/parts/latest.tsx', 'explorer/gallery/tile.tsx', 'explorer/parts/icon.tsx'],
-  ])('rejects a circle of folders in %s where no files form one', async (_, first, second, third) => {
+  ])('rejects a cycle of folders in %s even if no files form one', async (_, first, second, third) => {
     await write(`src/${first}`, `import './${relative(dirname(first), second)}'\n`)
     await write(`src/${second}`, `import './${relative(dirname(second), third)}'\n`)
     await write(`src/${third}`, '')
@@ -84,7 +84,7 @@ describe('findWrongImports', () => {
     expect(wrong[0]).toMatch(/: src\/\S+ leads back to src\/\S+$/)
   })
 
-  test('lets only some commands load the server, and the web explorer know only its types', async () => {
+  test('lets only some commands load the server, and the web explorer import only its types', async () => {
     const text = "import '../../server/explorer/types.ts'\n"
     expect(await found('cli/commands/serve.ts', text, 'server/explorer/types.ts')).toEqual([])
     expect(await found('explorer/pages/home.tsx', text, 'server/explorer/types.ts')).toEqual([])
@@ -120,7 +120,7 @@ describe('the lint rules', () => {
       .sort()
   }
 
-  test('let only the command line read the environment, and nothing of the rules touch the process', async () => {
+  test('let only the command line read the environment, and no rule code access the process', async () => {
     for (const place of ['core', 'server/services', 'server/chain/evm', 'cli']) {
       await write(`src/${place}/pid.ts`, 'export const pid = process.pid\n')
       await write(`src/${place}/env.ts`, 'export const home = process.env.HOME\n')
@@ -134,7 +134,7 @@ describe('the lint rules', () => {
     ])
   })
 
-  test('reject a circle of imports, types included', async () => {
+  test('reject an import cycle, including types', async () => {
     await write('src/core/first.ts', "import { second } from './second.ts'\n\nexport const first = () => second\n")
     await write('src/core/second.ts', "import { first } from './first.ts'\n\nexport const second = () => first\n")
     await write('src/core/a.ts', "import type { B } from './b.ts'\n\nexport type A = B | 1\n")

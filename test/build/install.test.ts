@@ -23,13 +23,13 @@ function write(file: string, packages: object): Promise<void> {
 
 const found = (packages: object) => write('node_modules/.package-lock.json', packages)
 
-describe('packages are installed again only when they must be', () => {
-  test('not when they are those of the lock file', async () => {
+describe('setup', () => {
+  test('skips the installation if the packages match the lock file', async () => {
     await found({ 'node_modules/zod': zod, 'node_modules/native': native })
     expect(await isInstalled(root)).toBe(true)
   })
 
-  test('not because an optional package of another machine is missing', async () => {
+  test('skips the installation if only an optional package for another machine is missing', async () => {
     await found({ 'node_modules/zod': zod })
     expect(await isInstalled(root)).toBe(true)
   })
@@ -39,12 +39,12 @@ describe('packages are installed again only when they must be', () => {
     ['one has another version', { 'node_modules/zod': { ...zod, version: '4.0.1' } }],
     ['one has other content', { 'node_modules/zod': { ...zod, integrity: 'sha512-c' } }],
     ['one is not in the lock file any more', { 'node_modules/zod': zod, 'node_modules/old': zod }],
-  ])('when %s', async (_, packages) => {
+  ])('installs packages when %s', async (_, packages) => {
     await found(packages)
     expect(await isInstalled(root)).toBe(false)
   })
 
-  test('when nothing was installed, or npm was stopped half-way', async () => {
+  test('installs packages when none are installed, or npm was interrupted', async () => {
     expect(await isInstalled(root)).toBe(false)
     await writeFile(join(root, 'node_modules/.package-lock.json'), '{"packa')
     expect(await isInstalled(root)).toBe(false)

@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 describe('one build at a time', () => {
-  test('processes take turns', async () => {
+  test('runs processes one at a time', async () => {
     const log = join(folder, 'log')
     const module = fileURLToPath(new URL('../../src/build/lock.mjs', import.meta.url))
     const program = `
@@ -34,7 +34,7 @@ describe('one build at a time', () => {
     expect(stdout.trim()).toBe('in out in out in out')
   })
 
-  test('the lock of a killed process is taken over', async () => {
+  test('takes over the lock of a killed process', async () => {
     const dead = execa(process.execPath, ['-e', ''])
     await dead
     await withLock(file, async () => {})
@@ -42,7 +42,7 @@ describe('one build at a time', () => {
     expect(await withLock(file, async () => 'built')).toBe('built')
   })
 
-  test('a failure gives the lock back', async () => {
+  test('releases the lock after a failure', async () => {
     const failing = withLock(file, () => Promise.reject(new Error('no')))
     await expect(failing).rejects.toThrow('no')
     expect(await withLock(file, async () => 'built')).toBe('built')

@@ -27,28 +27,28 @@ async function age(name: string, hours: number): Promise<void> {
   await utimes(join(outDir, name), then, then)
 }
 
-describe('putting a build in place', () => {
-  test('a process of the build before still finds its chunks', async () => {
+describe('publishing a build', () => {
+  test('keeps the chunks that a process of the previous build may load', async () => {
     await build({ 'main.js': 'one', 'chunks/a-1.js': 'a' })
     await build({ 'main.js': 'two', 'chunks/a-2.js': 'a' })
     expect(new Set(await listed())).toEqual(new Set(['main.js', 'a-1.js', 'a-2.js']))
     expect(await readFile(join(outDir, 'main.js'), 'utf8')).toBe('two')
   })
 
-  test('chunks that nobody can need any more are removed', async () => {
+  test('removes old chunks of earlier builds', async () => {
     await build({ 'main.js': 'one', 'chunks/a-1.js': 'a' })
     await age('chunks/a-1.js', 2)
     await build({ 'main.js': 'two', 'chunks/a-2.js': 'a' })
     expect(new Set(await listed())).toEqual(new Set(['main.js', 'a-2.js']))
   })
 
-  test('a clean build leaves nothing but itself', async () => {
+  test('a clean build removes all other files', async () => {
     await build({ 'main.js': 'one', 'chunks/a-1.js': 'a', 'old.txt': 'x' })
     await build({ 'main.js': 'two', 'chunks/a-2.js': 'a' }, true)
     expect(new Set(await listed())).toEqual(new Set(['main.js', 'a-2.js']))
   })
 
-  test('whoever reads main.js while it is replaced finds every chunk that it names', async () => {
+  test('main.js names only existing chunks while it is replaced', async () => {
     const generation = (n: number) => ({ 'main.js': `chunks/${n}.js`, [`chunks/${n}.js`]: `${n}` })
     await build(generation(0))
     let done = false

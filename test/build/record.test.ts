@@ -16,7 +16,7 @@ async function recorded(...screens: string[]) {
 }
 
 describe('a recorded session', () => {
-  test('moves by CSS alone, loads nothing, and is still where motion is not wanted', async () => {
+  test('is animated by CSS only, loads nothing, and respects reduced motion', async () => {
     const svg = await recorded('one\r\n', 'two\r\n')
     expect(svg).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org)|on\w+=/)
     expect(svg).toContain('@media(prefers-reduced-motion:reduce){.f{animation:none}.last{visibility:visible}}')
@@ -25,7 +25,7 @@ describe('a recorded session', () => {
     expect(svg).toContain('aria-label="A &quot;terminal&quot;"')
   })
 
-  test('has each line once, however often it is shown', async () => {
+  test('contains each line once, even if it is shown repeatedly', async () => {
     const svg = await recorded('the same\r\n', 'more\r\n', 'and more')
     expect(svg.match(/>the same</g)).toHaveLength(1)
     expect(svg.match(/<use href="#l0" y="0"\/>/g)).toHaveLength(3)
@@ -38,7 +38,7 @@ describe('a recorded session', () => {
     expect(svg).toContain('fill="#010203">y</text>')
   })
 
-  test('has half blocks as the pixels that they are', async () => {
+  test('draws half blocks as pixels', async () => {
     const svg = await recorded('\u001b[38;2;255;0;0m\u001b[48;2;0;0;255m▀▀\u001b[0m')
     const png = Buffer.from(/data:image\/png;base64,([\w+/=]+)/.exec(svg)?.[1] ?? '', 'base64')
     const { width, height, data } = decode(png)
@@ -46,7 +46,7 @@ describe('a recorded session', () => {
     expect([...data]).toEqual([255, 0, 0, 255, 255, 0, 0, 255, 0, 0, 255, 255, 0, 0, 255, 255])
   })
 
-  test('a screen that stays as it is is one picture', async () => {
+  test('merges frames with the same screen', async () => {
     const recorder = new Recorder(20, 3)
     await recorder.write('x')
     recorder.hold(10)
@@ -58,7 +58,7 @@ describe('a recorded session', () => {
 describe('a program in a recorded terminal', () => {
   beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
-  test('has a terminal of its size, and its failure is ours', async () => {
+  test('gets a terminal of the given size, and its failure is an error', async () => {
     const recorder = new Recorder(44, 11)
     const tell = 'console.log(process.stdout.isTTY, process.stdout.columns, process.stdout.rows)'
     expect(await recorder.run(process.execPath, ['-e', tell], { PATH: process.env.PATH })).toContain('true 44 11')

@@ -24,12 +24,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-/** The part behind a heading, up to the next one of its kind. */
+/** The section under a heading, up to the next heading of the same level. */
 const partOf = (text: string, heading: string, next: RegExp) =>
   text.slice(text.indexOf(heading) + heading.length).split(next)[0] ?? ''
 
 describe('the man page', () => {
-  test('is where package.json says, for npm to install', async () => {
+  test('is at the path in package.json, where npm installs it from', async () => {
     const manifest = JSON.parse(await readFile(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'))
     expect(manifest.man).toEqual(['./dist/man/gdn.1'])
     expect(man).toContain(`"gdn ${manifest.version}"`)
@@ -46,7 +46,7 @@ describe('the man page', () => {
     for (const { code } of tree.exit_codes) expect(man).toContain(`.B ${code}\n`)
   })
 
-  test('takes nothing of a text for a macro or an escape', () => {
+  test('escapes macros and escapes in a text', () => {
     const hostile = '.so /etc/passwd\n\'br\n\\fBbold\\fP \\*[x] "quoted" …'
     const [first] = tree.commands
     if (first === undefined) throw new Error('no command')
@@ -55,7 +55,7 @@ describe('the man page', () => {
       const macros = /^\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi)( |$)/
       expect(page.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([])
       expect(page).toMatch(/^[\n\x20-\x7e]*$/)
-      // Escapes for a backslash, a dash, a quote, nothing, and a character by its number: no others.
+      // Only escapes for a backslash, a dash, a quote, nothing, and a character by its number.
       expect(page.replaceAll(/\\(e|-|&|\(dq|\[u[0-9A-F]{4,6}\])/g, '')).not.toContain('\\')
     }
   })
@@ -65,7 +65,7 @@ describe('the man page', () => {
     if (!hasGroff) process.stdout.write('groff is not installed here: the man page is not printed\n')
     beforeEach(({ skip }) => skip(!hasGroff, 'groff is not installed'))
 
-    test('gives no warning, and says what the help says', async () => {
+    test('has no warning, and matches the help', async () => {
       const file = join(dir, 'gdn.1')
       await writeFile(file, man)
       const { stdout, stderr, status } = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-P-cbou', file], {
@@ -89,14 +89,14 @@ describe('the Markdown reference', () => {
     }
   })
 
-  test('links to headings that are there', () => {
+  test('links only to existing headings', () => {
     const headings = [...markdown.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => heading.replaceAll(' ', '-'))
     const links = [...markdown.matchAll(/\]\(#(.*?)\)/g)].map(([, target]) => target)
     expect(links.length).toBe(tree.commands.length)
     expect(links.filter((target) => !headings.includes(target ?? ''))).toEqual([])
   })
 
-  test('has two cells in every row of a table', () => {
+  test('has two cells in every table row', () => {
     const rows = markdown.split('\n').filter((line) => line.startsWith('|'))
     for (const row of rows) expect(row.replaceAll('\\|', '').split('|').length, row).toBe(4)
   })

@@ -21,21 +21,21 @@ interface Workflow {
 }
 
 describe.each(WORKFLOWS)('%s', (path) => {
-  test('runs only actions whose very commit is named', async () => {
+  test('runs only actions pinned to a commit', async () => {
     const { jobs } = parse(await read(path)) as Workflow
     const used = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []))
     expect(used.length).toBeGreaterThan(0)
     expect(used.filter((action) => !/^[\w./-]+@[0-9a-f]{40}$/.test(action))).toEqual([])
   })
 
-  test('may read, and write only where it publishes', async () => {
+  test('has read permission, and write permission only for publishing', async () => {
     const { permissions, jobs } = parse(await read(path)) as Workflow
     expect(permissions).toEqual({ contents: 'read' })
     const more = Object.entries(jobs).flatMap(([name, job]) => (job.permissions === undefined ? [] : [name]))
     expect(more).toEqual(path.endsWith('release.yml') ? ['publish'] : [])
   })
 
-  test('holds no secret, leaves no token behind, and lets no package run a script', async () => {
+  test('contains no secret, persists no token, and disables install scripts', async () => {
     const text = await read(path)
     expect(text).not.toContain('secrets.')
     const { jobs } = parse(text) as Workflow
@@ -47,15 +47,15 @@ describe.each(WORKFLOWS)('%s', (path) => {
   })
 })
 
-describe('what is installed', () => {
-  test('a release says what is inside, and proves where it was built', async () => {
+describe('installed packages', () => {
+  test('a release has an SBOM and provenance, and audits its packages', async () => {
     const text = await read('.github/workflows/release.yml')
     for (const part of ['npm audit --audit-level', 'npm audit signatures', 'npm sbom', '--provenance']) {
       expect(text).toContain(part)
     }
   })
 
-  test('no package needs an install script: two have one, and work without', async () => {
+  test('no package needs an install script: two have one, and work without it', async () => {
     const { packages } = JSON.parse(await read('package-lock.json')) as {
       packages: Record<string, { hasInstallScript?: boolean; dev?: boolean }>
     }
@@ -64,13 +64,13 @@ describe('what is installed', () => {
     expect(withScript.every(([, { dev }]) => dev)).toBe(true)
   })
 
-  test('every package comes from the registry of whoever installs, with a checksum', async () => {
+  test('every package comes from the configured registry, with a checksum', async () => {
     const { packages } = JSON.parse(await read('package-lock.json')) as {
       packages: Record<string, { integrity?: string; resolved?: string; optional?: boolean; os?: string[] }>
     }
     const entries = Object.entries(packages).filter(([path]) => path !== '')
     expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
-    // Parts for other systems stand without one where the registry that locked them doesn't tell it.
+    // Packages for other systems have none if the registry that wrote the lock file lacks it.
     const unchecked = entries.filter(([, { integrity, os }]) => !(integrity ?? '').startsWith('sha512-') && !os)
     expect(unchecked).toEqual([])
   })

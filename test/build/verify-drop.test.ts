@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close())
 
-/** ownerOf and tokenURI, encoded as a contract does. */
+/** ownerOf and tokenURI, encoded like a contract's return value. */
 function call(data: string): string {
   const token = Number(BigInt(`0x${data.slice(10)}`))
   if (data.startsWith('0x6352211e')) return `0x${word((owners[token] ?? '').slice(2).toLowerCase())}`
@@ -55,23 +55,23 @@ function faults(): Promise<string[]> {
   return verifyDrop({ url, blockchain: 'polygon', contract: '0xc0', nfts, rows, folder })
 }
 
-describe('checking a drop against the chain', () => {
-  test('finds nothing where everything is as requested', async () => {
+describe('verifying a drop against the chain', () => {
+  test('returns no problem if everything matches', async () => {
     expect(await faults()).toEqual([])
   })
 
-  test('names a token that somebody else owns', async () => {
+  test('names a token with another owner', async () => {
     owners[1] = `0x${'ab'.repeat(20)}`
     expect(await faults()).toEqual([`"${rows[1]?.title}" belongs to 0x${'ab'.repeat(20)}`])
   })
 
-  test('names a token URI that differs from what the API says', async () => {
+  test('names a token URI that differs from the API', async () => {
     nfts = nfts.map((nft) => ({ ...nft, metadata_url: 'ipfs://other/0.json' }))
     expect(await faults()).toHaveLength(2)
     expect((await faults())[0]).toContain('has the token URI ipfs://folder/0.json, the API says ipfs://other/0.json')
   })
 
-  test('names metadata and pictures that are not those of the row', async () => {
+  test('names metadata and pictures that differ from the row', async () => {
     names[0] = 'Something else'
     pictures.reverse()
     const found = await faults()
@@ -79,7 +79,7 @@ describe('checking a drop against the chain', () => {
     expect(found).toContain(`the image of "${rows[1]?.title}" isn't ${rows[1]?.image}`)
   })
 
-  test('names what is missing and what nobody requested', async () => {
+  test('names missing NFTs, and tokens that are in no row', async () => {
     nfts = nfts.map((nft) => ({
       ...nft,
       request_metadata: { title: nft === nfts[0] ? 'Not ours' : (rows[0]?.title ?? '') },

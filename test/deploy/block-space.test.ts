@@ -7,7 +7,7 @@ import { FOLDER, textOf } from './folder.ts'
 
 const SCRIPT = join(FOLDER, 'block-space.mjs')
 
-/** A node of a network with a block every two seconds. */
+/** A network node with a block every two seconds. */
 async function network(gasLimit: number, gasUsed: number): Promise<string> {
   const hex = (value: number) => `0x${value.toString(16)}`
   const server = createServer(async (request, response) => {
@@ -26,7 +26,7 @@ async function network(gasLimit: number, gasUsed: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('a network tells how many NFTs it has room for, by gas limit, block time and what others use', async () => {
+test('prints how many NFTs fit into a network, from gas limit, block time and the gas already used', async () => {
   const { stdout } = await execa(process.execPath, [SCRIPT, await network(45_000_000, 15_000_000)])
   expect(stdout.split('\n')).toEqual([
     '100 blocks in 200 s: a gas limit of 22.50 million gas/s, of which 7.50 million gas/s are used',
@@ -36,12 +36,12 @@ test('a network tells how many NFTs it has room for, by gas limit, block time an
   ])
 })
 
-test('without an address it says how it is called', async () => {
+test('prints its usage without a URL', async () => {
   const { exitCode, stderr } = await execa(process.execPath, [SCRIPT], { reject: false })
   expect([exitCode, stderr]).toEqual([2, 'node block-space.mjs <rpc url>'])
 })
 
-test('it counts with the gas that the page names', () => {
+test('uses the gas figures of the capacity page', () => {
   const gas = [...textOf('block-space.mjs').matchAll(/: (\d{1,3}(?:_\d{3})+)[,\s]/g)].map(([, number = '']) => number)
   expect(gas.slice(0, 3)).toHaveLength(3)
   for (const number of gas.slice(0, 3)) expect(textOf('capacity.md')).toContain(number.replaceAll('_', ','))

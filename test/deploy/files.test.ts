@@ -11,7 +11,7 @@ import { openStore } from '../../src/server/store/open-store.ts'
 import { cli } from '../cli/harness.ts'
 import { composeFile, FOLDER, filesInFolder, flagsIn, flagsOfCommands, textOf } from './folder.ts'
 
-/** Asked where it is on this machine. */
+/** Runs only if systemd is installed. */
 const systemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? ['systemd'] : []
 
 let copy: string
@@ -25,17 +25,17 @@ afterAll(() => rm(copy, { recursive: true, force: true }))
 
 const secret = (name: string) => readFile(join(copy, 'secrets', name), 'utf8')
 
-/** Lines of the example that say how a real network is named, taken in. */
+/** The example with its commented network enabled. */
 const withNetwork = (text: string) => text.replace(/^# ?(chains:| {2}.*)$/gm, '$1')
 
-/** As long as a process may take from SIGTERM to its end. */
+/** The longest time from SIGTERM to the end of a process. */
 const endsWithinMs = (drain: string | undefined) => {
   const drainMs = drain === undefined ? 0 : duration(drain, '--drain')
   return drainMs + Math.max(drainMs, MIN_FINISH_MS) + 5000
 }
 
 describe('the secrets', () => {
-  it('are made at random, once, for who makes them alone; what is there stays', async () => {
+  it('are random, readable only by their owner, and kept by a second run', async () => {
     const names = await readdir(join(copy, 'secrets'))
     const wanted = Object.values(composeFile().secrets).map(({ file }) => file.replace('./secrets/', ''))
     expect(wanted.filter((name) => !names.includes(name))).toEqual([])
@@ -49,7 +49,7 @@ describe('the secrets', () => {
     expect(await secret('postgres-password')).toBe(password)
   })
 
-  it('of the bucket are the same for who asks and who answers, in the form that each reads', async () => {
+  it('contain the same bucket credentials for client and server, each in its own format', async () => {
     const { identities } = JSON.parse(await secret('s3.json'))
     const [{ accessKey, secretKey }] = identities[0].credentials
     expect(await secret('aws-credentials')).toBe(
@@ -58,7 +58,7 @@ describe('the secrets', () => {
     expect(secretKey).toMatch(/^[0-9a-f]{48}$/)
   })
 
-  it('are in no file that is published', async () => {
+  it('are in no published file', async () => {
     const ignored = textOf('.gitignore').trim().split('\n')
     expect(ignored).toEqual(['*.tgz', 'secrets/', '.env'])
     for (const file of await filesInFolder()) {
@@ -72,7 +72,7 @@ describe('the secrets', () => {
 })
 
 describe('backend.yaml', () => {
-  it('is taken as it is made, with everything it names beside it', async () => {
+  it('is valid as generated, and all files that it names exist', async () => {
     const path = join(copy, 'secrets/backend.yaml')
     const { storage, chains } = readSettings(path)
     const { database_url_file = '' } = readSettingsFile(path)
@@ -82,7 +82,7 @@ describe('backend.yaml', () => {
       expect(existsSync(join(copy, 'secrets', file))).toBe(true)
   })
 
-  it('is taken with the network that it shows', async () => {
+  it('is valid with its example network', async () => {
     const path = join(copy, 'with-network.yaml')
     await writeFile(path, withNetwork(textOf('backend.yaml')), { mode: 0o600 })
     expect(readSettings(path).chains.get('polygon')).toMatchObject({ chainId: 137, confirmations: 12, finality: 64 })
@@ -92,14 +92,14 @@ describe('backend.yaml', () => {
 describe('compose.yaml', () => {
   const { services, secrets, volumes, networks } = composeFile()
 
-  it('is two API processes and three workers behind a balancer, with all that they need', () => {
+  it('has two API processes and three workers behind a load balancer, with all their services', () => {
     expect(Object.keys(services).sort()).toEqual(
       ['api', 'balancer', 'bucket', 'grafana', 'make-bucket', 'postgres', 'prometheus', 'worker'].sort(),
     )
     expect([services.api?.deploy?.replicas, services.worker?.deploy?.replicas]).toEqual([2, 3])
   })
 
-  it('names nothing that is not there: files, volumes, secrets, services', () => {
+  it('names only existing files, volumes, secrets and services', () => {
     const built = ['./secrets/']
     for (const [name, { volumes: mounts = [], secrets: given = [], depends_on = [] }] of Object.entries(services)) {
       for (const source of mounts.map((mount) => mount.split(':')[0] ?? '')) {
@@ -113,7 +113,7 @@ describe('compose.yaml', () => {
     for (const { file } of Object.values(secrets)) expect(built.some((place) => file.startsWith(place))).toBe(true)
   })
 
-  it('names every image by its version and its digest', () => {
+  it('pins every image by version and digest', () => {
     const pinned = expect.stringMatching(/:v?\d+[\w.-]*@sha256:[0-9a-f]{64}$/)
     for (const [name, { image, build }] of Object.entries(services)) {
       if (build === undefined) expect([name, image]).toEqual([name, pinned])
@@ -122,7 +122,7 @@ describe('compose.yaml', () => {
     expect(Number(/^postgres:(\d+)/.exec(services.postgres?.image ?? '')?.[1])).toBeGreaterThanOrEqual(16)
   })
 
-  it.each(['api', 'worker'])('gives %s flags that gdn has, and time enough to end', async (name) => {
+  it.each(['api', 'worker'])('gives %s flags that gdn has, and enough time to stop', async (name) => {
     const { command = [], stop_grace_period = '' } = services[name] ?? {}
     const flags = flagsIn(command)
     const known = (await flagsOfCommands()).get(command[0] ?? '')
@@ -130,7 +130,7 @@ describe('compose.yaml', () => {
     expect(duration(stop_grace_period, '')).toBeGreaterThan(endsWithinMs(Object.fromEntries(flags)['--drain']))
   })
 
-  it.each(['api', 'worker'])('runs %s as nobody special, on a disk that it can not change', (name) => {
+  it.each(['api', 'worker'])('runs %s as an unprivileged user with a read-only file system', (name) => {
     expect(services[name]).toMatchObject({
       user: expect.stringContaining('GDN_UID'),
       read_only: true,
@@ -139,19 +139,19 @@ describe('compose.yaml', () => {
     })
   })
 
-  it('believes the balancer and nobody beyond its network of what is said of clients', () => {
+  it('trusts only the balancer for the addresses of clients', () => {
     const trusted = Object.fromEntries(flagsIn(services.api?.command ?? []))['--trust-proxy']
     expect(trusted).toBe(networks.default.ipam.config[0]?.subnet)
     expect(textOf('haproxy.cfg')).toMatch(/del-header x-forwarded-for\n[\s\S]*set-header x-forwarded-for %\[src\]/)
   })
 
-  it('opens ports to its own machine only', () => {
+  it('publishes ports on loopback only', () => {
     const ports = Object.values(services).flatMap(({ ports: open = [] }) => open)
     expect(ports.length).toBeGreaterThan(0)
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  it('has everybody ask and be asked on the same ports', () => {
+  it('uses the same ports in all files', () => {
     const api = Object.fromEntries(flagsIn(services.api?.command ?? []))['--port']
     const worker = Object.fromEntries(flagsIn(services.worker?.command ?? []))['--health-port']
     expect(textOf('haproxy.cfg').match(/server-template api \d+ api:(\d+)/g)).toHaveLength(2)
@@ -164,7 +164,7 @@ describe('compose.yaml', () => {
 })
 
 describe('the balancer', () => {
-  it('asks /readyz, and turns away sooner than a process stops', () => {
+  it('checks /readyz, and removes a process before it stops', () => {
     const text = textOf('haproxy.cfg')
     const backends = text.split(/^backend /m).slice(1)
     expect(backends.map((part) => /^\w+/.exec(part)?.[0])).toEqual(['api', 'events'])
@@ -184,7 +184,7 @@ describe('the balancer', () => {
     ])
   })
 
-  it('sends again only what no process has had, and lets streams of events be silent for an hour', () => {
+  it('retries only requests that no process received, and keeps silent event streams open for an hour', () => {
     const text = textOf('haproxy.cfg')
     expect(text.match(/retry-on .*/g)).toEqual(['retry-on conn-failure', 'retry-on conn-failure'])
     expect(text).toMatch(/use_backend events if \{ req\.hdr\(accept\) -m sub text\/event-stream \}/)
@@ -198,7 +198,7 @@ describe('the README', () => {
     line.replace(/--data-dir \S+ /, '').split(' '),
   )
 
-  it('has a key made in either form by a command that makes one', async () => {
+  it('creates a key with valid commands', async () => {
     expect(keys).toHaveLength(2)
     for (const [index, words] of keys.entries()) {
       const dataDir = join(copy, `data-${index}`)
@@ -209,7 +209,7 @@ describe('the README', () => {
     }
   })
 
-  it('names no file of the repository that is not there', () => {
+  it('names only existing files of the repository', () => {
     const words = blocks.join('').match(/[\w./-]*(?:\.sh|\.yaml|systemd\/)/g) ?? []
     const named = words.filter((word) => !word.startsWith('/'))
     expect(named).toContain('./make-secrets.sh')
@@ -218,7 +218,7 @@ describe('the README', () => {
 })
 
 describe('Dockerfile', () => {
-  it('installs what npm pack makes of this version, on a Node that gdn runs on', async () => {
+  it('installs the npm package of this version, on a Node version that gdn supports', async () => {
     const { version, engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
     expect(textOf('Dockerfile')).toContain(`ARG PACKAGE=gdn-${version}.tgz`)
     const [, node = ''] = /^FROM node:(\d+)-slim@/m.exec(textOf('Dockerfile')) ?? []
@@ -226,7 +226,7 @@ describe('Dockerfile', () => {
     expect(textOf('.dockerignore')).toBe('*\n!*.tgz\n')
   })
 
-  it('runs as nobody special, and is healthy when it is ready', () => {
+  it('runs as an unprivileged user, and is healthy when it is ready', () => {
     expect(textOf('Dockerfile')).toMatch(/^USER node$/m)
     const [, json = ''] = /HEALTHCHECK[^\n]*\\\n\s+CMD (\[.*\])$/m.exec(textOf('Dockerfile')) ?? []
     const [program, flag, script = ''] = JSON.parse(json) as string[]
@@ -244,7 +244,7 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
     [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
   )
 
-  it('gives flags that gdn has, and time enough to end', async () => {
+  it('uses flags that gdn has, and leaves enough time to stop', async () => {
     const known = (await flagsOfCommands()).get(commandLine[1] ?? '')
     const flags = flagsIn(commandLine)
     expect(flags.length).toBeGreaterThan(3)
@@ -253,7 +253,7 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
     expect(Number(settings.get('TimeoutStopSec')) * 1000).toBeGreaterThan(ends)
   })
 
-  it('hands over every file that backend.yaml names as a credential, and an API process no password', () => {
+  it('passes every file in backend.yaml as a credential, and no password to an API process', () => {
     const handed = [...text.matchAll(/^#?LoadCredential=([\w.-]+):\/etc\/gdn\/([\w.-]+)$/gm)].map(([, name, file]) => {
       expect(name).toBe(file)
       return name
@@ -266,7 +266,7 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
     expect(new Set(handed)).toEqual(new Set(wanted))
   })
 
-  it('can change nothing but its own folder, become nobody else, and is started again', () => {
+  it('can write only to its own folder, gains no privileges, and is restarted', () => {
     expect(Object.fromEntries(settings)).toMatchObject({
       DynamicUser: 'yes',
       NoNewPrivileges: 'yes',
@@ -277,7 +277,7 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
     })
   })
 
-  it.each(systemd)('is understood by %s', async () => {
+  it.each(systemd)('is valid for %s', async () => {
     const path = join(copy, unit)
     await writeFile(path, text.replace(/^ExecStart=gdn/m, `ExecStart=${process.execPath}`))
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' })
@@ -285,6 +285,6 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
   })
 })
 
-/** What it says of the machine's own units is not ours. */
+/** Leaves out messages about the machine's own units. */
 const linesAbout = (unit: string, said: string) =>
   said.split('\n').filter((line) => line.includes(unit.replace('.service', '')))

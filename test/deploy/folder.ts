@@ -10,7 +10,7 @@ export const FOLDER = fileURLToPath(new URL('../../examples/deploy', import.meta
 
 export const textOf = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
 
-/** Every file of the folder, as named from it. */
+/** Every file of the folder, relative to it. */
 export async function filesInFolder(): Promise<string[]> {
   const entries = await readdir(FOLDER, { withFileTypes: true, recursive: true })
   return entries
@@ -46,7 +46,7 @@ const compose = z.looseObject({
   }),
 })
 
-/** The compose file, its anchors merged as Compose merges them. */
+/** The compose file, with its anchors merged as in Compose. */
 export const composeFile = () => compose.parse(parse(textOf('compose.yaml'), { merge: true }))
 
 /** `--drain=10s` and `--drain 10s` as pairs. */
@@ -62,7 +62,7 @@ const tree = z.object({
   commands: z.array(z.object({ name: z.string(), flags: z.array(z.object({ name: z.string() })) })),
 })
 
-/** What gdn calls its commands, and the flags of each. */
+/** The commands of gdn, with the flags of each. */
 export async function flagsOfCommands(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const { commands } = tree.parse(JSON.parse((await cli(['help', '--json'])).stdout))
   return new Map(commands.map(({ name, flags }) => [name, new Set(flags.map((flag) => flag.name))]))

@@ -38,11 +38,11 @@ const alerts = z.object({
 const { panels } = dashboard.parse(JSON.parse(textOf('grafana/dashboards/gdn.json')))
 const rules = alerts.parse(parse(textOf('alerts.yml'))).groups.flatMap((group) => group.rules)
 
-/** What Prometheus makes itself: whether it could scrape, and whom. */
+/** Metrics that Prometheus itself creates for each target. */
 const OF_PROMETHEUS = { metrics: ['up'], labels: ['job', 'instance', 'le'] }
 const WORDS = new Set(['by', 'without', 'on', 'ignoring', 'or', 'and', 'unless', 'bool', 'offset'])
 
-/** Names of metrics in an expression: what is no function, no word of the language, and no label. */
+/** The names of metrics in an expression, without functions, keywords and labels. */
 function metricsIn(expr: string): string[] {
   const bare = expr
     .replace(/"(?:[^"\\]|\\.)*"/g, '')
@@ -53,7 +53,7 @@ function metricsIn(expr: string): string[] {
   return names.filter((name) => !WORDS.has(name))
 }
 
-/** Labels that an expression asks for or groups by. */
+/** Labels by which an expression filters or groups. */
 function labelsIn(expr: string): string[] {
   const matched = [...expr.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label]) => label ?? '')
   const grouped = [...expr.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
@@ -64,7 +64,7 @@ function labelsIn(expr: string): string[] {
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
-/** Every name that a scrape has a series for or can have one for, those of histograms included. */
+/** All names of series in a scrape, including those of histograms. */
 const scraped = new Set<string>()
 const labels = new Set<string>()
 
@@ -93,20 +93,20 @@ const expressions = [
   ...rules.map(({ alert, expr }) => [`the alert ${alert}`, expr] as const),
 ]
 
-describe('what Prometheus is asked for', () => {
-  it('names of metrics are told from functions, words and labels', () => {
+describe('the queries of Prometheus', () => {
+  it('the names of metrics are distinguished from functions, keywords and labels', () => {
     expect(metricsIn('sum by (le) (rate(a_bucket{x=~"y|z"}[5m])) / (b or vector(0)) > 1e9')).toEqual(['a_bucket', 'b'])
     expect(labelsIn('sum by (le, u) (rate(a{x=~"y", w="v"}[5m]))')).toEqual(['x', 'w', 'le', 'u'])
   })
 
-  it.each(expressions)('%s is about metrics that a scrape has: %s', (_, expr) => {
+  it.each(expressions)('%s uses only metrics of a scrape: %s', (_, expr) => {
     const names = metricsIn(expr)
     expect(names.length).toBeGreaterThan(0)
     expect(names.filter((name) => !scraped.has(name) && !OF_PROMETHEUS.metrics.includes(name))).toEqual([])
   })
 
-  it('asks for labels that there are', () => {
-    // Those whose series come with a network by RPC URL, and with webhooks that are told something.
+  it('use only existing labels', () => {
+    // Except those whose series need a network by RPC URL, or webhook deliveries.
     const others = ['provider', 'signer', 'outcome']
     const known = new Set([...labels, ...OF_PROMETHEUS.labels, ...others])
     for (const [what, expr] of expressions) {
@@ -116,7 +116,7 @@ describe('what Prometheus is asked for', () => {
 })
 
 describe('the dashboard', () => {
-  it('has panels that lie beside each other and on no other', () => {
+  it('has panels that do not overlap', () => {
     const taken = new Set<string>()
     for (const { title, gridPos } of panels) {
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
@@ -128,13 +128,13 @@ describe('the dashboard', () => {
     }
   })
 
-  it('asks the source that is provisioned', () => {
+  it('uses the provisioned data source', () => {
     const [source] = parse(textOf('grafana/provisioning/datasources/prometheus.yaml')).datasources
     const asked = panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid))
     expect(new Set(asked)).toEqual(new Set([source.uid]))
   })
 
-  it('shows every metric of gdn that is no detail of another', () => {
+  it('shows every metric of gdn except details of others', () => {
     const shown = new Set(panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr))))
     const ours = [...scraped].filter((name) => name.startsWith('gdn_') && !/_(bucket|sum|count)$/.test(name))
     const covers = (name: string) => [name, `${name}_bucket`, `${name}_count`].some((one) => shown.has(one))

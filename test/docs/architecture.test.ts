@@ -17,7 +17,7 @@ function drawn(folder: string): Arrows {
   return arrows
 }
 
-/** Which of the folders in a folder import from which, types and lazy imports included. */
+/** The imports between the folders of a folder, including types and lazy imports. */
 async function imports(folder: string): Promise<Arrows> {
   const arrows: Arrows = new Map()
   const nameOf = (path: string) => relative(folder, path).split('/')[0] ?? ''
@@ -62,7 +62,7 @@ describe.each(['src', 'src/server'])('the diagram of %s', (folder) => {
     expect(pairs(diagram).filter((pair) => !pairs(code).includes(pair))).toEqual([])
   })
 
-  test('has no circle', () => {
+  test('has no cycle', () => {
     const diagram = drawn(folder)
     expect([...diagram.keys()].filter((from) => reachable(diagram, from).has(from))).toEqual([])
   })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** A copy of the sources in which something is added. */
+/** A copy of the sources to which something is added. */
 let scratch: string
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 const write = (path: string, text: string) => writeFile(join(scratch, path), text)
 
-/** Adds a line after the one that has this text. */
+/** Adds a line after the one with this text. */
 async function addLine(path: string, after: string, line: string): Promise<void> {
   const text = await readFile(join(scratch, path), 'utf8')
   const end = text.indexOf('\n', text.indexOf(after))

@@ -20,7 +20,7 @@ const pages = await Promise.all(
     return { name, text, tokens: allTokens(text) }
   }),
 )
-/** Written by hand: the commands are generated from help texts, which have tests of their own. */
+/** Pages that are written by hand. The commands are generated from help texts, which have separate tests. */
 const prose = pages.filter(({ name }) => name !== 'docs/commands.md')
 
 function allTokens(text: string): Token[] {
@@ -37,7 +37,7 @@ test('the README has at most 200 lines', () => {
 })
 
 describe.each(pages)('$name', ({ name, tokens }) => {
-  test('links to files and headings that are there', async () => {
+  test('links only to existing files and headings', async () => {
     const links = tokens.filter((token): token is Tokens.Link => token.type === 'link').map(({ href }) => href)
     const broken = []
     for (const link of links.filter((href) => !/^https?:/.test(href))) {
@@ -52,7 +52,7 @@ describe.each(pages)('$name', ({ name, tokens }) => {
   })
 })
 
-/** As GitHub names the headings of a page. */
+/** The anchors that GitHub generates for the headings of a page. */
 function anchorsOf(text: string): string[] {
   return allTokens(text)
     .filter((token): token is Tokens.Heading => token.type === 'heading')
@@ -70,7 +70,7 @@ describe('commands in the docs', () => {
     tree = await readCommandTree()
   })
 
-  /** Command lines of shell blocks, and code in the text that begins with `gdn `. */
+  /** Command lines of shell blocks, and inline code that starts with `gdn `. */
   const commandsOf = ({ tokens }: { tokens: readonly Token[] }) =>
     tokens.flatMap((token) => {
       if (token.type === 'codespan') return token.text.startsWith('gdn ') ? [token.text] : []
@@ -100,7 +100,7 @@ describe('commands in the docs', () => {
 })
 
 describe('the text of', () => {
-  /** Paragraphs, list items and cells as sentences, without code and links' targets. */
+  /** Paragraphs, list items and cells as sentences, without code and link targets. */
   const sentencesOf = (tokens: readonly Token[]) =>
     tokens
       .filter(({ type }) => ['paragraph', 'list_item'].includes(type))
@@ -122,7 +122,7 @@ describe('the text of', () => {
     expect(found ?? []).toEqual([])
   })
 
-  test('no sentence is in two pages', () => {
+  test('no sentence is repeated on another page', () => {
     const seen = new Map<string, string>()
     const twice: string[] = []
     for (const { name, text } of prose) {
