@@ -36,7 +36,7 @@ const start = async (path = dir.path, options = {}) => {
   return backend
 }
 
-/** Why a backend doesn't start. */
+/** The error that a backend fails to start with. */
 async function refusal(path = dir.path, options = {}): Promise<GdnError> {
   const error = await start(path, options).then(
     () => new Error('it started'),
@@ -54,14 +54,14 @@ async function filesBelow(path: string): Promise<string[]> {
 }
 
 describe('a data dir', () => {
-  it('is made with the folders above it, open to its owner alone', async () => {
+  it('is created with its parent directories, and only its owner can access it', async () => {
     const path = join(dir.path, 'a b', 'é🌅', 'gdn')
     await start(path)
     expect(await modeOf(path)).toBe(0o700)
     expect(backend?.dataDir).toBe(path)
   })
 
-  it('that was open to others is closed to them', async () => {
+  it('loses the permissions of other users at the start', async () => {
     await chmod(dir.path, 0o755)
     await start()
     expect(await modeOf(dir.path)).toBe(0o700)
@@ -75,7 +75,7 @@ describe('a data dir', () => {
   })
 
   it.each(['api-key', 'signers.json'])(
-    'a %s that others may read is refused with the command that mends it',
+    'is rejected with the command to run if its %s is readable by others',
     async (name) => {
       await (await start()).close()
       backend = undefined
@@ -88,7 +88,7 @@ describe('a data dir', () => {
     },
   )
 
-  it('gives the same key at every start, and one more where the file was removed: both work', async () => {
+  it('keeps its API key at every start, and adds one if the file was removed: both work', async () => {
     const first = (await start()).apiKey.reveal()
     await backend?.close()
     expect((await start()).apiKey.reveal()).toBe(first)
@@ -106,7 +106,7 @@ describe('a data dir', () => {
     }
   })
 
-  it('an api-key file that a crash left empty is replaced', async () => {
+  it('replaces an api-key file that a crash left empty', async () => {
     await writeFile(join(dir.path, 'api-key'), '', { mode: 0o600 })
     const { apiKey } = await start()
     expect(apiKey.reveal()).toMatch(/^gdn_[\w-]{43}$/)
@@ -114,7 +114,7 @@ describe('a data dir', () => {
     expect(await modeOf(join(dir.path, 'api-key'))).toBe(0o600)
   })
 
-  it('damaged signing keys are not replaced: the chains need those that were', async () => {
+  it('never replaces damaged signing keys, which the chains need', async () => {
     await (await start()).close()
     backend = undefined
     await writeFile(join(dir.path, 'signers.json'), '{"version":1', { mode: 0o600 })
@@ -122,7 +122,7 @@ describe('a data dir', () => {
     expect(await readFile(join(dir.path, 'signers.json'), 'utf8')).toBe('{"version":1')
   })
 
-  it('holds the API key in its own file alone, in no database and no log', async () => {
+  it('contains the API key only in its file, not in the database or the log', async () => {
     const { apiKey, log } = await start()
     const collection = await createTestCollection(backend as TestBackend)
     await settled(backend as TestBackend, await mint(backend as TestBackend, collection, plainMetadata(1)))
@@ -135,7 +135,7 @@ describe('a data dir', () => {
     for (const [secret = ''] of signers.matchAll(/[0-9a-f]{64}/g)) expect(log.join('')).not.toContain(secret)
   })
 
-  it('says who runs on it while one does, and no longer', async () => {
+  it('names its running backend, and only while it runs', async () => {
     const { url } = await start()
     const running = JSON.parse(await readFile(join(dir.path, 'backend.json'), 'utf8'))
     expect(running).toMatchObject({ pid: process.pid, url })
@@ -155,7 +155,7 @@ describe('a copy of a data dir', () => {
     return { id: body.backend_id, incarnation: body.incarnation }
   }
 
-  it('is the same backend with other data, and stays so; what was copied keeps its own', async () => {
+  it('has the same backend ID and a new incarnation, and the original keeps its own', async () => {
     const [original, copy] = [join(dir.path, 'original'), join(dir.path, 'copy')]
     const before = await identityOf(original)
     await cp(original, copy, { recursive: true, preserveTimestamps: true })
@@ -165,7 +165,7 @@ describe('a copy of a data dir', () => {
     expect([await identityOf(copy), await identityOf(original)]).toEqual([copied, before])
   })
 
-  it('put back in the place of the data dir has other data; a data dir that is renamed keeps its own', async () => {
+  it('has a new incarnation in place of the original, while a renamed data dir keeps its own', async () => {
     const [original, backup] = [join(dir.path, 'original'), join(dir.path, 'backup')]
     const before = await identityOf(original)
     await cp(original, backup, { recursive: true, preserveTimestamps: true })
@@ -175,7 +175,7 @@ describe('a copy of a data dir', () => {
     expect((await identityOf(original)).incarnation).not.toBe(before.incarnation)
   })
 
-  it('that was made while the backend ran is not taken for running', async () => {
+  it("doesn't count as running if it was made while the backend ran", async () => {
     const [original, copy] = [join(dir.path, 'original'), join(dir.path, 'copy')]
     const { url } = await start(original)
     await cp(original, copy, { recursive: true, preserveTimestamps: true })
@@ -184,8 +184,8 @@ describe('a copy of a data dir', () => {
   })
 })
 
-describe('a data dir that can not be used', () => {
-  it('a file: said so', async () => {
+describe('an unusable data dir', () => {
+  it('is reported if it is a file', async () => {
     const path = join(dir.path, 'file')
     await writeFile(path, 'x')
     const error = await refusal(path)
@@ -195,13 +195,13 @@ describe('a data dir that can not be used', () => {
     expect(await readFile(path, 'utf8')).toBe('x')
   })
 
-  it('below a file: said so', async () => {
+  it('is reported if a part of the path is a file', async () => {
     await writeFile(join(dir.path, 'file'), 'x')
     const error = await refusal(join(dir.path, 'file', 'below'))
     expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/part of the path is a file/) })
   })
 
-  it('made by a newer gdn: refused by name, nothing changed', async () => {
+  it("is rejected unchanged if a newer gdn migrated it, with the migration's name", async () => {
     await (await start()).close()
     backend = undefined
     await withStore(dir.path, ({ db }) =>
@@ -215,7 +215,7 @@ describe('a data dir that can not be used', () => {
     expect(error.message).toMatch(/gdn\.db was migrated by a newer version of gdn \(9999-of-the-future\)/)
   })
 
-  it('made by a development version of gdn: refused with what to do, nothing changed', async () => {
+  it('is rejected unchanged with a hint if a development version of gdn created it', async () => {
     await (await start()).close()
     backend = undefined
     const names = ['0001-first', '0002-solana']
@@ -236,7 +236,7 @@ describe('a data dir that can not be used', () => {
     await store.close()
   })
 
-  it('with a database that is none: said so', async () => {
+  it('is reported if its database is another kind of file', async () => {
     await mkdir(dir.path, { recursive: true })
     await writeFile(
       join(dir.path, 'gdn.db'),
@@ -247,9 +247,9 @@ describe('a data dir that can not be used', () => {
     expect(error.message).toContain('gdn.db')
   })
 
-  it('whose owner is somebody else: said so', async () => {
+  it('is reported if another user owns it', async () => {
     if (process.getuid?.() !== 0) await chmod(dir.path, 0o500)
-    // Root may write anywhere, so another user tries.
+    // Root may write anywhere, so the child runs as another user.
     const error = await failedChild(dir.path, process.getuid?.() === 0 ? { uid: 65534 } : {})
     expect(error.code).toBe('data_dir')
     expect(error.message).toContain(dir.path)
@@ -258,7 +258,7 @@ describe('a data dir that can not be used', () => {
 })
 
 describe('a second backend on a data dir', () => {
-  it('is refused: the first is named by pid and address, and goes on', async () => {
+  it('is rejected with the pid and address of the first, which keeps running', async () => {
     const { url } = await start()
     const error = await failedChild(dir.path)
     expect(error.code).toBe('data_dir_busy')
@@ -267,19 +267,19 @@ describe('a second backend on a data dir', () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
   })
 
-  it('is refused in the same process too', async () => {
+  it('is rejected in the same process, too', async () => {
     await start()
     await expect(startTestBackend(dir.path)).rejects.toMatchObject({ code: 'data_dir_busy' })
   })
 
-  it('is welcome after the first has closed', async () => {
+  it('starts after the first has closed', async () => {
     await (await start()).close()
     const child = await startedChild(dir.path)
     await child.kill('SIGTERM')
     await start()
   })
 
-  it('is welcome right after the first was killed, and every NFT is deployed once', async () => {
+  it('starts right after the first was killed, and deploys every NFT once', async () => {
     const child = await startedChild(dir.path)
     const post = async (name: string, body: object) => {
       const headers = { 'content-type': 'application/json', 'x-api-key': child.apiKey }
@@ -314,7 +314,7 @@ describe('a second backend on a data dir', () => {
 })
 
 describe('an address to listen on', () => {
-  it('a port that is taken: said so, with what to do, and the data dir is free again', async () => {
+  it('is reported with a hint if the port is in use, and the data dir is released', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as { port: number }
@@ -327,7 +327,7 @@ describe('an address to listen on', () => {
     expect(backend?.url).toBe(`http://127.0.0.1:${port}`)
   })
 
-  it('a host that is not of this machine: said so', async () => {
+  it("is reported if the host doesn't belong to this machine", async () => {
     expect(await refusal(dir.path, { host: '192.0.2.1' })).toMatchObject({
       code: 'usage',
       hint: expect.stringMatching(/--host/),

@@ -21,10 +21,10 @@ async function smallDisk(kilobytes: number, context: TestContext): Promise<Small
   return disk
 }
 
-it('a start without room says that the disk is full and what to do, and succeeds once there is room', async (context) => {
+it('reports a full disk with a hint at the start, and starts once there is space', async (context) => {
   const disk = await smallDisk(4096, context)
   const dataDir = join(disk.path, 'data')
-  // The more room, the further the start gets before it ends.
+  // The more space there is, the further the start gets before it fails.
   for (const kilobytes of [0, 8, 16, 32, 64]) {
     await disk.fill()
     await disk.leave(kilobytes)
@@ -42,7 +42,7 @@ it('a start without room says that the disk is full and what to do, and succeeds
   await backend.close()
 })
 
-it('a running backend answers 503 while the disk is full, and goes on where it was once there is room', async (context) => {
+it('returns 503 while the disk is full, and resumes once there is space', async (context) => {
   const disk = await smallDisk(16 * 1024, context)
   const dataDir = join(disk.path, 'data')
   let backend = await startTestBackend(dataDir)
@@ -67,7 +67,7 @@ it('a running backend answers 503 while the disk is full, and goes on where it w
   const headers = { 'x-api-key': backend.apiKey.reveal() }
   const upload = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
   expect([upload.status, upload.headers.get('request-accepted')]).toEqual([503, 'no'])
-  // What only reads goes on.
+  // Reads still succeed.
   const listing = { contract_addresses: collection.address, blockchain: 'polygon' }
   expect((await backend.post('/api/v1/getnftgdnids', listing)).json.nft_gdn_ids).toHaveLength(3)
 
@@ -83,14 +83,14 @@ it('a running backend answers 503 while the disk is full, and goes on where it w
   for (const nonces of Object.values(await usedNonces(dataDir))) expect(nonces).toEqual(nonces.map((_, i) => i))
 })
 
-it('transactions that share a commit all fail of a full disk, say so, and leave nothing of themselves', async (context) => {
+it('fails and rolls back all transactions that share a commit while the disk is full', async (context) => {
   const disk = await smallDisk(4096, context)
   const store = await openStore(join(disk.path, 'gdn.db'))
   onTestFinished(() => store.close())
   await disk.fill()
   const insert = (id: string, length: number) =>
     store.transaction((db) => insertAccount(db, { id, email: 'x'.repeat(length), created_at: 0 }))
-  // More than the cache holds, so that it is the statement that fails and not the commit.
+  // Larger than the cache, so that the statement fails and not the commit.
   const outcomes = await Promise.allSettled([insert('a', 10), insert('b', 20_000_000), insert('c', 10)])
   for (const outcome of outcomes) {
     expect(outcome.status === 'rejected' && isDiskFull(outcome.reason)).toBe(true)
@@ -100,7 +100,7 @@ it('transactions that share a commit all fail of a full disk, say so, and leave 
   expect(await store.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'd' }])
 })
 
-it('a disk that fills up in the middle of the work costs no NFT', async (context) => {
+it('loses no NFT if the disk fills up while minting', async (context) => {
   const disk = await smallDisk(16 * 1024, context)
   const dataDir = join(disk.path, 'data')
   let ahead = 0
@@ -115,7 +115,7 @@ it('a disk that fills up in the middle of the work costs no NFT', async (context
     await new Promise((resolve) => setTimeout(resolve, 150))
     await disk.makeRoom()
   }
-  // What couldn't be given back for want of room is free when its lease of a minute ends.
+  // Leases that couldn't be released on the full disk expire after a minute.
   ahead = 61_000
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))

@@ -16,8 +16,8 @@ const status = (share: number, endpoint: string | string[] = 'createnft') => ({
   share,
 })
 
-describe('fates', () => {
-  it('the n-th request of an endpoint always gets the same, in whatever order they are asked', () => {
+describe('fault rules', () => {
+  it('pick the same fault for the n-th request of an endpoint, in any order of requests', () => {
     const rule = fc.record({
       endpoint: fc.constantFrom('*', 'createnft'),
       share: fc.double({ min: 0.01, max: 1, noNaN: true }),
@@ -42,7 +42,7 @@ describe('fates', () => {
     )
   })
 
-  it('these are the fates of seed 1 on every machine and in every version', () => {
+  it('pick the same requests for seed 1 on every machine and in every version', () => {
     expect(struck(plan({ seed: 1, faults: [status(0.2)] }), 30)).toMatchInlineSnapshot(`
       [
         3,
@@ -55,25 +55,25 @@ describe('fates', () => {
     `)
   })
 
-  it('another seed, another endpoint and another rule strike others', () => {
+  it('pick different requests for another seed and another endpoint', () => {
     const base = struck(plan({ seed: 1, faults: [status(0.5, '*')] }), 200)
     expect(struck(plan({ seed: 2, faults: [status(0.5, '*')] }), 200)).not.toEqual(base)
     expect(struck(plan({ seed: 1, faults: [status(0.5, '*')] }), 200, 'getnfts')).not.toEqual(base)
   })
 
-  it.each([0.01, 0.1, 0.5, 0.9])('a share of %d strikes about so many', (share) => {
+  it.each([0.01, 0.1, 0.5, 0.9])('pick about a share of %d of all requests', (share) => {
     const hits = struck(plan({ seed: 7, faults: [status(share)] }), 5000).length / 5000
     expect(Math.abs(hits - share)).toBeLessThan(0.03)
   })
 
-  it('a share of 1 strikes all, and an endpoint that is not named none', () => {
+  it('pick all requests for a share of 1, and none of other endpoints', () => {
     const file = plan({ faults: [status(1)] })
     expect(struck(file, 50)).toHaveLength(50)
     expect(struck(file, 50, 'getnfts')).toHaveLength(0)
     expect(struck(plan({ faults: [status(1, ['createnft', 'getnfts'])] }), 50, 'getnfts')).toHaveLength(50)
   })
 
-  it('the first rule that strikes counts; latency comes on top, all of it', () => {
+  it('inject the first matching fault, plus the sum of all latencies', () => {
     const file = plan({
       faults: [
         { endpoint: '*', fault: 'latency', milliseconds: 100 },
@@ -88,7 +88,7 @@ describe('fates', () => {
     expect(delayMs).toBeLessThanOrEqual(120)
   })
 
-  it('latencies of a range spread over it', () => {
+  it('spread latencies over their range', () => {
     const file = plan({ faults: [{ endpoint: '*', fault: 'latency', milliseconds: [100, 200] }] })
     const delays = Array.from({ length: 500 }, (_, n) => faultFor(file, 'getnfts', n).delayMs)
     expect(Math.min(...delays)).toBeLessThan(105)
@@ -96,13 +96,13 @@ describe('fates', () => {
     expect(delays.every((ms) => ms >= 100 && ms <= 200)).toBe(true)
   })
 
-  it('a fault of NFTs for all endpoints strikes only those that make NFTs', () => {
+  it('apply an NFT fault for all endpoints only to those that create NFTs', () => {
     const file = plan({ faults: [{ endpoint: '*', fault: 'nft', becomes: 'failed' }] })
     expect(struck(file, 10)).toHaveLength(10)
     expect(struck(file, 10, 'getnfts')).toHaveLength(0)
   })
 
-  it('rules are told as sentences', () => {
+  it('are described as sentences', () => {
     const { faults } = plan({
       faults: [
         { endpoint: '*', fault: 'latency', milliseconds: [5, 9], share: 0.125 },
@@ -118,7 +118,7 @@ describe('fates', () => {
   })
 })
 
-it('faults are refused where a chain is a public network', () => {
+it('rejects fault injection on a public network', () => {
   expect(() => refuseOnPublicNetworks({ embedded: false })).toThrow(/public network/)
   expect(() => refuseOnPublicNetworks({ embedded: true })).not.toThrow()
 })

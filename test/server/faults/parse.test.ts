@@ -19,8 +19,8 @@ function refusalOf(text: string): string {
 
 const one = (...lines: string[]) => `faults:\n  - ${lines.join('\n    ')}\n`
 
-describe('a file of faults', () => {
-  it('holds a seed and rules, each for an endpoint, several or all of them', () => {
+describe('a fault injection file', () => {
+  it('contains a seed and rules, each for one, several or all endpoints', () => {
     const text = `
 seed: 42
 faults:
@@ -68,16 +68,16 @@ faults:
       one('endpoint: "*"', 'fault: timeout', 'share: 10'),
       /:4:12 \(faults\[0\]\.share\) must be at most 1/,
     ],
-    ['a share of nothing', one('endpoint: "*"', 'fault: timeout', 'share: 0'), /share\) must be above 0/],
-    ['a share in per cent', one('endpoint: "*"', 'fault: timeout', 'share: 10%'), /share\) must be a number/],
+    ['a share of 0', one('endpoint: "*"', 'fault: timeout', 'share: 0'), /share\) must be above 0/],
+    ['a share in percent', one('endpoint: "*"', 'fault: timeout', 'share: 10%'), /share\) must be a number/],
     [
-      'a status that it does not play',
+      'an unsupported status',
       one('endpoint: "*"', 'fault: status', 'status: 404'),
       /:4:13 .*must be 429, 500 or 503/,
     ],
-    ['a range upside down', one('endpoint: "*"', 'fault: latency', 'milliseconds: [9, 1]'), /milliseconds\) must be/],
+    ['a reversed range', one('endpoint: "*"', 'fault: latency', 'milliseconds: [9, 1]'), /milliseconds\) must be/],
     [
-      'a latency below nothing',
+      'a negative latency',
       one('endpoint: "*"', 'fault: latency', 'milliseconds: -1'),
       /:4:19 .*milliseconds\) must not be negative/,
     ],
@@ -91,23 +91,23 @@ faults:
     ['an empty file', '', /faults\.yaml.* must be an object/],
     ['a list', '- 1', /faults\.yaml:1:1 must be an object/],
     [
-      'NFTs of an endpoint that makes none',
+      'an NFT fault for an endpoint that creates none',
       one('endpoint: getnfts', 'fault: nft', 'becomes: failed'),
       /endpoint\) must be createnft or createnfttrans, since getnfts creates no NFTs/,
     ],
     [
-      'a reason of what does not fail',
+      'a reason for NFTs that do not fail',
       one('endpoint: createnft', 'fault: nft', 'becomes: initiated', 'reason: x'),
       /:5:13 .*reason\) is allowed only/,
     ],
     ['broken YAML', 'faults:\n  - {', /faults\.yaml:\d+:\d+ the file is not valid YAML/],
     ['a key twice', 'seed: 1\nseed: 2\nfaults: []', /faults\.yaml:2:1 the file is not valid YAML/],
     ['aliases', 'a: &a [1]\nfaults: *a', /aliases/],
-  ])('%s is refused, with its place', (_what, text, message) => {
+  ])('is rejected for %s, with the location', (_what, text, message) => {
     expect(refusalOf(text)).toMatch(message)
   })
 
-  it('names every fault at once', () => {
+  it('is rejected with all of its errors at once', () => {
     const text = one('endpoint: nowhere', 'fault: status', 'status: 1')
     const caught = (() => {
       try {

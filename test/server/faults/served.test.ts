@@ -41,7 +41,7 @@ const create = (backend: TestBackend, signal?: AbortSignal) =>
   })
 
 describe('fault injection over HTTP', () => {
-  it('latency: the answer is right and late', async () => {
+  it('latency: delays the correct response', async () => {
     const backend = await startWith([{ endpoint: 'getnfts', fault: 'latency', milliseconds: [200, 250] }])
     const since = performance.now()
     const { status, headers } = await getNfts(backend)
@@ -53,7 +53,7 @@ describe('fault injection over HTTP', () => {
     [429, 'Too Many Requests', '7'],
     [500, 'Internal Server Error', null],
     [503, 'Service Unavailable', null],
-  ])('%d: form A, marked as a fault', async (status, title, retryAfter) => {
+  ])('%d: returns form A, marked as injected', async (status, title, retryAfter) => {
     const backend = await startWith([
       { endpoint: '*', fault: 'status', status, ...(retryAfter === null ? {} : { retry_after: 7 }) },
     ])
@@ -66,32 +66,32 @@ describe('fault injection over HTTP', () => {
     ])
   })
 
-  it('429 has a Retry-After unasked', async () => {
+  it('429 has a default Retry-After', async () => {
     const backend = await startWith([{ endpoint: '*', fault: 'status', status: 429 }])
     expect((await getNfts(backend)).headers.get('retry-after')).toBe('1')
   })
 
-  it('endpoints that no rule names are left alone, and so is what stands beside the API', async () => {
+  it("doesn't affect endpoints without a rule or anything outside the API", async () => {
     const backend = await startWith([{ endpoint: 'createnft', fault: 'status', status: 500 }])
     expect((await getNfts(backend)).status).toBe(200)
     expect((await backend.get('/healthz')).status).toBe(200)
   })
 
-  it('timeout: accepted, and no answer comes', async () => {
+  it('timeout: accepts the request and never responds', async () => {
     const dataDir = await dir()
     const backend = await startWith([{ endpoint: 'createcollection', fault: 'timeout' }], dataDir)
     await expect(create(backend, AbortSignal.timeout(700))).rejects.toThrow(/timeout|aborted/i)
     await replays(backend, dataDir)
   })
 
-  it('cut after acceptance: the connection breaks, and the request is accepted', async () => {
+  it('cut after acceptance: accepts the request and closes the connection', async () => {
     const dataDir = await dir()
     const backend = await startWith([{ endpoint: 'createcollection', fault: 'cut', when: 'after' }], dataDir)
     await expect(create(backend)).rejects.toThrow('fetch failed')
     await replays(backend, dataDir)
   })
 
-  it('cut before acceptance: the connection breaks, and nothing is accepted', async () => {
+  it('cut before acceptance: closes the connection and accepts nothing', async () => {
     const dataDir = await dir()
     const backend = await startWith([{ endpoint: 'createcollection', fault: 'cut', when: 'before' }], dataDir)
     await expect(create(backend)).rejects.toThrow('fetch failed')
@@ -101,7 +101,7 @@ describe('fault injection over HTTP', () => {
     expect((await create(healthy)).headers.get('idempotency-replayed')).toBeNull()
   })
 
-  it('after acceptance, a refused request still gets its refusal', async () => {
+  it('cut after acceptance: still responds to a rejected request', async () => {
     const backend = await startWith([
       { endpoint: 'createcollection', fault: 'cut', when: 'after' },
       { endpoint: 'createnft', fault: 'timeout' },
@@ -111,7 +111,7 @@ describe('fault injection over HTTP', () => {
     }
   })
 
-  it('NFTs fail at once with the reason given, and are never minted', async () => {
+  it('nft: fails NFTs at once with the given reason, and never mints them', async () => {
     const backend = await startWith([{ endpoint: 'createnft', fault: 'nft', becomes: 'failed', reason: 'the moon' }])
     const collection = await createTestCollection(backend)
     const ids = await mint(backend, collection, plainMetadata(2))
@@ -122,7 +122,7 @@ describe('fault injection over HTTP', () => {
     ])
   })
 
-  it('NFTs stay initiated while their neighbours are deployed, also after a restart', async () => {
+  it('nft: keeps NFTs initiated while others are deployed, also after a restart', async () => {
     const dataDir = await dir()
     const backend = await startWith(
       [{ endpoint: 'createnft', fault: 'nft', becomes: 'initiated', share: 0.5 }],
@@ -137,7 +137,7 @@ describe('fault injection over HTTP', () => {
     )
     await backend.close()
     const again = await startWith([{ endpoint: 'getnfts', fault: 'latency', milliseconds: 1 }], dataDir)
-    // Whatever could still move has moved once a younger NFT is deployed.
+    // Once a newer NFT is deployed, all pending work is done.
     await settled(again, await mint(again, collection, plainMetadata(1, 'younger')))
     const left = (await showNfts(again, ids)).filter(({ status }) => status === 'initiated')
     expect(left.length).toBeGreaterThanOrEqual(2)
@@ -146,7 +146,7 @@ describe('fault injection over HTTP', () => {
     expect(done).toHaveLength(12)
   })
 
-  it('the same file gives the same requests the same fates, run after run; refused keys do not count', async () => {
+  it('injects the same faults in every run of the same file, and ignores rejected keys', async () => {
     const rules = [
       { endpoint: 'getnfts', fault: 'status', status: 503, share: 0.3 },
       { endpoint: 'getnfts', fault: 'status', status: 429, share: 0.3 },
@@ -167,7 +167,7 @@ describe('fault injection over HTTP', () => {
     expect(await run(false, 6)).not.toEqual(first)
   })
 
-  it('the log says loudly that they are in force, and which request got one', async () => {
+  it('logs a warning that it is active, and each affected request', async () => {
     const backend = await startWith([{ endpoint: 'getnfts', fault: 'status', status: 500 }])
     expect(backend.faults).toEqual(['100 % of getnfts get 500'])
     const { headers } = await getNfts(backend)
@@ -180,7 +180,7 @@ describe('fault injection over HTTP', () => {
     })
   })
 
-  it('a bad file stops the start before anything is made', async () => {
+  it('rejects an invalid file at the start before anything is created', async () => {
     const dataDir = await dir()
     const faults = { text: 'faults: 1', file: 'bad.yaml' }
     await expect(startTestBackend(dataDir, { faults })).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe('fault injection over HTTP', () => {
   })
 })
 
-/** The request was accepted: without the faults, its Idempotency-Key gets the first answer. */
+/** Expects that the request was accepted: without the faults, its Idempotency-Key returns the first response. */
 async function replays(backend: TestBackend, dataDir: string): Promise<void> {
   await backend.close()
   const healthy = await startTestBackend(dataDir)

@@ -94,7 +94,7 @@ describe('royalties', () => {
     expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([ZERO, 0n])
   })
 
-  test('have at most the full price and a receiver', async () => {
+  test('are limited to the full price and require a receiver', async () => {
     expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [chain.alice, 10_000n])).toBeNull()
     expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [chain.alice, 10_001n])).toBe(
       'ERC2981InvalidDefaultRoyalty',
