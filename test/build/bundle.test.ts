@@ -50,7 +50,7 @@ const bytesOf = (files: Iterable<string>) => [...files].reduce((sum, file) => su
 const packagesIn = (sources: readonly string[]) =>
   new Set(sources.flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []))
 
-/** The modules that every command loads before its own chunk, and those it loads to connect to a server. */
+/** The modules that every command loads before its own chunk. */
 const ALWAYS = [/^src\/cli\/main\.ts$/, /^src\/cli\/process\.ts$/, /^src\/cli\/run\.ts$/]
 
 describe('the bundle', () => {

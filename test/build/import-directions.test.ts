@@ -20,7 +20,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 describe('the tables of import directions', () => {
-  test('name every folder of src and every layer of src/server, and nothing else', async () => {
+  test('name every folder of src and src/server, and no others', async () => {
     const folders = async (path: string) => (await readdir(join(root, path))).sort()
     expect(Object.keys(MAY_IMPORT).sort()).toEqual(await folders('src'))
     expect(SERVER_FLOORS.flat().sort()).toEqual(await folders('src/server'))
@@ -33,7 +33,7 @@ describe('the tables of import directions', () => {
     }
   })
 
-  test('match the imports in src', async () => {
+  test('allow every import in src', async () => {
     expect(await findWrongImports(join(root, 'src'))).toEqual([])
   })
 })
@@ -120,7 +120,7 @@ describe('the lint rules', () => {
       .sort()
   }
 
-  test('let only the command line read the environment, and no rule code access the process', async () => {
+  test('let only the command line read the environment, and restrict access to the process', async () => {
     for (const place of ['core', 'server/services', 'server/chain/evm', 'cli']) {
       await write(`src/${place}/pid.ts`, 'export const pid = process.pid\n')
       await write(`src/${place}/env.ts`, 'export const home = process.env.HOME\n')
