@@ -5,13 +5,13 @@ import { GdnError } from '../../src/core/errors.ts'
 import { sleep } from '../../src/core/time.ts'
 import { CONTRACT, rowsUpTo } from './simulation-rows.ts'
 
-/** How much faster time goes by than it does: nobody waits half a minute for a test. */
+/** Factor by which simulated time is faster, so that no test waits for half a minute. */
 const HASTE = 100
 
 /**
  * A process that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows> [manifest] [ms]
- * [retry]`. It answers its prompt after so many milliseconds, and prints the summary, or the code of the error. With
- * `failed` it sends failed rows again, with `absent` those that are absent as well.
+ * [retry]`. It confirms its prompt after so many milliseconds, and prints the summary, or the code of the error. With
+ * `failed` it retries failed rows, with `absent` absent rows as well.
  */
 const [url = '', stateDir = '', rows = '0', manifestPath = '/drop.csv', promptMs = '0', retry] = process.argv.slice(2)
 const transport = await createTransport('bulk')

@@ -43,7 +43,7 @@ export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<
         endpoint === 'getnfts' || endpoint === 'getnftgdnids'
           ? { status: 200, json: await api.call(endpoint, JSON.parse(body.toString()) as RequestOf<typeof endpoint>) }
           : !endpoint.startsWith('createnft')
-            ? // The probe by which a client learns whether keys are honored.
+            ? // The request with which a client checks whether keys are honored.
               { status: 404, json: { error: { title: 'Not Found', message: 'no such NFT' } } }
             : await api.send(endpoint, body, { idempotencyKey: key, run: String(request.headers['gdn-run']) })
       await pause(Math.random() * 10)
@@ -63,7 +63,7 @@ export function runBatchProcess(
   killAfter: number | null,
 ): Promise<BatchSummary | { error: string } | 'killed'> {
   const child = spawn(process.execPath, argv, {
-    // The script is in a folder of its own, and needs the SQLite of this one.
+    // The script is in a separate folder, and needs the SQLite of this one.
     env: { ...process.env, NODE_PATH: MODULES },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -22,7 +22,7 @@ const B = { manifestPath: '/b/drop.csv' }
 const serverOf = (options: Partial<FakeOptions> = {}) =>
   new FakeHostedApi({ idempotency: false, now: machine.time.now, ...options })
 
-/** A pacer that holds the first request, which is in the state by then or will be, at the gate. */
+/** A pacer that stops the first request at the gate, before or after it is recorded in the state. */
 const pacerAt = ({ pass }: { pass(): Promise<void> }): BatchPacer => ({
   async take() {
     await pass()
@@ -31,7 +31,7 @@ const pacerAt = ({ pass }: { pass(): Promise<void> }): BatchPacer => ({
   hold: () => {},
 })
 
-/** A pacer under which nothing is ever sent: the run ends as a killed one would. */
+/** A pacer that never lets a request leave, so that the run ends as a killed one would. */
 const stopped: BatchPacer = {
   take: () => Promise.reject(new GdnError('interrupted', 'interrupted')),
   hold: () => {},
@@ -40,7 +40,7 @@ const stopped: BatchPacer = {
 const most = (server: FakeHostedApi) => Math.max(0, ...server.countsByTitle().values())
 
 describe('two runs with the same rows in one collection', () => {
-  test('mint each row once when both wait at their prompts', async () => {
+  test('mint each row once if both wait at their prompts', async () => {
     const server = serverOf()
     const [first, second] = [gate(), gate()]
     const runs = [
@@ -61,7 +61,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(await listRuns(machine.stateDir)).toHaveLength(1)
   })
 
-  test('the second is rejected while nothing of the first is sent yet', async () => {
+  test('reject the second run while the first has sent nothing yet', async () => {
     const server = serverOf()
     const sending = gate()
     const first = machine.run(server, rowsUpTo(4), A, { pacer: pacerAt(sending) })
@@ -76,7 +76,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(server.minted.size).toBe(4)
   })
 
-  test('a killed run keeps the rows that it planned and did not send', async () => {
+  test('reserve the rows that a killed run planned and did not send', async () => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(4), A, { pacer: stopped }).catch(() => {})
     expect(server.minted.size).toBe(0)
@@ -85,7 +85,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('rows added to a run that goes on are checked as those of a new one', async () => {
+  test('check rows added to a resumed run like those of a new run', async () => {
     const server = serverOf()
     await machine.run(server, [row(1)], A)
     await machine.run(server, [row(2)], B)
@@ -97,7 +97,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('a failed row that another run has minted since is not sent by a retry', async () => {
+  test('do not retry a failed row that another run has minted since', async () => {
     const server = serverOf({ faultOf: (attempt) => (attempt === 1 ? { fault: 'refused', status: 400 } : null) })
     expect((await machine.run(server, [row(1)], A)).counts.failed).toBe(1)
     expect((await machine.run(server, [row(1)], B)).counts.deployed).toBe(1)
@@ -107,7 +107,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('a failed row is not sent by another run while a retry is about to send it', async () => {
+  test('do not send a failed row that another run is about to retry', async () => {
     const server = serverOf({ faultOf: (attempt) => (attempt === 1 ? { fault: 'refused', status: 400 } : null) })
     await machine.run(server, [row(1)], A)
     const sending = gate()
@@ -119,7 +119,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('a row whose retry was killed or failed again is free for other runs', async () => {
+  test('release a row whose retry was killed or failed again', async () => {
     const server = serverOf({ faultOf: (attempt) => (attempt <= 2 ? { fault: 'refused', status: 400 } : null) })
     await machine.run(server, [row(1)], A)
     const retried = { ...A, retryFailed: true }
@@ -132,7 +132,7 @@ describe('two runs with the same rows in one collection', () => {
     expect((await machine.run(server, [row(1)], B)).counts.deployed).toBe(1)
   })
 
-  test('a row added to a run is checked against second orders, too', async () => {
+  test('check a row added to a run against second drops too', async () => {
     const server = serverOf()
     await machine.run(server, [row(1)], A)
     await machine.run(server, [row(2)], { ...B, again: true })
@@ -143,7 +143,7 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('a row added to a second order is checked against the runs that have it', async () => {
+  test('check a row added to a second drop against the runs that have it', async () => {
     const server = serverOf()
     await machine.run(server, [row(1)], { ...A, again: true })
     await machine.run(server, [row(2)], B)
@@ -155,7 +155,7 @@ describe('two runs with the same rows in one collection', () => {
   })
 
   test.each([false, true])(
-    'the other is named where it mints them during the look-up (with --adopt: %s)',
+    'name the other run if it mints the rows during the lookup (with --adopt: %s)',
     async (adopt) => {
       const server = serverOf()
       let first: Promise<BatchSummary> | null = null
@@ -179,7 +179,7 @@ describe('two runs with the same rows in one collection', () => {
     },
   )
 
-  describe('the second is rejected where it is a copy of the first', () => {
+  describe('reject the second run if it is a copy of the first', () => {
     const traits = [
       { tag: 'Mood', value: 'calm' },
       { tag: 'Sky', value: 'clear' },
@@ -213,7 +213,7 @@ describe('two runs with the same rows in one collection', () => {
       expect((await machine.run(server, copied, { ...B, again: true })).counts.deployed).toBe(1)
     })
 
-    test('not where a file of the same name has another size, or both rows have ids', async () => {
+    test('but accept it if a file of the same name has another size, or if both rows have IDs', async () => {
       for (const folder of ['a', 'b']) await write(folder, folder.repeat(folder === 'a' ? 1 : 2))
       const server = serverOf()
       await machine.run(server, withFile('a'), A)
@@ -225,7 +225,7 @@ describe('two runs with the same rows in one collection', () => {
     })
   })
 
-  test('a second order goes on after it was stopped, though the first has all its rows', async () => {
+  test('resume a stopped second drop, although the first has all its rows', async () => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(3), A)
     await machine.run(server, rowsUpTo(3), { ...B, again: true }, { pacer: stopped }).catch(() => {})
@@ -234,8 +234,8 @@ describe('two runs with the same rows in one collection', () => {
   })
 })
 
-describe('the claim of a collection', () => {
-  test('is not held while rows are sent: other rows go at the same time', async () => {
+describe('the lock of a collection', () => {
+  test('is released while rows are sent, so that other rows can be sent at the same time', async () => {
     const server = serverOf()
     const sending = gate()
     const first = machine.run(server, rowsUpTo(2), A, { pacer: pacerAt(sending) })

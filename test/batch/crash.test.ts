@@ -13,10 +13,10 @@ const TITLES = ROWS.map(({ metadata }) => metadata.title)
 let machine: Machine | null = null
 afterEach(() => machine?.stop())
 
-/** Faults of the first requests, so that there is something to find out. */
+/** Faults of the first requests, so that some outcomes are unknown. */
 const FAULTS: (Fault | null)[] = ['cut_after', 'cut_before', null]
 
-/** Runs the batch, kills it at a step, and runs it to its end from the files as they were then, a hot journal included. */
+/** Runs the batch, kills it at a step, and resumes it from a copy of the files at that step, with any hot journal. */
 async function killAndResume(at: number, idempotency: boolean) {
   await machine?.stop()
   machine = await Machine.start()
@@ -61,17 +61,17 @@ async function everyKill(idempotency: boolean, check: (end: End, at: number) => 
   let at = 1
   for (; ; at++) {
     const { summary, killed, ...end } = await killAndResume(at, idempotency)
-    // Killed between the last record and the return: everything has been done.
+    // Killed between the last record and the return, after all work was done.
     if (summary !== null) await check({ ...end, summary }, at)
     else expect([...end.server.countsByTitle().values()]).toEqual(TITLES.map(() => 1))
     if (!killed) break
   }
-  // Each request has nine steps and more; fewer would mean that the killer met nothing.
+  // Each request has at least nine steps. Fewer would mean that the killer missed some.
   expect(at).toBeGreaterThan(50)
 }
 
-describe('a batch killed at any statement of its lookup, sending and reconciling, and resumed', () => {
-  test('a server that honours Idempotency-Key has minted every row once, and none is unknown', {
+describe('a batch killed at any statement of its lookup, sending and reconciliation, and resumed', () => {
+  test('on a server that honors Idempotency-Key, mints every row once and leaves none unknown', {
     timeout: 240_000,
   }, async () => {
     await everyKill(true, ({ summary, server }, at) => {
@@ -81,7 +81,7 @@ describe('a batch killed at any statement of its lookup, sending and reconciling
     })
   })
 
-  test('any other server has minted no row twice; what it took is deployed, and what it did not take is absent', {
+  test('on any other server, mints no row twice, and reports sent rows as deployed and the others as absent', {
     timeout: 240_000,
   }, async () => {
     await everyKill(false, async ({ machine, summary, server }, at) => {
@@ -100,7 +100,7 @@ describe('a batch killed at any statement of its lookup, sending and reconciling
   })
 })
 
-test('killed at every step of sending absent rows again, a batch mints none of them twice', {
+test('a batch killed at every step of a retry of absent rows mints none of them twice', {
   timeout: 240_000,
 }, async () => {
   for (let at = 1; ; at++) {
@@ -131,7 +131,7 @@ test('killed at every step of sending absent rows again, a batch mints none of t
     const retried = { retryAbsent: true, inFlight: 1 }
     const second = await machine.run(server, ROWS, retried).catch((error: { code?: string }) => error.code)
     if (typeof second === 'object') expect(second.doubledRows, `step ${at}`).toEqual([])
-    // What the first retry sent just before it was killed is found by the second, and what it didn't by a third.
+    // The second retry finds what the first sent just before it was killed. A third sends the rest.
     const third = await machine.run(server, ROWS, retried).catch((error: { code?: string }) => error.code)
     expect([...server.countsByTitle().values()], `step ${at}`).toEqual(TITLES.map(() => 1))
     if (typeof third === 'object') expect(third.counts, `step ${at}`).toMatchObject({ deployed: 9 })
@@ -139,7 +139,7 @@ test('killed at every step of sending absent rows again, a batch mints none of t
   }
 })
 
-test('killed again and again, on every resume too, a batch still ends with every row minted once', async () => {
+test('a batch killed repeatedly, also on every resume, mints every row once', async () => {
   for (let seed = 1; seed <= 40; seed++) {
     await machine?.stop()
     machine = await Machine.start()

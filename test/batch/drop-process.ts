@@ -8,7 +8,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { sleep } from '../../src/core/time.ts'
 import { readManifest } from '../../src/manifest/read.ts'
 
-/** One run of a manifest, as a process does it. */
+/** One run of a manifest, as given to a process. */
 export interface DropJob {
   url: string
   apiKey: string
@@ -17,13 +17,13 @@ export interface DropJob {
   }
 }
 
-/** What it came to: the ID of each row by its line, or the code of an error. */
+/** The result: the ID of each row by its line, or the code of an error. */
 export type DropEnd = { ids: Record<number, string> } | { error: string }
 
-/** How much faster time goes by than it does: what is waited for here is a server that answers at once. */
+/** Factor by which simulated time is faster. The server under test responds at once. */
 const HASTE = 100
 
-/** A process that runs the drops it is asked for, one after the other, until it is killed. */
+/** Runs the requested drops one after the other, until the process is killed. */
 process.on('message', async (job: DropJob) => process.send?.(await run(job)))
 process.on('disconnect', () => process.exit())
 

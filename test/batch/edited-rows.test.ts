@@ -22,7 +22,7 @@ const titled = (number: number, title: string, changes: Partial<ManifestRow> = {
 const edited = () => [row(1), titled(2, '#2 fixed'), row(3)]
 
 describe('a manifest that was edited after its rows were minted', () => {
-  test('is not sent, and each vanished row is shown beside the new one that resembles it', async () => {
+  test('is not sent, and each missing row is shown beside the similar new one', async () => {
     await run(rowsUpTo(3))
     const attempts = server.attempts
     await expect(run(edited())).rejects.toMatchObject({
@@ -45,7 +45,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.attempts).toBe(attempts)
   })
 
-  test('pairs a vanished row with the row that resembles it, not with the one in its line', async () => {
+  test('pairs a missing row with the row that resembles it, not with the one on its line', async () => {
     const lion = (title: string, line: number) => titled(1, title, { line })
     const bear = (title: string, line: number) => titled(2, title, { line })
     await run([lion('a golden lion', 2), bear('a silver bear', 3)])
@@ -59,7 +59,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     })
   })
 
-  test('goes on once the edit is reverted, and mints rows that are only added', async () => {
+  test('resumes once the edit is reverted, and mints rows that are only added', async () => {
     await run(rowsUpTo(3))
     await run(edited()).catch(() => {})
     expect((await run(rowsUpTo(4))).counts.deployed).toBe(4)
@@ -72,13 +72,13 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.minted.size).toBe(3)
   })
 
-  test('is stopped too where the row was removed in one start, and comes back edited in the next', async () => {
+  test('is also rejected if a row was removed in one start, and returns edited in the next', async () => {
     await run(rowsUpTo(3), { noWait: true })
     await run([row(1), row(3)])
     await expect(run(edited())).rejects.toMatchObject({ code: 'edited_rows', details: { vanished: 1 } })
   })
 
-  test('with --new-rows mints the new rows in addition, and asks once for each edit', async () => {
+  test('mints the new rows in addition with --new-rows, and prompts once for each edit', async () => {
     await run(rowsUpTo(3))
     expect((await run(edited(), { newRows: true })).counts.deployed).toBe(4)
     expect((await run([...edited(), row(4)])).counts.deployed).toBe(5)
@@ -88,7 +88,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.minted.size).toBe(5)
   })
 
-  test('is stopped while the outcome of the vanished row is unknown', async () => {
+  test('is rejected while the outcome of the missing row is unknown', async () => {
     server = new FakeHostedApi({
       idempotency: false,
       now: machine.time.now,
@@ -98,7 +98,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     await expect(run([titled(1, '#1 fixed')], { noWait: true })).rejects.toMatchObject({ code: 'edited_rows' })
   })
 
-  test('names a changed receiver', async () => {
+  test('reports a changed receiver', async () => {
     await run([row(1)])
     const [to = ''] = RECEIVERS
     await expect(run([row(1, { receiver: to })])).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     })
   })
 
-  test('that is another file by now is recognized by its rows', async () => {
+  test('is recognized by its rows if the file was renamed', async () => {
     await run(rowsUpTo(3), { manifestPath: '/drops/drop.csv' })
     await expect(run(edited(), { manifestPath: '/drops/renamed.csv' })).rejects.toMatchObject({
       code: 'edited_rows',
@@ -117,7 +117,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.minted.size).toBe(3)
   })
 
-  test('of other rows is another drop into the same collection', async () => {
+  test('starts another drop into the same collection if all rows are new', async () => {
     await run(rowsUpTo(2), { manifestPath: '/drops/a.csv' })
     expect((await run([row(3), row(4)], { manifestPath: '/drops/b.csv' })).counts.deployed).toBe(2)
   })
@@ -126,7 +126,7 @@ describe('a manifest that was edited after its rows were minted', () => {
 describe('an id column that is added to a minted manifest', () => {
   const named = (count: number) => rowsUpTo(count).map((one, at) => ({ ...one, id: `row-${at + 1}` }))
 
-  test('mints nothing again: the rows keep their NFTs, and new rows are minted', async () => {
+  test('does not mint the rows again: they keep their NFTs, and new rows are minted', async () => {
     await run(rowsUpTo(3))
     const summary = await run(named(4))
     expect(summary.counts).toMatchObject({ total: 4, deployed: 4 })
@@ -134,7 +134,7 @@ describe('an id column that is added to a minted manifest', () => {
     expect(server.countsByTitle().get('#1')).toBe(1)
   })
 
-  test('is remembered: the rows can be edited afterwards, and are not minted again', async () => {
+  test('is stored, so that the rows can be edited afterwards and are not minted again', async () => {
     await run(rowsUpTo(2))
     await run(named(3))
     const changed = named(3).map((one) => ({ ...one, metadata: { ...one.metadata, title: `${one.metadata.title}!` } }))
@@ -142,14 +142,14 @@ describe('an id column that is added to a minted manifest', () => {
     expect(server.minted.size).toBe(4)
   })
 
-  test('gives copies of one content an NFT each', async () => {
+  test('gives each copy of the same content its own NFT', async () => {
     const copies = [row(1), row(1, { line: 3 })]
     await run(copies)
     await run([...copies.map((one, at) => ({ ...one, id: `copy-${at}` })), row(2)])
     expect(server.minted.size).toBe(3)
   })
 
-  test('is seen in a copy of the manifest under another path too', async () => {
+  test('is recognized in a copy of the manifest under another path too', async () => {
     await run(rowsUpTo(2), { manifestPath: '/drops/a.csv' })
     await expect(run(named(2), { manifestPath: '/drops/b.csv' })).rejects.toMatchObject({
       code: 'already_accepted',

@@ -26,7 +26,7 @@ const serverOf = (options: Partial<FakeOptions> = {}) =>
 const run = (server: FakeHostedApi, rows: readonly ManifestRow[] | null, options: Partial<BatchOptions> = {}) =>
   machine.run(server, rows, { inFlight: 1, ...options })
 
-/** The disk of a CI runner is gone with it. */
+/** Deletes the state, as when the disk of a CI runner is discarded. */
 const loseState = () => machine.lose()
 
 async function results(summary: BatchSummary): Promise<ResultRow[]> {
@@ -38,7 +38,7 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
 describe('a run whose state is an older copy', () => {
   const FILES = ['state.db', 'state.db-seal']
 
-  /** Runs to its end; returns the state as it was after each commit. */
+  /** Runs to the end. Returns the state after each commit. */
   async function statesOf(server: FakeHostedApi, rows: readonly ManifestRow[]): Promise<Buffer[][]> {
     const states: Buffer[][] = []
     const openDatabase = (path: string): RawDatabase => {
@@ -64,7 +64,7 @@ describe('a run whose state is an older copy', () => {
   }
 
   test.each([1, 3])(
-    'mints no row twice, whichever part of the state is missing (%i rows of one content)',
+    'mints no row twice, whichever part of the state is missing (%i rows with the same content)',
     async (copies) => {
       const rows = Array.from({ length: 6 }, (_, at) => row(Math.floor(at / copies), { line: at + 2 }))
       const server = serverOf()
@@ -72,7 +72,7 @@ describe('a run whose state is an older copy', () => {
       expect(states.length).toBeGreaterThan(8)
       const outcomes = new Set<unknown>()
       for (const [at, files] of states.entries()) {
-        // Before its schema is there, a state is none.
+        // An empty file has no schema, and is no state yet.
         if ((files[0]?.length ?? 0) === 0) continue
         await restore(files)
         outcomes.add(
@@ -87,7 +87,7 @@ describe('a run whose state is an older copy', () => {
     },
   )
 
-  test('is compared also where the collection could not be listed before its first request', async () => {
+  test('is compared with the collection even if that could not be listed before the first request', async () => {
     let isListed = false
     const server = serverOf({
       onRead(endpoint) {
@@ -108,10 +108,10 @@ describe('a run whose state is an older copy', () => {
     expect(outcomes).toContain('seems_minted')
   })
 
-  test('takes the rows that it forgot with --adopt, sends the others, and says so otherwise', async () => {
+  test('adopts the forgotten rows with --adopt and sends the others, and stops with a hint otherwise', async () => {
     const server = serverOf()
     const states = await statesOf(server, rowsUpTo(4))
-    // The last one of which no row was sent.
+    // The last state in which no row was sent.
     let planned: Buffer[] = []
     for (const files of states) {
       await restore(files)
@@ -132,7 +132,7 @@ describe('a run whose state is an older copy', () => {
 })
 
 describe('a new run with a lost state whose rows are already in the collection', () => {
-  test('stops before anything is sent or written, and names the rows and the ways out', async () => {
+  test('stops before anything is sent or written, and names the rows and the options', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(4))
     await loseState()
@@ -148,7 +148,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
 
-  test('is told apart by what the rows say, wherever the NFTs are now and in whatever order of keys', async () => {
+  test('is recognized by the content of the rows, whatever the owners and the order of keys', async () => {
     const server = serverOf({
       record: (record) => {
         const { title, ...rest } = record.request_metadata as Record<string, unknown>
@@ -161,7 +161,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     await expect(run(server, rowsUpTo(3))).rejects.toMatchObject({ details: { count: 2 } })
   })
 
-  test('with --again or --no-lookup is minted nevertheless', async () => {
+  test('mints them anyway with --again or --no-lookup', async () => {
     for (const options of [{ again: true }, { skipLookup: true }]) {
       const server = serverOf()
       await run(server, rowsUpTo(2))
@@ -172,7 +172,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     }
   })
 
-  test('is seen with local files too, whose URLs are not known before they are uploaded', async () => {
+  test('is recognized with local files too, whose URLs are unknown before the upload', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const rows = [3, 6].map((number) =>
@@ -187,7 +187,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     await expect(run(server, rows)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 2 } })
   })
 
-  test('does not match other rows, nor NFTs that the state knows', async () => {
+  test('ignores other rows, and NFTs that the state knows', async () => {
     const server = serverOf()
     server.mintByOther(A, { title: 'other', description: '', file_fields: [] })
     await run(server, rowsUpTo(3))
@@ -198,14 +198,14 @@ describe('a new run with a lost state whose rows are already in the collection',
     expect(summary.counts.deployed).toBe(1)
   })
 
-  test('of so many equal rows names as many as there are NFTs', async () => {
+  test('names as many of several equal rows as there are NFTs', async () => {
     const server = serverOf()
     for (let copy = 0; copy < 2; copy++) server.mintByOther(A, row(3).metadata)
     const twins = [2, 3, 4].map((line) => row(3, { line }))
     await expect(run(server, twins)).rejects.toMatchObject({ details: { count: 2 } })
   })
 
-  test('costs one request where the collection is empty, and reads others in chunks', async () => {
+  test('needs one request for an empty collection, and reads others in chunks', async () => {
     const server = serverOf()
     const confirm = async () => {
       throw new GdnError('not_confirmed', 'no')
@@ -220,7 +220,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     expect(looked).toEqual([100, 200, 250].map((done) => ({ type: 'looking_up', done, total: 250 })))
   })
 
-  test('is asked about before a person is', async () => {
+  test('is reported before the prompt', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(2))
     await loseState()
@@ -232,7 +232,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     expect(asked).toBe(false)
   })
 
-  test('goes on with a note where the server lists no ids, and stops where it can not be asked', async () => {
+  test('continues with a note if the server cannot list IDs, and stops if it cannot be reached', async () => {
     const refusing = (error: GdnError) => {
       const server = serverOf({ idPrefix: error.code })
       const call = server.call.bind(server)
@@ -260,7 +260,7 @@ describe('a new run with a lost state whose rows are already in the collection',
 })
 
 describe('--adopt', () => {
-  test('takes what is there as minted by the run, and sends the rest', async () => {
+  test('adopts existing NFTs as minted by the run, and sends the rest', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(7))
     await loseState()
@@ -274,7 +274,7 @@ describe('--adopt', () => {
     await expect(run(server, rowsUpTo(9))).rejects.toMatchObject({ code: 'run_finished' })
   })
 
-  test('where everything is there sends nothing', async () => {
+  test('sends nothing if every row exists', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(4))
     await loseState()
@@ -283,7 +283,7 @@ describe('--adopt', () => {
     expect(server.attempts).toBe(attempts)
   })
 
-  test('waits until the listing shows all that was minted', async () => {
+  test('waits until the listing shows all minted NFTs', async () => {
     for (const listingLagMs of [20_000, 33_000]) {
       const server = serverOf({ listingLagMs })
       await run(server, rowsUpTo(4), { noWait: true })
@@ -295,7 +295,7 @@ describe('--adopt', () => {
     }
   })
 
-  test('stops at rows whose NFT another wallet has, and names them', async () => {
+  test('stops at rows whose NFT belongs to another wallet, and names them', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(3))
     await loseState()
@@ -307,7 +307,7 @@ describe('--adopt', () => {
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
 
-  test('killed at any step sends no row that is in the collection', { timeout: 240_000 }, async () => {
+  test('sends no row that is in the collection, after a kill at any step', { timeout: 240_000 }, async () => {
     for (let at = 1; ; at++) {
       await machine.stop()
       machine = await Machine.start()
@@ -341,7 +341,7 @@ describe('--adopt', () => {
 })
 
 describe('a row that another run of the collection has', () => {
-  test('is not sent by a new run: it is named with that run, before anything happens', async () => {
+  test('is not sent by a new run, which names the other run before it does anything', async () => {
     const server = serverOf()
     const first = await run(server, rowsUpTo(3))
     const attempts = server.attempts
@@ -355,7 +355,7 @@ describe('a row that another run of the collection has', () => {
     expect(await listRuns(machine.stateDir)).toHaveLength(1)
   })
 
-  test('is named before a person is asked and the collection is read', async () => {
+  test('is reported before the prompt and before the collection is read', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(2))
     server.reads.length = 0
@@ -368,7 +368,7 @@ describe('a row that another run of the collection has', () => {
     expect([asked, server.reads]).toEqual([false, []])
   })
 
-  test('is one by its id, whatever it says now', async () => {
+  test('is recognized by its ID, whatever its content', async () => {
     const server = serverOf()
     await run(server, [row(1, { id: 'gold' })])
     await expect(run(server, [row(2, { id: 'gold' })], { runName: 'other' })).rejects.toMatchObject({
@@ -377,7 +377,7 @@ describe('a row that another run of the collection has', () => {
     })
   })
 
-  test('counts where its outcome is unknown, and not where it was refused', async () => {
+  test('counts if its outcome is unknown, but not if it was rejected', async () => {
     const faults = ['cut_before', 'refused'] as const
     const server = serverOf({ faultOf: (attempt) => ({ fault: faults[attempt - 1] ?? 'not_sent', status: 400 }) })
     await run(server, [row(1)], { noWait: true })
@@ -386,7 +386,7 @@ describe('a row that another run of the collection has', () => {
     expect((await run(serverOf({ idPrefix: 'x' }), [row(2)], { runName: 'third' })).counts.deployed).toBe(1)
   })
 
-  test('is minted a second time with --again', async () => {
+  test('is minted again with --again', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(2))
     expect((await run(server, rowsUpTo(2), { runName: 'other', again: true })).counts.deployed).toBe(2)
@@ -401,7 +401,7 @@ describe('a row that another run of the collection has', () => {
     for (const { name } of [first.run, second.run]) expect(String(error)).toContain(name)
   })
 
-  test('does not keep a run from being gone on with', async () => {
+  test('does not prevent resuming its run', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(3), { noWait: true })
     await run(server, rowsUpTo(3), { runName: 'other', again: true, noWait: true })

@@ -21,13 +21,13 @@ const markers = () =>
   [...server.minted.values()].map(({ metadata }) => (metadata as Record<string, string | undefined>)[KEY] ?? '')
 
 describe('--marker-key', () => {
-  test('gives every row a text of its own, equal rows too, under that key', async () => {
+  test('adds a unique text under that key to every row, also to equal rows', async () => {
     await run([row(3), row(3, { line: 5 }), row(1)])
     expect(markers().every((marker) => /^[0-9a-f]{24}$/.test(marker))).toBe(true)
     expect(new Set(markers()).size).toBe(3)
   })
 
-  test('gives the same text however often the run is gone on with, and another in each drop', async () => {
+  test('keeps the text when a run is resumed, and changes it in each drop', async () => {
     const taken = machine.run(server, rowsUpTo(2), { markerKey: KEY, noWait: true })
     await taken
     const first = markers()
@@ -38,7 +38,7 @@ describe('--marker-key', () => {
     expect(new Set(markers()).size).toBe(4)
   })
 
-  test('is remembered by the run: gone on with without the flag, it stays; another key is refused', async () => {
+  test('is stored with the run: a resume without the flag keeps it, and another key is rejected', async () => {
     let requests = 0
     const lame = new FakeHostedApi({
       idempotency: false,
@@ -60,7 +60,7 @@ describe('--marker-key', () => {
     })
   })
 
-  test('is a fault of rows that have no room for it, or that key already, with their lines', async () => {
+  test('reports the lines of rows that have no room for it, or already have that key', async () => {
     const extras = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'x']))
     const metadata = (more: object) => ({ title: 'x', description: '', file_fields: [], ...more })
     const rows = [
@@ -77,14 +77,14 @@ describe('--marker-key', () => {
     expect(server.attempts).toBe(0)
   })
 
-  test.each(['title', 'file_fields', '__proto__', 'name', '', ' x'])('%j can be none', async (markerKey) => {
+  test.each(['title', 'file_fields', '__proto__', 'name', '', ' x'])('rejects %j', async (markerKey) => {
     await expect(run(rowsUpTo(1), { markerKey })).rejects.toMatchObject({
       code: 'usage',
       place: { flag: '--marker-key' },
     })
   })
 
-  test('finds a row again whoever has its NFT, among others that say the same', async () => {
+  test('finds a row again whoever owns its NFT, among others with the same content', async () => {
     const cut = new FakeHostedApi({
       idempotency: false,
       now: machine.time.now,
@@ -100,7 +100,7 @@ describe('--marker-key', () => {
     expect(second).not.toBe('')
   })
 
-  test('does not hide that a run without a state was minted with markers, or without', async () => {
+  test('does not prevent a run without state from recognizing its minted rows', async () => {
     await run(rowsUpTo(2))
     await machine.stop()
     machine = await Machine.start()

@@ -50,13 +50,13 @@ describe('copies of one content', () => {
     expect(kinds(given)).toEqual(expected)
   })
 
-  test('of which one can not be proved to be absent are undecided as far as they are not found', () => {
+  test('are undecided if they are not found, as many as cannot be proved absent', () => {
     const taken: Copy = { owners: ['a'], unprovable: { reason: 'taken', passing: false } }
     expect(kinds(group([copy('a'), taken], [nft('1', 'a')]))).toEqual(['absent', 'adopted'])
     expect(kinds(group([copy('a'), taken], []))).toEqual(['absent', 'undecided'])
   })
 
-  test('sent again after they were taken for absent: what is left over is the earlier sending', () => {
+  test('that were retried as absent: the NFT left over belongs to the earlier attempt', () => {
     const twice = group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('a')] })
     expect(decideGroup(twice).late).toEqual(['2'])
     expect(decideGroup(group([], [nft('1', 'a')], { superseded: [copy('a')] })).late).toEqual(['1'])
@@ -69,7 +69,7 @@ describe('copies of one content', () => {
 
 const owner = fc.constantFrom('a', 'b', 'c')
 
-/** A world: copies that were taken or not, some moved since, and what other clients minted meanwhile. */
+/** A random case: copies that were accepted or not, some moved since, and what other clients minted in the meantime. */
 const world = fc.record({
   copies: fc.array(
     fc.record({
@@ -97,8 +97,8 @@ function groupOf({ copies, others, order }: World): Group {
   )
 }
 
-describe('whatever was taken, moved and minted by others', () => {
-  test('no more rows are absent than were not taken, among those that are interchangeable', () => {
+describe('whatever was accepted, moved, or minted by others', () => {
+  test('reports no more interchangeable rows as absent than were not accepted', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { rows } = decideGroup(groupOf(given))
@@ -114,7 +114,7 @@ describe('whatever was taken, moved and minted by others', () => {
     )
   })
 
-  test('no NFT is given to two rows, none to a row whose owners it does not have', () => {
+  test('assigns no NFT to two rows, and none to a row that does not list its owner', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { copies, matches } = groupOf(given)
@@ -132,7 +132,7 @@ describe('whatever was taken, moved and minted by others', () => {
     )
   })
 
-  test('where nothing was moved or minted by others, all that was taken is adopted', () => {
+  test('adopts all accepted rows if nothing was moved or minted by others', () => {
     const calm = world.map((given) => ({
       ...given,
       copies: given.copies.map((each) => ({ ...each, sender: null, movedTo: null })),

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => machine.stop())
 
-// Three receivers, two rows each: three requests, of which the second meets the fault.
+// Three receivers with two rows each make three requests. The second one meets the fault.
 const ROWS = rowsUpTo(6)
 const SECOND = [3, 6] // Lines of the rows #2 and #5.
 
@@ -82,7 +82,7 @@ describe('on a server without idempotency', () => {
     ['cut after it was taken', 'cut_after', undefined],
     ['answered with 502 after it was taken', 'status_after', 502],
     ['answered with 200 and too few ids', 'wrong_count', undefined],
-  ])('the rows of a request %s are unknown, never sent again, and the rest goes on', async (_what, fault, status) => {
+  ])('leaves the rows of a request %s unknown, does not resend them, and sends the rest', async (_what, fault, status) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault, status) })
     const first = await machine.run(server, ROWS, { noWait: true })
     expect(first.counts).toMatchObject({ total: 6, unknown: 2, accepted: 4 })
@@ -97,7 +97,7 @@ describe('on a server without idempotency', () => {
   })
 
   test.each([400, 404, 415, 422])(
-    'the rows of a request refused with %i failed, with the words of the server',
+    "fails the rows of a request rejected with %i, with the server's message",
     async (status) => {
       const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond('refused', status) })
       const summary = await machine.run(server, ROWS)
@@ -118,7 +118,7 @@ describe('on a server without idempotency', () => {
   test.each<[string, Fault]>([
     ['that never left', 'not_sent'],
     ['answered with 429', 'rate_limited'],
-  ])('a request %s is sent again', async (_what, fault) => {
+  ])('retries a request %s', async (_what, fault) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault) })
     const summary = await machine.run(server, ROWS)
     expect(summary.counts.deployed).toBe(6)
@@ -126,7 +126,7 @@ describe('on a server without idempotency', () => {
     expect(once(server)).toBe(true)
   })
 
-  test('429 holds the endpoint for as long as Retry-After says', async () => {
+  test('holds the endpoint after 429 for the time in Retry-After', async () => {
     const held: [string, number][] = []
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond('rate_limited') })
     const pacer = { take: async () => ({ done: () => {} }), hold: (name: string, ms: number) => held.push([name, ms]) }
@@ -134,7 +134,7 @@ describe('on a server without idempotency', () => {
     expect(held).toEqual([['createnft', 1000]])
   })
 
-  test('a request that was cut after one that had no effect is unknown: what counts is every attempt', async () => {
+  test('treats a request as unknown if any attempt may have had an effect', async () => {
     const faults: Fault[] = ['rate_limited', 'not_sent', 'cut_after']
     const server = new FakeHostedApi({
       idempotency: false,
@@ -151,7 +151,7 @@ describe('on a server without idempotency', () => {
   test.each([
     [401, 'unauthorized', 4],
     [403, 'forbidden', 4],
-  ])('%i stops the run: nothing else would go better; it can be gone on with', async (status, code, exitCode) => {
+  ])('stops the run after %i, and can resume it', async (status, code, exitCode) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'refused', status }) })
     const summary = await machine.run(server, ROWS, { inFlight: 1 })
     expect(summary).toMatchObject({ stopped: { code }, exitCode })
@@ -161,7 +161,7 @@ describe('on a server without idempotency', () => {
     expect((await machine.run(better, ROWS)).counts.deployed).toBe(6)
   })
 
-  test('a server out of reach is tried for a time, then the run stops, and can be gone on with', async () => {
+  test('retries an unreachable server for a time, then stops the run, which can be resumed', async () => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'not_sent' }) })
     const summary = await machine.run(server, ROWS, { unreachableMs: 10_000 })
     expect(summary).toMatchObject({ stopped: { code: 'unreachable' }, exitCode: 6, counts: { pending: 6 } })
@@ -169,7 +169,7 @@ describe('on a server without idempotency', () => {
     expect((await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)).counts.deployed).toBe(6)
   })
 
-  test('three unknown outcomes in a row hold the run until the server answers again; then it goes on', async () => {
+  test('pauses after three unknown outcomes in a row until the server responds again', async () => {
     let outage = false
     const server = new FakeHostedApi({
       idempotency: false,
@@ -179,7 +179,7 @@ describe('on a server without idempotency', () => {
       },
       onRead: (endpoint) => {
         if (!outage || endpoint !== 'getnfts') return
-        // The load balancer answers 502 to everything, for half a minute.
+        // The load balancer returns 502 to everything for half a minute.
         if (machine.time.now() < 30_000) throw new GdnError('bad_answer', '502')
         outage = false
       },
@@ -187,12 +187,12 @@ describe('on a server without idempotency', () => {
     const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, noWait: true })
     expect(summary.counts).toMatchObject({ unknown: 15, pending: 0 })
     expect(server.minted.size).toBe(45)
-    // A single row goes first, to see whether it is taken.
+    // A single row goes first, to check whether it is accepted.
     expect(server.bodies.map(({ metadata }) => metadata.length)).toEqual([5, 5, 1, ...[4, 5, 5, 5, 5, 5, 5]])
     expect(machine.events).toContainEqual(expect.objectContaining({ type: 'holding', reason: 'unknown' }))
   })
 
-  test('a server that does not answer any more stops the run: what was not sent stays unsent', async () => {
+  test('stops the run if the server no longer responds, and keeps the remaining rows unsent', async () => {
     const server = new FakeHostedApi({
       idempotency: false,
       faultOf: () => ({ fault: 'status_before', status: 502 }),
@@ -205,16 +205,16 @@ describe('on a server without idempotency', () => {
     expect(summary.counts).toMatchObject({ unknown: 15, pending: 45 })
   })
 
-  test('a server that answers questions and takes no rows costs a row at a time, and the run stops at ten', async () => {
+  test('sends one row at a time to a server that rejects rows but answers reads, and stops at ten', async () => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'status_before', status: 502 }) })
     const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 4 })
     expect(summary).toMatchObject({ stopped: { code: 'bad_answer' }, exitCode: 9 })
-    // Three more were under way when the third became unknown.
+    // Three more were in flight when the third became unknown.
     expect(summary.counts.unknown).toBeLessThanOrEqual(6 * 5 + 4)
     expect(summary.counts.pending).toBe(60 - summary.counts.unknown)
   })
 
-  test('single unknown outcomes among others hold nothing up', async () => {
+  test('does not pause for single unknown outcomes among others', async () => {
     const server = new FakeHostedApi({
       idempotency: false,
       faultOf: (attempt) => (attempt % 3 === 0 ? { fault: 'cut_before' } : null),
@@ -229,7 +229,7 @@ describe('a request that is too large for the server', () => {
   const ten = Array.from({ length: 10 }, (_, index) => row(3 * (index + 1)))
   const sizes = (server: FakeHostedApi) => server.bodies.map(({ metadata }) => metadata.length)
 
-  test('travels in halves, and no later one is larger', async () => {
+  test('is split in halves, and later requests are no larger', async () => {
     const server = new FakeHostedApi({ idempotency: false, maxRows: 3 })
     const rows = [...ten, ...Array.from({ length: 8 }, (_, index) => row(3 * index + 1))]
     const summary = await machine.run(server, rows, { chunkSize: 10, inFlight: 1 })
@@ -243,7 +243,7 @@ describe('a request that is too large for the server', () => {
     expect(once(server)).toBe(true)
   })
 
-  test('keeps the order of rows where that was asked for', async () => {
+  test('keeps the order of rows if that is requested', async () => {
     const server = new FakeHostedApi({ idempotency: false, maxRows: 3 })
     await machine.run(server, ten, { chunkSize: 10, inOrder: true, inFlight: 4 })
     expect(server.bodies.flatMap(({ metadata }) => metadata.map(({ title }) => title))).toEqual(
@@ -251,7 +251,7 @@ describe('a request that is too large for the server', () => {
     )
   })
 
-  test('is not begun with when the run goes on', async () => {
+  test('is not tried again when the run resumes', async () => {
     const stop = new AbortController()
     const server = new FakeHostedApi({ idempotency: false, maxRows: 3 })
     const onEvent = ({ type }: { type: string }) => {
@@ -264,14 +264,14 @@ describe('a request that is too large for the server', () => {
     expect(server.attempts).toBe(5)
   })
 
-  test('of a single row is refused', async () => {
+  test('fails if it has a single row', async () => {
     const server = new FakeHostedApi({ idempotency: false, maxRows: 0 })
     const summary = await machine.run(server, ten.slice(0, 3), { chunkSize: 4, inFlight: 1 })
     expect(summary).toMatchObject({ exitCode: 7, counts: { failed: 3 } })
     expect(summary.failedRows[0]?.error).toBe('too large')
   })
 
-  test('is not taken for known where it was unknown before', async () => {
+  test('stays unknown if it was unknown before', async () => {
     const faults: [Fault, number][] = [
       ['cut_before', 0],
       ['refused', 413],
@@ -289,21 +289,21 @@ describe('a request that is too large for the server', () => {
   })
 })
 
-describe('a refusal that is none of the API', () => {
-  test.each([400, 401, 403, 404, 415, 422])('proves nothing, as a proxy may give it after the effect: %i', (status) => {
+describe('an error response that is not from the API', () => {
+  test.each([400, 401, 403, 404, 415, 422])('proves nothing, because a proxy may return it after the effect: %i', (status) => {
     expect(refusal(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, foreign: true })
     expect(refusal(status, {}, { message: 'Forbidden' })).toMatchObject({ outcome: 'unknown', foreign: true })
     expect(refusal(status, {}, { error: { title: 'x', message: 'y' } }).outcome).not.toBe('unknown')
   })
 
   test.each([413, 429])(
-    'proves that the request was not passed on, where its size or number was refused: %i',
+    'proves that the request was not forwarded, if its size or rate was rejected: %i',
     (status) => {
       expect(refusal(status, {}, '<html>')).toMatchObject({ outcome: 'no_effect' })
     },
   )
 
-  test('ends the run at once, and its rows are found when it goes on', async () => {
+  test('ends the run at once, and its rows are found when it resumes', async () => {
     const options = { idempotency: false, status: 403 as number | null }
     const server = new FakeHostedApi(options)
     const { send } = server
@@ -323,7 +323,7 @@ describe('a refusal that is none of the API', () => {
   })
 })
 
-test('a request is never sent again under a key that the server did not honor when it was sent first', async () => {
+test('never resends a request under a key that the server did not honor at the first attempt', async () => {
   const options = { idempotency: false, faultOf: onSecond('cut_after') }
   const server = new FakeHostedApi(options)
   expect(await machine.run(server, ROWS, { noWait: true })).toMatchObject({ counts: { unknown: 2 } })
@@ -333,8 +333,8 @@ test('a request is never sent again under a key that the server did not honor wh
   expect(server.attempts).toBe(attempts)
 })
 
-describe('an id that was given before', () => {
-  test('makes the later answer unknown: nobody knows what it means; reconciling tells', async () => {
+describe('an ID that the server returned before', () => {
+  test('makes the later response unknown until reconciliation', async () => {
     const given: string[] = []
     const server = new FakeHostedApi({
       idempotency: false,
@@ -349,7 +349,7 @@ describe('an id that was given before', () => {
     expect(once(server)).toBe(true)
   })
 
-  test('at an earlier start of the run counts as well', async () => {
+  test('counts if it was returned at an earlier start of the run', async () => {
     const away = new FakeHostedApi({
       idempotency: false,
       faultOf: (attempt) => (attempt > 1 ? { fault: 'not_sent' } : null),
@@ -359,7 +359,7 @@ describe('an id that was given before', () => {
     expect(summary.counts).toMatchObject({ accepted: 4, unknown: 2 })
   })
 
-  test('is none of the run either where the collection had it before, though it says the same', async () => {
+  test('does not belong to the run if the collection had it before, despite equal content', async () => {
     const early: string[] = []
     const server = new FakeHostedApi({
       idempotency: false,
@@ -372,7 +372,7 @@ describe('an id that was given before', () => {
     expect(early).not.toContain(result?.nft_gdn_id)
   })
 
-  test('to another run counts as well', async () => {
+  test('counts if it was returned to another run', async () => {
     await machine.run(new FakeHostedApi({ idempotency: false }), ROWS.slice(0, 2))
     const server = new FakeHostedApi({ idempotency: false })
     const summary = await machine.run(server, ROWS.slice(2, 4), { runName: 'other', noWait: true })
@@ -390,7 +390,7 @@ describe('while rows are being sent', () => {
     hold: () => {},
   })
 
-  test('the oldest are asked for every few seconds, and seen to be deployed', async () => {
+  test('checks every few seconds whether the oldest are deployed', async () => {
     const server = new FakeHostedApi({ idempotency: false })
     const deployed: number[] = []
     const onEvent = (event: BatchEvent) => {
@@ -404,7 +404,7 @@ describe('while rows are being sent', () => {
     expect(asked).toBeLessThanOrEqual(12)
   })
 
-  test('no more is asked than one question, as long as the oldest are not deployed', async () => {
+  test('sends at most one check per request while the oldest are not deployed', async () => {
     const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1_000 })
     const rows = Array.from({ length: 600 }, (_, index) => row(3 * (index + 1)))
     const asked = () => server.reads.filter((name) => name === 'getnfts').length
@@ -415,7 +415,7 @@ describe('while rows are being sent', () => {
   })
 
   test.each(['unreachable', 'unauthorized', 'bad_answer'] as const)(
-    'an answer %s to that does not stop the sending',
+    'continues sending if that check fails with %s',
     async (code) => {
       let failing = true
       const server = new FakeHostedApi({
@@ -437,14 +437,14 @@ describe('while rows are being sent', () => {
   )
 })
 
-describe('on a server that honours Idempotency-Key', () => {
+describe('on a server that honors Idempotency-Key', () => {
   test.each<[string, Fault, number | undefined]>([
     ['cut before it was taken', 'cut_before', undefined],
     ['cut after it was taken', 'cut_after', undefined],
     ['answered with 500', 'status_before', 500],
     ['answered with 503 after it was taken', 'status_after', 503],
     ['answered with 409, being at work still', 'status_before', 409],
-  ])('a request %s is sent again with the same bytes and key, until it is known', async (_what, fault, status) => {
+  ])('retries a request %s with the same bytes and key until its outcome is known', async (_what, fault, status) => {
     const sent: [string, string][] = []
     const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond(fault, status) })
     const send = server.send.bind(server)
@@ -463,7 +463,7 @@ describe('on a server that honours Idempotency-Key', () => {
     ])
   })
 
-  test('once unknown, a later refusal resolves nothing: the rows stay unknown until the collection tells', async () => {
+  test('keeps rows unknown after a later rejection, until the collection shows them', async () => {
     const faults: [Fault, number][] = [
       ['cut_after', 0],
       ['refused', 400],
@@ -478,12 +478,12 @@ describe('on a server that honours Idempotency-Key', () => {
     const summary = await machine.run(server, ROWS, { noWait: true })
     expect(summary.counts).toMatchObject({ unknown: 2, accepted: 4, failed: 0 })
     expect(summary.exitCode).toBe(9)
-    // Asked again later, the server tells.
+    // A later lookup in the collection resolves them.
     expect((await machine.run(server, ROWS)).counts).toMatchObject({ unknown: 0, deployed: 6 })
     expect(once(server)).toBe(true)
   })
 
-  test('a server that never gets well leaves the rows unknown, and the run ends', async () => {
+  test('leaves the rows unknown and ends the run if the server does not recover', async () => {
     const server = new FakeHostedApi({ idempotency: true, faultOf: always('status_after', 503) })
     const summary = await machine.run(server, ROWS, { unreachableMs: 20_000 })
     expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4 })
@@ -491,14 +491,14 @@ describe('on a server that honours Idempotency-Key', () => {
     expect(once(server)).toBe(true)
   })
 
-  test('the rows of a refused request failed: they were refused at the first attempt', async () => {
+  test('fails the rows of a request that is rejected at the first attempt', async () => {
     const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond('refused', 400) })
     expect((await machine.run(server, ROWS)).counts).toMatchObject({ failed: 2, deployed: 4 })
   })
 })
 
-describe('what the server shows of an accepted row is compared with what was sent', () => {
-  test('ids in another order are given to their rows by content', async () => {
+describe("the server's record of an accepted row is compared with what was sent", () => {
+  test('assigns IDs in another order to their rows by content', async () => {
     const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
     const summary = await machine.run(server, ROWS, { chunkSize: 6 })
     expect(summary.exitCode).toBe(0)
@@ -507,7 +507,7 @@ describe('what the server shows of an accepted row is compared with what was sen
     }
   })
 
-  test('equal rows are interchangeable', async () => {
+  test('treats equal rows as interchangeable', async () => {
     const twin = row(1)
     const rows = [twin, { ...twin, line: 3 }, { ...twin, line: 4 }]
     const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
@@ -518,7 +518,7 @@ describe('what the server shows of an accepted row is compared with what was sen
     expect((await results(summary)).map(({ key }) => key.replace(/^[0-9a-f]+/, ''))).toEqual(['', '#2', '#3'])
   })
 
-  test('a row that no record matches is unknown, and its neighbours are told', async () => {
+  test('leaves a row unknown if no record matches, and reports the other rows', async () => {
     const server = new FakeHostedApi({
       idempotency: true,
       record: (record) => {
@@ -535,7 +535,7 @@ describe('what the server shows of an accepted row is compared with what was sen
     expect(once(server)).toBe(true)
   })
 
-  test('a record that is missing is waited for', async () => {
+  test('waits for a missing record', async () => {
     let asked = 0
     const server = new FakeHostedApi({
       idempotency: false,
@@ -548,7 +548,7 @@ describe('what the server shows of an accepted row is compared with what was sen
 })
 
 describe('the exit code', () => {
-  test('8: still pending when the time was up; asked again, the same command waits on', async () => {
+  test('is 8 if rows are pending after the timeout, and the same command continues to wait', async () => {
     const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 8 })
     const summary = await machine.run(server, ROWS, { timeoutMs: 2_000 })
     expect(summary.counts.accepted).toBe(6)
@@ -560,13 +560,13 @@ describe('the exit code', () => {
     expect(server.attempts).toBe(attempts)
   })
 
-  test('0 at acceptance, when nobody wants to wait', async () => {
+  test('is 0 once rows are accepted, with --no-wait', async () => {
     const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1000 })
     const summary = await machine.run(server, ROWS, { noWait: true })
     expect(summary).toMatchObject({ exitCode: 0, counts: { accepted: 6 } })
   })
 
-  test('7: NFTs failed; each is told with its reason, and is sent again only when that is asked for', async () => {
+  test('is 7 if NFTs failed, which are reported with their reason and retried only on request', async () => {
     const server = new FakeHostedApi({
       idempotency: true,
       record: (record) =>
@@ -585,11 +585,11 @@ describe('the exit code', () => {
     expect(new Set(sent).size).toBe(6)
   })
 
-  test('9 goes before 8, 8 before 7', async () => {
+  test('prefers 9 to 8, and 8 to 7', async () => {
     const status = (record: Record<string, unknown>) =>
       String(record.nft_gdn_id).endsWith('-1') ? { ...record, status: 'failed' } : { ...record, status: 'initiated' }
     const unknown = new FakeHostedApi({ idempotency: false, faultOf: onSecond('cut_after'), record: status })
-    // One at a time: which request arrives second must not be left to chance.
+    // One at a time, so that the order in which requests arrive is certain.
     const first = await machine.run(unknown, ROWS, { timeoutMs: 1000, inFlight: 1 })
     expect(first.counts).toMatchObject({ unknown: 2, failed: 1, accepted: 3 })
     expect(first.exitCode).toBe(9)

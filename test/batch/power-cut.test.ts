@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const ROWS = 6
 const CALLS = 'openat,open,pwrite64,write,writev,ftruncate,fsync,fdatasync,unlink,unlinkat'
 const SOAK = process.env.GDN_SOAK === '1'
-/** One in so many of the cuts that come before each other system call than one that sends. */
+/** Tests one in so many of the cuts before system calls that send nothing. */
 const STRIDE = SOAK ? 1 : 16
 const RANDOM_CUTS = SOAK ? 6 : 1
 
@@ -34,7 +34,7 @@ interface Sent {
   key: string
 }
 
-/** The system calls of a process that mints a batch, and the requests that it sent. */
+/** Returns the system calls of a process that mints a batch, and the requests that it sent. */
 async function trace(idempotency: boolean): Promise<{ lines: string[]; sent: Map<string, Sent>; url: string }> {
   const script = await buildBatchProcess(folder)
   const sent = new Map<string, Sent>()
@@ -55,7 +55,7 @@ async function trace(idempotency: boolean): Promise<{ lines: string[]; sent: Map
   return { lines: tracedCalls(await readFile(log, 'utf8')), sent, url }
 }
 
-/** The idempotency key of the request whose first bytes a system call sends. */
+/** Returns the idempotency key of the request whose first bytes a system call sends. */
 function keySentBy(line: string): string | null {
   if (!/^\d+ +writev?\(\d+<(?!1<)/.test(line)) return null
   const strings = [...line.matchAll(/"((?:\\x[0-9a-f]{2})+)"/g)].map(([, hex = '']) => hex.replaceAll('\\x', ''))
@@ -67,7 +67,7 @@ test.each([
   ['that honors Idempotency-Key', true],
   ['that does not', false],
 ])(
-  'a power cut at any system call of a batch, on a server %s: no row twice, and none lost',
+  'a power cut at any system call of a batch loses no row and mints none twice, on a server %s',
   async (_what, idempotency) => {
     if (!existsSync('/usr/bin/strace')) {
       report('strace is not installed')
@@ -97,7 +97,7 @@ test.each([
         try {
           for (const [name, bytes] of disk.after(cut)) await writeFile(join(place, name), bytes)
           const server = new FakeHostedApi({ idempotency, now: machine.time.now })
-          // In the order in which they arrived, so that they get the same IDs.
+          // In the order of their arrival, so that they get the same IDs.
           for (const { endpoint, body, key: idempotencyKey } of sent.values()) {
             if (left.has(idempotencyKey)) await server.send(endpoint, body, { idempotencyKey, run: '' })
           }
@@ -108,7 +108,7 @@ test.each([
             .catch(({ code }: { code: string }) => code)
           const copies = [...server.countsByTitle().values()]
           expect(Math.max(...copies), `${JSON.stringify(end)} ${line.slice(0, 200)}`).toBe(1)
-          // What was about to leave is sent again under its key, or reported as absent.
+          // A request that was about to be sent is retried under its key, or reported as absent.
           if (idempotency || end === 'run_finished') expect(copies, line).toHaveLength(ROWS)
           const { counts, absentRows } = typeof end === 'string' ? { counts: null, absentRows: [] } : end
           if (counts === null) expect(end, line).toBe('run_finished')

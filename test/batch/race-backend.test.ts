@@ -24,13 +24,13 @@ import type { DropEnd, DropJob } from './drop-process.ts'
 const ROUNDS = process.env.GDN_SOAK === '1' ? 500 : 6
 const MOST_PROCESSES = 8
 const MOST_ROWS = 12
-/** How a process may end whose state directory another one uses, which has the rows. */
+/** Errors of a process whose state directory is shared with another one that has the rows. */
 const SHARED_ENDS = ['already_accepted', 'run_busy']
 
-/** A namespace of its own for process IDs, as a container has it. */
+/** A separate namespace for process IDs, as in a container. */
 const CONTAINER = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** A process that stays from round to round, unless it is killed. */
+/** A process that is reused in every round, unless it is killed. */
 class Runner {
   readonly #argv: readonly string[]
   #child: ChildProcess | null = null
@@ -88,7 +88,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Rows with IDs or without, and equal ones among those without. */
+/** Rows with IDs, or without IDs and with copies among them. */
 function manifestOf(rows: number, withIds: boolean): string {
   const lines = Array.from({ length: rows }, (_, n) => {
     const id = withIds ? `row-${n},` : ''
@@ -100,14 +100,14 @@ function manifestOf(rows: number, withIds: boolean): string {
 interface Race {
   rows: number
   withIds: boolean
-  /** State directories that the processes share. */
+  /** Number of state directories that the processes share. */
   states: number
-  /** After how many milliseconds each process is killed. */
+  /** Milliseconds after which each process is killed. */
   kills: readonly (number | null)[]
   random: () => number
 }
 
-/** Starts one manifest at once in all processes, and those that did not come to its end once more. */
+/** Starts one manifest at once in all processes, and restarts those that did not finish. */
 async function race(processes: readonly Runner[], { rows, withIds, states, kills, random }: Race) {
   const below = (count: number) => Math.floor(random() * count)
   const place = await mkdtemp(join(inMemory, 'gdn-race-'))
@@ -141,7 +141,7 @@ async function race(processes: readonly Runner[], { rows, withIds, states, kills
   }
   await Promise.all(jobs.map((_, n) => run(n, kills[n] ?? null)))
   for (const n of jobs.keys()) if (!known.has(n % states)) await run(n, null)
-  // Each state directory comes to the same end.
+  // Each state directory has the same result.
   expect(known.size).toBe(states)
   const wanted = { contract_addresses: address, blockchain: 'polygon' }
   const { nft_gdn_ids } = await call(backend, 'getnftgdnids', wanted)
@@ -152,7 +152,7 @@ async function race(processes: readonly Runner[], { rows, withIds, states, kills
   return figures
 }
 
-test(`one manifest started at once by 2 to ${MOST_PROCESSES} processes, in folders, with chunk sizes and state directories of their own or shared ones, some killed: each row once (rounds: ${ROUNDS})`, async () => {
+test(`mints each row once when 2 to ${MOST_PROCESSES} processes start one manifest at once and some are killed (rounds: ${ROUNDS})`, async () => {
   const { random } = seededRandom('race on a backend')
   const below = (count: number) => Math.floor(random() * count)
   const figures = { rounds: 0, processes: 0, killed: 0, refused: 0 }
@@ -173,7 +173,7 @@ test(`one manifest started at once by 2 to ${MOST_PROCESSES} processes, in folde
   report(figures)
 })
 
-test('rows that two runs of one state directory adopt at the same time belong to the first', async () => {
+test('assigns rows that two runs of one state directory adopt at the same time to the first run', async () => {
   const place = await mkdtemp(join(inMemory, 'gdn-race-'))
   const { address } = await createTestCollection(backend)
   const run = async (state: string, confirm = async () => {}) => {
@@ -205,7 +205,7 @@ test('rows that two runs of one state directory adopt at the same time belong to
   }
 })
 
-test('one manifest started at once in several containers that share a state directory: each row once', async (context) => {
+test('mints each row once when several containers with one state directory start one manifest at once', async (context) => {
   const [inContainer = '', ...argv] = [...CONTAINER, 'true']
   if (spawnSync(inContainer, argv).status !== 0) return context.skip('namespaces of processes are not allowed here')
   const { random } = seededRandom('race in containers')

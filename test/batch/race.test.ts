@@ -10,7 +10,7 @@ const ROUNDS = process.env.GDN_SOAK === '1' ? 200 : 1
 const PROCESSES = 8
 const ROWS = 20
 const MANIFESTS = ['/a/drop.csv', '/b/drop.csv', '/c/drop.csv']
-/** How a process may end that was not the one to send the rows. */
+/** Errors of a process that did not send the rows. */
 const LOST = ['already_accepted', 'run_busy', 'run_finished']
 
 let folder: string
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, late prompts, failed rows, retries and SIGKILLs: every row once (rounds: ${ROUNDS})`, async () => {
+test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, failures, retries and SIGKILLs mint every row once (rounds: ${ROUNDS})`, async () => {
   const { random } = seededRandom('race')
   let kills = 0
   let rejections = 0
@@ -53,7 +53,7 @@ test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, late
       }
     }
     isOver = true
-    // Every copy is run to its end, whichever of them owns the rows.
+    // Every copy is run to its end, whichever of them has the rows.
     const ends: unknown[] = []
     for (const manifest of MANIFESTS) ends.push(await start(manifest, 0, null, 'absent'))
     const counts = [...api.countsByTitle().values()]

@@ -33,12 +33,12 @@ const fault = fc.oneof(
 const scenario = fc.record({
   idempotency: fc.boolean(),
   faults: fc.array(fault, { maxLength: 60 }),
-  /** At which step each life of the process ends. */
+  /** The step at which each process is killed. */
   kills: fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 4 }),
   chunkSize: fc.integer({ min: 1, max: 12 }),
   inFlight: fc.integer({ min: 1, max: 4 }),
   inOrder: fc.boolean(),
-  /** Rows may say the same: copies are NFTs of their own. */
+  /** How many rows have the same content. Each copy is a separate NFT. */
   copies: fc.integer({ min: 1, max: 3 }),
   markerKey: fc.constantFrom(undefined, undefined, 'mark'),
   listingLagMs: fc.constantFrom(0, 0, 300, 4_000),
@@ -46,9 +46,9 @@ const scenario = fc.record({
   nullUntilDeployed: fc.boolean(),
   maxRows: fc.constantFrom(undefined, undefined, 4),
   rewrites: fc.constantFrom(false, false, false, true),
-  /** Rows that another client mints too, and between which lives. */
+  /** Rows that another client mints too, and after which process. */
   twins: fc.array(fc.record({ row: fc.nat(ROWS - 1), life: fc.nat(4) }), { maxLength: 3 }),
-  /** NFTs that get another owner, and between which lives. */
+  /** NFTs that get another owner, and after which process. */
   moves: fc.array(fc.record({ nft: fc.nat(ROWS - 1), life: fc.nat(4), to: fc.constantFrom(ELSEWHERE, ...RECEIVERS) }), {
     maxLength: 3,
   }),
@@ -85,7 +85,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   const noneTwice = () => {
     for (const [title, count] of ownTitles()) expect(count, title).toBeLessThanOrEqual(wanted.get(title) ?? 0)
   }
-  /** Titles of which nobody can know for sure. */
+  /** Titles whose outcome cannot be determined. */
   const disturbed = new Set<string>()
   const meddle = (life: number) => {
     for (const twin of chosen.twins.filter((each) => each.life === life)) {
@@ -114,7 +114,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
         if (error.code !== 'run_finished') throw error
         return null
       })
-      // A run that stopped because nothing got through is gone on with, as a person would.
+      // A run that stopped because no request got through is resumed, as a user would do.
       if (summary === null || summary.stopped === null || go === 10) return summary
     }
   }
@@ -130,7 +130,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     await machine.bury()
     meddle(life)
   }
-  // What another client minted looks like rows that the state forgot.
+  // What another client minted looks like rows that the state lost.
   const again = await run({ ...((await hasRun(machine)) && chosen.twins.length === 0 ? {} : { skipLookup: true }) })
   noneTwice()
   if (again === null) {
@@ -140,7 +140,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   const { deployed, unknown } = again.counts
   expect(deployed + unknown).toBe(ROWS)
   expect(again.exitCode).toBe(unknown > 0 ? 9 : 0)
-  // A request that is refused for its size when it is sent again is left to the collection to tell of.
+  // A retry that is rejected for its size stays unknown until the collection is read.
   if (idempotency && !chosen.rewrites && chosen.maxRows === undefined) expect(unknown).toBe(0)
 
   const told = { deployed: [] as string[], absent: [] as string[], undecided: [] as string[] }
@@ -168,7 +168,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
 
   left.length = 0
   const retried = await run({ retryAbsent: true }).catch((error: { code?: string }) => {
-    // What another client minted meanwhile may look like them.
+    // NFTs that another client minted in the meantime may look like them.
     if (error.code !== 'seems_minted' || disturbed.size === 0) throw error
     return null
   })
@@ -190,7 +190,7 @@ function countBy(titles: Iterable<string>): Map<string, number> {
 }
 
 test(
-  `under random faults and kills, with others at work in the same collection, no row is minted twice, what was taken is told and what was not is absent (${RUNS} runs of ${ROWS} rows)`,
+  `under random faults, kills and other clients, no row is minted twice and outcomes are reported correctly (${RUNS} runs of ${ROWS} rows)`,
   async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async (chosen) => {

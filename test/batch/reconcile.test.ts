@@ -31,7 +31,7 @@ function serverWith(faults: (Fault | null)[], options: Partial<FakeOptions> = {}
   })
 }
 
-/** One request at a time, so that which one meets a fault is no chance. */
+/** Sends one request at a time, so that it is certain which one meets a fault. */
 const run = (server: FakeHostedApi, rows = rowsUpTo(6), options: Partial<BatchOptions> = {}) =>
   machine.run(server, rows, { inFlight: 1, ...options })
 
@@ -48,7 +48,7 @@ const PAIR = [row(3), row(6), row(1), row(2)]
 
 describe('rows whose outcome is unknown', () => {
   test.each<Fault>(['cut_after', 'status_after', 'wrong_count'])(
-    'are adopted where the server took them: %s',
+    'are adopted if the server accepted them: %s',
     async (fault) => {
       const server = serverWith([fault])
       const summary = await run(server, PAIR)
@@ -59,7 +59,7 @@ describe('rows whose outcome is unknown', () => {
     },
   )
 
-  test('are absent where it did not, told from rows that were sent later', async () => {
+  test('are absent if it did not, as rows that were sent later prove', async () => {
     const summary = await run(serverWith(['cut_before']), PAIR)
     expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 2, deployed: 2 } })
     expect(summary.reconciled).toEqual({ adopted: 0, basis: 'later_rows' })
@@ -70,13 +70,13 @@ describe('rows whose outcome is unknown', () => {
     }
   })
 
-  test('are absent by time alone where no row was sent later, and that is said', async () => {
+  test('are absent by time alone if no row was sent later, which the reason says', async () => {
     const summary = await run(serverWith([null, null, 'cut_before']), PAIR)
     expect(summary.reconciled).toEqual({ adopted: 0, basis: 'time_alone' })
     expect(summary.absentRows).toEqual([expect.objectContaining({ reason: expect.stringContaining('after a wait') })])
   })
 
-  test('are looked for again by the next call, and by it alone when nobody wanted to wait', async () => {
+  test('are looked up by the next call, and only by that one with --no-wait', async () => {
     const server = serverWith(['cut_after'])
     const first = await run(server, PAIR, { noWait: true })
     expect(first).toMatchObject({ exitCode: 9, reconciled: null, counts: { unknown: 2 } })
@@ -85,7 +85,7 @@ describe('rows whose outcome is unknown', () => {
     expect(second).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, requests: 0 })
   })
 
-  test('are found after a crash, however long ago it was by a clock that stepped back ten minutes', async () => {
+  test('are found after a crash, even if the clock stepped back by ten minutes since', async () => {
     const server = serverWith([null, 'cut_after'], { listingLagMs: 20_000 })
     const wall = vi.spyOn(Date, 'now')
     const began = 1_800_000_000_000
@@ -98,7 +98,7 @@ describe('rows whose outcome is unknown', () => {
     expect(machine.time.now() - before).toBeGreaterThanOrEqual(30_000)
   })
 
-  test('are looked for at least 30 s after the last attempt, whatever the wall clock says', async () => {
+  test('are looked up for at least 30 s after the last attempt, whatever the wall clock says', async () => {
     for (const step of [-600_000, 3_600_000]) {
       await machine.stop()
       machine = await Machine.start()
@@ -112,7 +112,7 @@ describe('rows whose outcome is unknown', () => {
     }
   })
 
-  test('are waited for 20 times as long as our own rows were seen to be missing', async () => {
+  test("are looked up for 20 times as long as the run's other rows were missing", async () => {
     const server = serverWith(['cut_before'], { listingLagMs: 4_000 })
     const summary = await run(server, PAIR)
     expect(summary.absentRows).toHaveLength(2)
@@ -128,7 +128,7 @@ describe('rows whose outcome is unknown', () => {
     expect(machine.time.now() - before).toBeGreaterThanOrEqual(20 * 30_000)
   })
 
-  test('stay undecided where the listing lags longer than may be waited, with the way out', async () => {
+  test('stay undecided with a hint if the listing lags longer than the wait may take', async () => {
     for (const fault of ['cut_before', 'cut_after'] as const) {
       await machine.stop()
       machine = await Machine.start()
@@ -145,27 +145,27 @@ describe('rows whose outcome is unknown', () => {
     }
   })
 
-  test('are not waited for when the time is too short for an answer that could be relied on', async () => {
+  test('are not looked up if the time is too short for a reliable result', async () => {
     const before = machine.time.now()
     const summary = await run(serverWith(['cut_before']), PAIR, { timeoutMs: 2_000 })
     expect(summary.undecidedRows).toHaveLength(2)
     expect(machine.time.now() - before).toBeLessThan(5_000)
   })
 
-  test('are adopted once address and owner of a pending NFT are told', async () => {
+  test('are adopted once address and owner of a pending NFT are known', async () => {
     const server = serverWith(['cut_after'], { nullUntilDeployed: true, pollsToDeploy: 6 })
     const summary = await run(server, PAIR)
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
   })
 
-  test('are left to the server where it honours Idempotency-Key', async () => {
+  test('are left to the server if it honors Idempotency-Key', async () => {
     const server = serverWith(['cut_after'], { idempotency: true })
     const summary = await run(server, PAIR)
     expect(summary).toMatchObject({ exitCode: 0, reconciled: null, counts: { deployed: 4 } })
     expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
   })
 
-  test('write nothing when the same is found again', async () => {
+  test('are not written again if the result is the same', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     const outcomes = () =>
@@ -177,7 +177,7 @@ describe('rows whose outcome is unknown', () => {
 })
 
 describe('an NFT with the metadata of an unknown row', () => {
-  test('that another wallet owns leaves the row undecided, never absent: it may have been moved', async () => {
+  test('that another wallet owns leaves the row undecided, because it may have been transferred', async () => {
     const server = serverWith(['cut_after'])
     await run(server, PAIR, { noWait: true })
     const [id = ''] = server.idsOf('#3')
@@ -189,7 +189,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     ])
   })
 
-  test('of a row with a sender is the row whether its sender or its receiver owns it', async () => {
+  test('matches a row with a sender if the sender or the receiver owns it', async () => {
     const rows = [row(3, { sender: B }), row(6, { sender: B }), row(1)]
     const server = serverWith(['cut_after'])
     await run(server, rows, { noWait: true })
@@ -198,7 +198,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(await run(server, rows)).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
   })
 
-  test('that another client minted too leaves the row undecided: there are two for one', async () => {
+  test('that another client minted too leaves the row undecided, because two NFTs match', async () => {
     const server = serverWith(['cut_after'])
     server.mintByOther(A, { title: 'before', description: '', file_fields: [] })
     await run(server, PAIR, { noWait: true })
@@ -208,7 +208,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('2 NFTs')
   })
 
-  test('is found however much others mint in the same collection meanwhile', async () => {
+  test('is found however much others mint in the same collection in the meantime', async () => {
     const server = serverWith(['cut_after', 'cut_before'])
     let others = 0
     const onEvent = (event: { type: string }) => {
@@ -220,14 +220,14 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(others).toBeGreaterThan(5)
   })
 
-  test('that was there before the run is no row of it', async () => {
+  test('that is older than the run does not belong to it', async () => {
     const server = serverWith(['cut_before'])
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { skipLookup: true })
     expect(summary.absentRows.map(({ line }) => line)).toEqual([4, 7])
   })
 
-  test('leaves the row undecided where what was there before is not known', async () => {
+  test('leaves the row undecided if the earlier content of the collection is unknown', async () => {
     const server = serverWith(['cut_after'])
     let listings = 0
     const call = server.call.bind(server)
@@ -240,7 +240,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('before the run')
   })
 
-  test('is left alone where another run has an unknown row that says the same', async () => {
+  test('is not assigned if another run has an unknown row with the same content', async () => {
     const server = serverWith(['cut_before', 'cut_after'])
     await run(server, [row(3)], { noWait: true })
     await run(server, [row(3)], { noWait: true, runName: 'other', again: true })
@@ -249,7 +249,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('another command on this machine')
   })
 
-  test('that another run or an order was given is not taken from it', async () => {
+  test('that belongs to another run or command is not reassigned', async () => {
     const server = serverWith(['cut_before'])
     await run(server, [row(3), row(1)], { noWait: true })
     await run(server, [row(3)], { runName: 'other', again: true })
@@ -263,8 +263,8 @@ describe('an NFT with the metadata of an unknown row', () => {
   })
 })
 
-describe('what changes while it is looked at', () => {
-  test('an NFT that another command was given meanwhile is not taken from it', async () => {
+describe('changes during the lookup', () => {
+  test('do not reassign an NFT that another command received in the meantime', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR, { noWait: true })
     const ordered = server.mintByOther(A, PAIR[0]?.metadata ?? {})
@@ -281,7 +281,7 @@ describe('what changes while it is looked at', () => {
     expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).not.toContain(ordered)
   })
 
-  test('counts only once two looks in a row have seen the same', async () => {
+  test('delay the result until two lookups in a row agree', async () => {
     const server = serverWith(['cut_after'])
     let twins = 0
     const onEvent = (event: { type: string; phase?: string; ms?: number }) => {
@@ -298,7 +298,7 @@ describe('what changes while it is looked at', () => {
 describe('equal rows', () => {
   const twins = (count: number) => Array.from({ length: count }, (_, index) => row(3, { line: index + 2 }))
 
-  test('are interchangeable: as many as were taken are adopted, the others absent', async () => {
+  test('are interchangeable: as many as were accepted are adopted, the others are absent', async () => {
     const server = serverWith(['cut_before', 'cut_after'])
     const summary = await run(server, [...twins(2), row(1)], { chunkSize: 1 })
     expect(summary.counts).toMatchObject({ deployed: 2, unknown: 1 })
@@ -313,7 +313,7 @@ describe('equal rows', () => {
     expect(new Set((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).size).toBe(3)
   })
 
-  test('for different owners are told apart by their owners; what is missing is undecided, for owners change', async () => {
+  test('for different owners are matched by owner, and missing ones are undecided because owners change', async () => {
     const edition = (receiver: string, line: number) => row(3, { receiver, line })
     const rows = [edition(A, 2), edition(B, 3), edition(C, 4), row(1)]
     const all = await run(serverWith(['cut_after', 'cut_after', null]), rows)
@@ -336,7 +336,7 @@ describe('equal rows', () => {
 })
 
 describe('a server that rewrites metadata', () => {
-  test('leaves rows undecided: what it did not take can not be told from what it rewrote', async () => {
+  test('leaves rows undecided, because an absent row cannot be told from a rewritten one', async () => {
     for (const fault of ['cut_before', 'cut_after'] as const) {
       await machine.stop()
       machine = await Machine.start()
@@ -348,7 +348,7 @@ describe('a server that rewrites metadata', () => {
     }
   })
 
-  test('of one accepted row is enough: no other is absent then', async () => {
+  test('for one accepted row leaves no other row absent', async () => {
     const rewrite = (metadata: Record<string, unknown>) =>
       metadata.title === '#1' ? { ...metadata, title: 'One' } : metadata
     const summary = await run(serverWith(['cut_before'], { rewrite }), PAIR)
@@ -356,14 +356,14 @@ describe('a server that rewrites metadata', () => {
     expect(summary.undecidedRows).toHaveLength(3)
   })
 
-  test('is noticed by what came that no row tells of, where no row of ours was accepted', async () => {
+  test('is detected by a new NFT that matches no row, if no row of the run was accepted', async () => {
     const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, title: 'another' })
     const summary = await run(serverWith(['cut_after'], { rewrite }), [row(3)])
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [] })
     expect(summary.undecidedRows[0]?.reason).toContain('other metadata')
   })
 
-  test('only here and there is noticed by an NFT that nearly says the same', async () => {
+  test('in some rows only is detected by an NFT with nearly the same content', async () => {
     const rewrite = (metadata: Record<string, unknown>) =>
       metadata.title === ' #3' ? { ...metadata, title: '#3' } : metadata
     const odd = row(3, { metadata: { title: ' #3', description: '', file_fields: [] } })
@@ -372,7 +372,7 @@ describe('a server that rewrites metadata', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('nearly')
   })
 
-  test('does no harm where rows have a marker that it leaves alone', async () => {
+  test('does no harm if rows have a marker that it keeps', async () => {
     const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, description: 'rewritten' })
     const server = serverWith(['cut_after', 'cut_before'], { rewrite })
     const summary = await run(server, PAIR, { markerKey: 'gdn' })
@@ -382,8 +382,8 @@ describe('a server that rewrites metadata', () => {
   })
 })
 
-describe('while it is being found out', () => {
-  test('a key that was rotated stops it: nothing is decided, and the next call goes on', async () => {
+describe('during reconciliation', () => {
+  test('a rotated key stops it without a decision, and the next call continues', async () => {
     const server = serverWith(['cut_after', 'cut_before'])
     let rotated = false
     const call = server.call.bind(server)
@@ -403,7 +403,7 @@ describe('while it is being found out', () => {
     expect((await run(server, PAIR)).counts).toMatchObject({ deployed: 3, unknown: 1 })
   })
 
-  test('a listing that fails for a while is asked again', async () => {
+  test('a listing that fails for a while is retried', async () => {
     const server = serverWith(['cut_after'])
     let failures = 0
     const call = server.call.bind(server)
@@ -416,7 +416,7 @@ describe('while it is being found out', () => {
     expect(failures).toBeGreaterThan(3)
   })
 
-  test('a record that the server does not have yet is waited for', async () => {
+  test('a record that the server does not have yet delays the result', async () => {
     let hidden = 12
     const server = serverWith(['cut_after'], {
       record: (record) =>
@@ -426,7 +426,7 @@ describe('while it is being found out', () => {
     expect(hidden).toBeLessThan(0)
   })
 
-  test('Ctrl-C ends it; nothing is written', async () => {
+  test('Ctrl-C ends it without writing anything', async () => {
     const stop = new AbortController()
     const onEvent = (event: { type: string; phase?: string }) => {
       if (event.type === 'reconciling' && event.phase === 'waiting') stop.abort()
@@ -441,7 +441,7 @@ describe('while it is being found out', () => {
 })
 
 describe('absent rows', () => {
-  test('are sent again only when that is asked for', async () => {
+  test('are sent again only on request', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     const attempts = server.attempts
@@ -453,7 +453,7 @@ describe('absent rows', () => {
     expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
   })
 
-  test('undecided ones are not sent with them', async () => {
+  test('are retried without undecided ones', async () => {
     const server = serverWith(['cut_after', 'cut_before'])
     await run(server, PAIR, { noWait: true })
     server.move(server.idsOf('#3')[0] ?? '', ELSEWHERE)
@@ -463,7 +463,7 @@ describe('absent rows', () => {
     expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
   })
 
-  test('that turned up since stop the retry before anything is sent', async () => {
+  test('that were found since stop the retry before anything is sent', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
@@ -478,7 +478,7 @@ describe('absent rows', () => {
     expect((await run(server, PAIR, { reconcileOnly: true })).counts).toMatchObject({ deployed: 3, unknown: 1 })
   })
 
-  test('with another NFT of their content after they were sent again are possibly minted twice', async () => {
+  test('are possibly minted twice if another NFT with their content appears after the retry', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     await run(server, PAIR, { retryAbsent: true })
@@ -490,11 +490,11 @@ describe('absent rows', () => {
     expect(told).toEqual([
       expect.objectContaining({ line: 4, status: 'deployed', error: expect.stringContaining(late) }),
     ])
-    // It stays told.
+    // The report stays.
     expect((await run(server, PAIR, { reconcileOnly: true })).doubledRows).toHaveLength(1)
   })
 
-  test('of which the second sending is unknown too are found by either', async () => {
+  test('whose retry is unknown too are found by either attempt', async () => {
     const server = serverWith(['cut_before', null, null, 'cut_after'])
     await run(server, PAIR)
     const summary = await run(server, PAIR, { retryAbsent: true })
@@ -502,7 +502,7 @@ describe('absent rows', () => {
   })
 })
 
-describe('the word of a person', () => {
+describe('a decision of the user', () => {
   const undecided = async () => {
     const server = serverWith(['cut_after'])
     await run(server, PAIR, { noWait: true })
@@ -515,7 +515,7 @@ describe('the word of a person', () => {
   const say = (server: FakeHostedApi, settle: NonNullable<BatchOptions['settle']>) =>
     run(server, PAIR, { reconcileOnly: true, settle })
 
-  test('settles that an NFT is a row', async () => {
+  test('assigns an NFT to a row', async () => {
     const { server, id, key } = await undecided()
     const summary = await say(server, [{ key, nftGdnId: id }])
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
@@ -525,7 +525,7 @@ describe('the word of a person', () => {
     })
   })
 
-  test('settles that a row is absent, for good, and only then may it be sent again', async () => {
+  test('marks a row as absent, permanently, and only then may it be sent again', async () => {
     const { server, key } = await undecided()
     const summary = await say(server, [{ key, nftGdnId: null }])
     expect(summary.absentRows).toEqual([expect.objectContaining({ key, reason: expect.stringContaining('you said') })])
@@ -534,7 +534,7 @@ describe('the word of a person', () => {
     expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
   })
 
-  test('that a row is absent stands, whatever turns up: the person has looked', async () => {
+  test('that a row is absent remains, whatever appears later', async () => {
     const server = serverWith(['cut_after'])
     await run(server, [row(3), row(1)], { noWait: true })
     const twin = server.mintByOther(A, row(3).metadata)
@@ -558,7 +558,7 @@ describe('the word of a person', () => {
       ],
       'repeated',
     ],
-  ])('about %s is refused, and nothing of it is taken', async (_what, words, message) => {
+  ])('about %s is rejected, and no part of it is applied', async (_what, words, message) => {
     const { server, id, key } = await undecided()
     const found = () =>
       machine.state((sql) => sql.all("SELECT id FROM operations WHERE accepted_by = 'found' OR state = 'absent'"))
@@ -571,7 +571,7 @@ describe('the word of a person', () => {
     expect(await found()).toEqual(before)
   })
 
-  test('about a row whose outcome is known is refused', async () => {
+  test('about a row whose outcome is known is rejected', async () => {
     const { server } = await undecided()
     const summary = await run(server, PAIR, { reconcileOnly: true })
     const known = (await results(summary)).find(({ status }) => status === 'deployed')

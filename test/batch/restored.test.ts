@@ -35,13 +35,13 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   return rows
 }
 
-/** The backup lacks what was minted last. */
+/** Restores a backup that lacks the newest NFTs. */
 function lose(server: FakeHostedApi, ...titles: string[]): void {
   for (const title of titles) for (const id of server.idsOf(title)) server.minted.delete(id)
 }
 
 describe('after a restore', () => {
-  test('rows that were accepted and are unknown now are looked for in the collection, and are absent', async () => {
+  test('rows that were accepted and are unknown now are looked up in the collection, and are absent', async () => {
     const server = serverWith([], 100)
     await run(server, 'first', { noWait: true })
     lose(server, '#2')
@@ -65,11 +65,11 @@ describe('after a restore', () => {
     expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain('new-1')
   })
 
-  test('a row that was deployed is never taken for absent', async () => {
+  test('a row that was deployed is never reported as absent', async () => {
     const server = serverWith([])
     expect(await run(server, 'first')).toMatchObject({ exitCode: 0 })
     lose(server, '#1')
-    // The run is finished, and is checked all the same.
+    // The run is finished, and is checked nevertheless.
     const summary = await run(server, 'second', { timeoutMs: 120_000 })
     expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 }, absentRows: [] })
     expect(summary.undecidedRows).toEqual([
@@ -77,7 +77,7 @@ describe('after a restore', () => {
     ])
   })
 
-  test('an ID that a later backup knows again is adopted again', async () => {
+  test('an ID that a later backup contains again is adopted again', async () => {
     const server = serverWith([])
     await run(server, 'first')
     const [lost = ''] = server.idsOf('#1')
@@ -88,7 +88,7 @@ describe('after a restore', () => {
     expect(await run(server, 'third', { timeoutMs: 120_000 })).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
   })
 
-  test.each([true, false])('a request of unknown outcome is not sent again with its key (restored: %s)', async (is) => {
+  test.each([true, false])('a request with an unknown outcome is not resent with its key (restored: %s)', async (is) => {
     const server = serverWith(['cut_before', ...Array<Fault>(20).fill('not_sent')])
     const first = await run(server, 'first', { unreachableMs: 1, noWait: true })
     expect(first.counts.unknown).toBeGreaterThan(0)
@@ -99,7 +99,7 @@ describe('after a restore', () => {
     expect(summary.counts).toMatchObject(is ? { unknown: 1, deployed: 2 } : { unknown: 0, deployed: 3 })
   })
 
-  test('the new incarnation is recorded after the check: a check that fails is done again', async () => {
+  test('the new incarnation is recorded after the check, so that a failed check is repeated', async () => {
     const server = serverWith([])
     await run(server, 'first')
     lose(server, '#1')
@@ -118,7 +118,7 @@ describe('after a restore', () => {
   })
 })
 
-test('a run is refused at another backend of the same origin, and at one that has lost its ID', async () => {
+test('a run is rejected at another backend of the same origin, and at one that has lost its ID', async () => {
   const server = serverWith([])
   await run(server, 'first', { noWait: true })
   const reads = server.reads.length
@@ -129,7 +129,7 @@ test('a run is refused at another backend of the same origin, and at one that ha
   expect([server.attempts, server.reads.length]).toEqual([3, reads])
 })
 
-test('a server that never had an ID stays usable, and one that gets an ID is held to it', async () => {
+test('a server that never had an ID stays usable, and one that gets an ID is bound to it', async () => {
   const server = serverWith([])
   const none = { url: 'http://127.0.0.1:4680', id: null, incarnation: null, silence: null, isLocal: false }
   await run(server, '', { backend: none, noWait: true })

@@ -25,7 +25,7 @@ const line = (number: number, changes: Partial<Record<'id' | 'sender' | 'image',
 const write = (lines: readonly string[]) => writeFile(manifest, `${[HEAD, ...lines].join('\n')}\n`)
 const LINES = Array.from({ length: 12 }, (_, index) => line(index + 1, index % 4 === 0 ? { id: `row ${index}` } : {}))
 
-/** Takes so many requests, and is out of reach then. */
+/** A server that accepts so many requests, and is unreachable then. */
 const takes = (requests: number) =>
   new FakeHostedApi({ idempotency: false, faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null) })
 
@@ -69,7 +69,7 @@ const titles = (...servers: FakeHostedApi[]) =>
   servers.flatMap((server) => server.bodies.flatMap(({ metadata }) => metadata.map(({ title }) => title)))
 const ALL = LINES.map((_, index) => `#${index + 1}`)
 
-/** Starts a run of which one request is taken. */
+/** Starts a run of which one request is accepted. */
 async function begin(lines: readonly string[] = LINES): Promise<FakeHostedApi> {
   await write(lines)
   const first = takes(1)
@@ -78,8 +78,8 @@ async function begin(lines: readonly string[] = LINES): Promise<FakeHostedApi> {
   return first
 }
 
-describe('a manifest that is as it was', () => {
-  test('is not read again: the rows are those that were kept', async () => {
+describe('an unchanged manifest', () => {
+  test('is not read again, and the stored rows are used', async () => {
     const first = await begin()
     const second = takes(99)
     await start(second)
@@ -92,7 +92,7 @@ describe('a manifest that is as it was', () => {
     expect(titles(first, second).sort()).toEqual([...ALL].sort())
   })
 
-  test('is read again where its rows would be others', async () => {
+  test('is read again if options or content change its rows', async () => {
     const cases: [string, () => Promise<Partial<ManifestOptions>>][] = [
       [
         'another byte',
@@ -117,7 +117,7 @@ describe('a manifest that is as it was', () => {
     }
   })
 
-  test('is read again where a local file changed', async () => {
+  test('is read again if a local file changed', async () => {
     const image = join(machine.stateDir, 'a.png')
     await writeFile(image, 'A')
     await utimes(image, 1000, 1000)
@@ -141,7 +141,7 @@ describe('a manifest that is as it was', () => {
   })
 })
 
-test('the rows kept are enough to go on: batch resume reads no manifest', async () => {
+test('resumes from the stored rows without a manifest, as batch resume does', async () => {
   const first = await begin()
   await rm(manifest)
   const second = takes(99)

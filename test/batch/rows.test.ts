@@ -13,14 +13,14 @@ const HEAD = 'title,description,receiver'
 describe('the content of a row', () => {
   const hashesOf = async (text: string) => (await read(text)).rows.map(contentHash)
 
-  test('is the same for the same NFT, wherever it stands and however its address is spelled', async () => {
+  test('is the same for the same NFT, on any line and in any spelling of its address', async () => {
     const [a, b, c] = await hashesOf(`${HEAD}\nA,B,${ALICE}\nC,D,${BOB}\nA,B,${ALICE.toLowerCase()}\n`)
     expect(a).toBe(c)
     expect(a).not.toBe(b)
     expect(await hashesOf(`receiver,description,title,image\n${ALICE},B,A,\n`)).toEqual([a])
   })
 
-  test('is the same as CSV, JSON and JSONL, whatever the order of columns and keys', async () => {
+  test('is the same from CSV, JSON and JSONL, whatever the order of columns and keys', async () => {
     const flat = { 'extra:b': 'y', title: 'Ä "quoted"', 'attr:Level': '7', receiver: ALICE, 'extra:a': 'x' }
     const row = { ...flat, description: 'two\nlines', image: 'https://a.example/1.png', '10': undefined }
     const turned = Object.fromEntries(Object.entries(row).reverse())
@@ -46,12 +46,12 @@ describe('the content of a row', () => {
     expect(new Set(hashes).size).toBe(rows.length)
   })
 
-  test('is not its line and not its id', () => {
+  test('does not depend on its line and its ID', () => {
     expect(contentHash(row(1, { line: 9, id: 'x' }))).toBe(contentHash(row(1)))
   })
 })
 
-// Few values, so that rows are often alike in most parts; and text that would end what it stands in, were it not quoted.
+// Few values, so that rows are often equal in most parts, and text that would break out of its context if unquoted.
 const word = fc.constantFrom('a', 'b', '"', '\\', ',', ']', '1', '', 'é\u{1f600}\u2028', '\u0007', '\n', '\\n')
 const name = fc.constantFrom('a', 'b', '1', '2', 'image')
 const address = fc.constantFrom(
@@ -90,7 +90,7 @@ const rows: fc.Arbitrary<ManifestRow> = fc
     localFiles,
   }))
 
-/** What two rows must agree in to be of one content, said in another way. */
+/** Another form of what two rows must have in common to have the same content. */
 function meaning({ receiver, sender, metadata, localFiles }: ManifestRow): unknown {
   const fold = (text: string | null) => (text?.startsWith('0x') ? text.toLowerCase() : text)
   return [fold(receiver), fold(sender), { ...metadata }, localFiles]
@@ -105,7 +105,7 @@ const isSame = (a: ManifestRow, b: ManifestRow): boolean => {
   }
 }
 
-test('two rows have one content text exactly when they say the same', () => {
+test('two rows have the same content text exactly if their content is equal', () => {
   fc.assert(
     fc.property(rows, rows, (a, b) => {
       expect(contentText(a) === contentText(b)).toBe(isSame(a, b))
@@ -136,7 +136,7 @@ test('stored rows are returned unchanged, with their keys', () => {
 describe('the reference ID of a row', () => {
   const named = (runName: string | null, manifest: string | null) => referenceScope({ runName, manifest, order: null })
 
-  test('never changes: a change in how rows are read gets a new version', () => {
+  test('never changes: a change in how rows are read needs a new version', () => {
     const namer = new RowNamer()
     const kept = [
       row(1),
@@ -178,7 +178,7 @@ describe('the reference ID of a row', () => {
     )
   })
 
-  test('differs in a run of another name, and with --again', () => {
+  test('differs with another run name, and with --again', () => {
     const scopes = [
       named('spring', null),
       named('autumn', null),

@@ -35,7 +35,7 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
 const withId = (id: string, number: number, title = `#${number}`): ManifestRow =>
   row(number, { id, metadata: { title, description: '', file_fields: [] } })
 
-/** A server that takes so many requests and is out of reach then. */
+/** A server that accepts so many requests, and is unreachable then. */
 const takes = (requests: number) =>
   new FakeHostedApi({
     idempotency: false,
@@ -44,7 +44,7 @@ const takes = (requests: number) =>
   })
 
 describe('the plan', () => {
-  test('rows of one receiver travel together, in the order of first appearance', async () => {
+  test('groups rows by receiver, in the order of first appearance', async () => {
     await machine.run(server, rowsUpTo(8), { chunkSize: 50 })
     expect(titles(server)).toEqual([
       ['#1', '#4', '#7'],
@@ -54,13 +54,13 @@ describe('the plan', () => {
     expect(planned()).toMatchObject({ requests: 3, receivers: 3, reordered: true, resumed: false })
   })
 
-  test('every request says which run it belongs to: by its id, which tells nothing of the manifest', async () => {
+  test('identifies the run in every request by an ID that reveals nothing of the manifest', async () => {
     const { run } = await machine.run(server, rowsUpTo(8), { chunkSize: 1 })
     expect([...server.runs]).toEqual([run.id])
     expect(run.id).toMatch(/^[0-9a-f]{16}$/)
   })
 
-  test('no request is longer than the chunk size; 50 by default', async () => {
+  test('limits requests to the chunk size, which is 50 by default', async () => {
     const rows = Array.from({ length: 120 }, (_, index) => row(3 * (index + 1)))
     await machine.run(server, rows, { chunkSize: 50, noWait: true })
     expect(server.bodies.map(({ metadata }) => metadata.length)).toEqual([50, 50, 20])
@@ -69,26 +69,26 @@ describe('the plan', () => {
     expect(plan.requests).toBe(3)
   })
 
-  test('in order: only neighbours of one receiver share a request', async () => {
+  test('in order, groups only consecutive rows with the same receiver', async () => {
     const rows = [1, 4, 2, 7, 10, 13, 16].map((number, index) => row(number, { line: index + 2 }))
     await machine.run(server, rows, { inOrder: true, inFlight: 4 })
     expect(titles(server)).toEqual([['#1', '#4'], ['#2'], ['#7', '#10', '#13'], ['#16']])
     expect(planned()).toMatchObject({ reordered: false })
   })
 
-  test('in order: what comes after an unknown request waits until that is known', async () => {
+  test('in order, sends nothing after a request with an unknown outcome until that is resolved', async () => {
     const faults = [null, { fault: 'cut_before' as const }]
     const lame = new FakeHostedApi({ idempotency: true, faultOf: () => faults.shift() ?? null })
     await machine.run(lame, rowsUpTo(6), { inOrder: true })
     expect(titles(lame).flat()).toEqual(['#1', '#2', '#3', '#4', '#5', '#6'])
   })
 
-  test('an address in another case is the same receiver', async () => {
+  test('treats an address in another case as the same receiver', async () => {
     await machine.run(server, [row(3), row(6, { receiver: (RECEIVERS[0] ?? '').toLowerCase() })])
     expect(titles(server)).toEqual([['#3', '#6']])
   })
 
-  test('rows with a sender go by createnfttrans, apart from those without', async () => {
+  test('sends rows with a sender by createnfttrans, apart from those without', async () => {
     const sender = RECEIVERS[1] ?? ''
     await machine.run(server, [row(3), row(6, { sender }), row(9), row(12, { sender })], { inFlight: 1 })
     expect(server.bodies).toEqual([
@@ -101,7 +101,7 @@ describe('the plan', () => {
     expect(kinds).toMatchObject([{ kind: 'createnft' }, { kind: 'createnfttrans' }])
   })
 
-  test('a request is what createnft wants, with the metadata as the manifest has it', async () => {
+  test('sends the fields of createnft, with the metadata of the manifest', async () => {
     const metadata = {
       title: 'Line\u2028break',
       description: '',
@@ -120,7 +120,7 @@ describe('the plan', () => {
     ])
   })
 
-  test('a manifest with faults is refused whole, with all of them; nothing is sent or written', async () => {
+  test('rejects a manifest with all of its errors, and sends and writes nothing', async () => {
     const issue = (line: number) => ({ issue: { place: { file: 'drop.csv', line }, message: `fault ${line}` } })
     const readManifest = () => items([issue(2), { row: row(1) }, issue(4)])
     await expect(machine.run(server, null, {}, { readManifest })).rejects.toMatchObject({
@@ -133,7 +133,7 @@ describe('the plan', () => {
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
 
-  test('an id that stands twice is a fault', async () => {
+  test('rejects a repeated ID', async () => {
     await expect(machine.run(server, [withId('a', 1), withId('a', 2)])).rejects.toMatchObject({
       code: 'invalid_manifest',
       message: expect.stringContaining('"a"'),
@@ -147,7 +147,7 @@ async function* items(rows: (ManifestRow | ManifestItem)[]): AsyncGenerator<Mani
 }
 
 describe('local files', () => {
-  test('are uploaded before anything is sent, each content once, and their URLs stand where they belong', async () => {
+  test('are uploaded before anything is sent, each content once, and their URLs are inserted in the rows', async () => {
     const [a, b, copy] = ['a.png', 'b.png', 'copy.png'].map((name) => join(machine.stateDir, name))
     if (a === undefined || b === undefined || copy === undefined) throw new Error('no paths')
     await writeFile(a, 'A')
@@ -182,7 +182,7 @@ describe('local files', () => {
     expect(second).toMatchObject({ file_fields: (first as { file_fields?: unknown }).file_fields })
   })
 
-  test('that were uploaded are not uploaded again when the run goes on', async () => {
+  test('that were uploaded are not uploaded again when the run resumes', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
@@ -216,9 +216,9 @@ describe('local files', () => {
         const openAll = () => {
           for (const open of waiting.splice(0)) open()
         }
-        // One more than may be in flight would begin meanwhile.
+        // Leaves time for one more than the limit to begin.
         if (waiting.length === places) setTimeout(openAll, 20)
-        // The first content is that of all workers, and the last ones are the rest.
+        // All workers wait for the first content, and the last ones are fewer than the limit.
         else if (server.uploads.length === 1 || server.uploads.length > 9) openAll()
       })
       return { url: `ipfs://b${'a'.repeat(57)}${String.fromCharCode(97 + server.uploads.length)}` }
@@ -275,7 +275,7 @@ describe('local files', () => {
     expect(await machine.state((sql) => sql.all('SELECT * FROM uploads'))).toEqual([])
   })
 
-  test('that the server refuses stop the run before anything is sent, with file and line', async () => {
+  test('that the server rejects stop the run before anything is sent, with file and line', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
@@ -297,14 +297,14 @@ describe('a run', () => {
     ['manifest path', { manifestPath: '/drops/other.csv' }],
     ['--run name', { runName: 'second' }],
   ]
-  test.each(other)('is another when its %s is another', async (_what, changes) => {
+  test.each(other)('is another one if its %s differs', async (_what, changes) => {
     await machine.run(server, rowsUpTo(3))
     await machine.run(server, rowsUpTo(3), { ...changes, again: true })
     expect(server.minted.size).toBe(6)
     expect(await listRuns(machine.stateDir)).toHaveLength(2)
   })
 
-  test('with a name is the same wherever the manifest lies', async () => {
+  test('with a name is the same wherever the manifest is', async () => {
     await machine.run(server, rowsUpTo(3), { runName: 'launch' })
     const moved = machine.run(server, rowsUpTo(3), { runName: 'launch', manifestPath: '/elsewhere.csv' })
     await expect(moved).rejects.toMatchObject({ code: 'run_finished' })
@@ -318,7 +318,7 @@ describe('a run', () => {
     })
   })
 
-  test('from standard input goes on without the input: its rows are kept', async () => {
+  test('from standard input resumes without the input from its stored rows', async () => {
     const named = { manifestPath: null, runName: 'piped' }
     const stopped = await machine.run(takes(1), rowsUpTo(9), { ...named, inFlight: 1, unreachableMs: 100 })
     expect(stopped.counts).toMatchObject({ pending: 6, accepted: 3 })
@@ -327,7 +327,7 @@ describe('a run', () => {
     expect(server.minted.size).toBe(6)
   })
 
-  test('that is finished is refused; --again orders a second drop, which is a run of its own', async () => {
+  test('that is finished is rejected, and --again starts a second drop as a separate run', async () => {
     const first = await machine.run(server, rowsUpTo(4))
     await expect(machine.run(server, rowsUpTo(4))).rejects.toMatchObject({
       code: 'run_finished',
@@ -342,7 +342,7 @@ describe('a run', () => {
     await expect(machine.run(server, rowsUpTo(4))).rejects.toMatchObject({ code: 'run_finished' })
   })
 
-  test('that has rows to send is gone on with, not ordered again', async () => {
+  test('rejects --again while it has rows to send', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     await expect(machine.run(server, rowsUpTo(9), { again: true })).rejects.toMatchObject({
       message: expect.stringContaining('9 rows are neither deployed nor failed'),
@@ -350,7 +350,7 @@ describe('a run', () => {
     expect(server.attempts).toBe(0)
   })
 
-  test('is not ordered again while its rows are accepted: a repeated --again would order a third drop', async () => {
+  test('rejects --again while its rows are accepted, so that a repeated --again starts no third drop', async () => {
     await machine.run(server, rowsUpTo(3))
     await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
     await expect(machine.run(server, rowsUpTo(3), { again: true })).rejects.toMatchObject({ code: 'run_busy' })
@@ -360,7 +360,7 @@ describe('a run', () => {
     expect(server.minted.size).toBe(9)
   })
 
-  test('of which the first drop is at work is refused', async () => {
+  test('is rejected while the first drop is running', async () => {
     let refused: unknown
     const confirm = async () => {
       refused = await machine.run(server, rowsUpTo(3)).catch((error: unknown) => error)
@@ -369,7 +369,7 @@ describe('a run', () => {
     expect(refused).toMatchObject({ code: 'run_busy', message: expect.stringContaining(`pid ${process.pid}`) })
   })
 
-  test('is found by id, name, --run name and the beginning of its id, and by nothing else', async () => {
+  test('is found only by ID, name, --run name and the beginning of its ID', async () => {
     const { run } = await machine.run(server, rowsUpTo(3), { runName: 'launch' })
     const { run: byPath } = await machine.run(server, rowsUpTo(3), { again: true })
     for (const name of ['drop.csv', 'drop', '/drops/drop.csv']) {
@@ -382,7 +382,7 @@ describe('a run', () => {
     expect(run.name).toMatch(/^launch-[0-9a-f]{4}$/)
   })
 
-  test('of which there are several drops is found as the newest, and each by its own name', async () => {
+  test('with several drops is found as the newest, and each drop by its own name', async () => {
     const { run: first } = await machine.run(server, rowsUpTo(3))
     const { run: second } = await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
     expect(await openRun(machine.stateDir, 'drop.csv')).toMatchObject({ id: second.id, generation: 2 })
@@ -394,7 +394,7 @@ describe('a run', () => {
     expect((await runStatus(await openRun(machine.stateDir, second.id))).counts.accepted).toBe(3)
   })
 
-  test('that fits several is not guessed at', async () => {
+  test('is not found by an ambiguous name', async () => {
     await machine.run(server, rowsUpTo(3))
     await machine.run(server, rowsUpTo(3), { blockchain: 'astar', skipLookup: true })
     await expect(openRun(machine.stateDir, 'drop.csv')).rejects.toMatchObject({
@@ -403,7 +403,7 @@ describe('a run', () => {
     })
   })
 
-  test('can be left alone after its plan was shown: nothing is sent, nothing is written', async () => {
+  test('can be canceled after its plan was shown: nothing is sent or written', async () => {
     const confirm = async () => {
       throw new GdnError('not_confirmed', 'cancelled')
     }
@@ -414,9 +414,9 @@ describe('a run', () => {
 })
 
 describe('a manifest that changed since', () => {
-  test('added rows are minted with --new-rows, and removed ones are named', async () => {
+  test('mints added rows with --new-rows, and names removed ones', async () => {
     await machine.run(takes(1), rowsUpTo(6), { inFlight: 1, unreachableMs: 100 })
-    // The request that was taken held #1 and #4; #2 is removed before it was sent, #1 after.
+    // The accepted request had #1 and #4. #2 is removed before it was sent, #1 afterwards.
     const rows = [row(3), row(4), row(5), row(6), row(7)]
     const summary = await machine.run(server, rows, { noWait: true, newRows: true })
     expect(summary.changes).toMatchObject({ added: 1, removed: 2, changed: 0 })
@@ -427,11 +427,11 @@ describe('a manifest that changed since', () => {
     ])
     expect([...server.countsByTitle().keys()].sort()).toEqual(['#3', '#5', '#6', '#7'])
     expect(summary.counts).toMatchObject({ total: 6, accepted: 6 })
-    // What was sent and then left the manifest is told after the others.
+    // Rows that were sent and then removed from the manifest are listed after the others.
     expect((await results(summary)).map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 2])
   })
 
-  test('a changed row is never sent again once it was accepted; before that, it is sent as it is now', async () => {
+  test('does not resend a changed row that was accepted, and sends the new content of one that was not', async () => {
     const rows = [withId('a', 3), withId('b', 1)]
     await machine.run(takes(1), rows, { inFlight: 1, unreachableMs: 100 })
     const changed = [withId('a', 3, 'new a'), withId('b', 1, 'new b')]
@@ -440,7 +440,7 @@ describe('a manifest that changed since', () => {
     expect(titles(server)).toEqual([['new b']])
   })
 
-  test('a row that was refused is sent again once it was put right', async () => {
+  test('sends a rejected row again once it was corrected', async () => {
     const refusing = new FakeHostedApi({
       idempotency: false,
       idPrefix: 'early',
@@ -453,7 +453,7 @@ describe('a manifest that changed since', () => {
     expect(titles(server)).toEqual([['good']])
   })
 
-  test('a refused row that left the manifest is no part of the run any more', async () => {
+  test('drops a rejected row that was removed from the manifest', async () => {
     const refusing = new FakeHostedApi({
       idempotency: false,
       idPrefix: 'early',
@@ -467,7 +467,7 @@ describe('a manifest that changed since', () => {
     expect((await runStatus(run)).counts).toEqual(summary.counts)
   })
 
-  test('lines that moved change nothing', async () => {
+  test('ignores moved lines', async () => {
     await machine.run(server, rowsUpTo(4), { noWait: true })
     const moved = rowsUpTo(4).map((each) => ({ ...each, line: each.line + 10 }))
     const summary = await machine.run(server, moved, { noWait: true })
@@ -477,7 +477,7 @@ describe('a manifest that changed since', () => {
 })
 
 describe('an interruption', () => {
-  test('stops between requests, waits for what is under way, and the run can be gone on with', async () => {
+  test('stops between requests, waits for those in flight, and leaves a run that can be resumed', async () => {
     const stop = new AbortController()
     const onEvent = (event: { type: string; request?: number }) => {
       if (event.type === 'sending' && event.request === 2) stop.abort()
@@ -497,7 +497,7 @@ describe('an interruption', () => {
     expect([...server.countsByTitle().values()]).toEqual(Array.from({ length: 9 }, () => 1))
   })
 
-  test('by SIGTERM is told as that', async () => {
+  test('by SIGTERM is reported as such', async () => {
     const stop = new AbortController()
     stop.abort(new GdnError('terminated', 'terminated'))
     const summary = await machine.run(server, rowsUpTo(3), { signal: stop.signal })
@@ -505,7 +505,7 @@ describe('an interruption', () => {
     expect(server.attempts).toBe(0)
   })
 
-  test('gives up an answer that does not come: its rows are unknown, and the run says so when it goes on', async () => {
+  test('cancels a request without a response, and the resumed run reports its rows as unknown', async () => {
     const stop = new AbortController()
     server.send = (_endpoint, _body, options: { signal?: AbortSignal | undefined }) =>
       new Promise((resolve) => {
@@ -518,7 +518,7 @@ describe('an interruption', () => {
     expect(again).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 } })
   })
 
-  test('while waiting for deployment ends the waiting', async () => {
+  test('ends the wait for deployment', async () => {
     const slow = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1_000_000 })
     const stop = new AbortController()
     const onEvent = ({ type }: { type: string }) => {
@@ -530,7 +530,7 @@ describe('an interruption', () => {
 })
 
 describe('results', () => {
-  test('hold a row each in the order of the manifest, with what became of it', async () => {
+  test('have a record for each row in the order of the manifest, with its outcome', async () => {
     const summary = await machine.run(server, [withId('gold', 3), row(1), row(2)], { inFlight: 1 })
     expect(await results(summary)).toEqual([
       {
@@ -552,7 +552,7 @@ describe('results', () => {
 })
 
 describe('a dry run', () => {
-  test('tells rows, requests, bytes and time, and changes nothing', async () => {
+  test('reports rows, requests, bytes and time, and changes nothing', async () => {
     const rows = rowsUpTo(8)
     const plan = await dryRunBatch(machine.options(), { client: null, readManifest: () => items(rows) })
     expect(await listRuns(machine.stateDir)).toEqual([])
@@ -569,7 +569,7 @@ describe('a dry run', () => {
     expect(plan.firstRequest).toEqual({ endpoint: 'createnft', body: server.bodies[0] })
   })
 
-  test('says in which order token IDs will come', async () => {
+  test('reports the order in which token IDs are assigned', async () => {
     const orderOf = async (rows: ManifestRow[], inOrder: boolean) => {
       const plan = await dryRunBatch(machine.options({ inOrder }), { client: null, readManifest: () => items(rows) })
       return plan.order
@@ -582,7 +582,7 @@ describe('a dry run', () => {
     expect(await orderOf([row(1)], false)).toBe('Token IDs follow the order of the manifest')
   })
 
-  test('counts and shows the marker of each row as it will be sent, and tells rows without room for it', async () => {
+  test('counts and shows the marker of each row as it will be sent, and reports rows without room for it', async () => {
     const rows = rowsUpTo(4)
     const options = machine.options({ markerKey: 'serial' })
     const plan = await dryRunBatch(options, { client: null, readManifest: () => items(rows) })
@@ -595,7 +595,7 @@ describe('a dry run', () => {
     })
   })
 
-  test('of a run under way tells what is left', async () => {
+  test('of a run in progress reports what is left', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     const plan = await dryRunBatch(machine.options(), { client: null, readManifest: () => items(rowsUpTo(10)) })
     expect(plan).toMatchObject({ rows: { total: 10, accepted: 3, pending: 7 }, requests: 3, changes: { added: 1 } })

@@ -7,7 +7,7 @@ export const RECEIVERS = [
   '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
 ]
 
-/** A row whose title is its number: the server can be asked how often it minted it. */
+/** A row whose title is its number, by which the server counts how often it was minted. */
 export function row(number: number, changes: Partial<ManifestRow> = {}): ManifestRow {
   return {
     line: number + 1,

@@ -15,7 +15,7 @@ import { insertRun } from '../../src/state/runs.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { CONTRACT } from './simulation-rows.ts'
 
-/** Time that passes when someone waits for it. */
+/** Simulated time that advances when someone waits for it. */
 export function simulatedTime() {
   let time = 0
   return {
@@ -28,15 +28,15 @@ export function simulatedTime() {
   }
 }
 
-// Every write is synced. What that costs on a disk shared with other work is no part of these tests; that a power cut
-// takes what wasn't synced is done by truncating.
+// Every write is synced, and these tests need no real disk for it. The effect of a power cut is simulated by
+// truncating.
 const DISK = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** A machine with a state directory on which batches are run. */
 export class Machine {
   readonly stateDir: string
   readonly events: BatchEvent[] = []
-  /** Goes on from one process to the next. */
+  /** Continues from one process to the next. */
   readonly time = simulatedTime()
   readonly #keys = { next: 1 }
 
@@ -99,7 +99,7 @@ export class Machine {
     }
   }
 
-  /** What a single command of this machine was given. */
+  /** Records NFTs that a single command of this machine obtained. */
   async ordered(ids: readonly string[]): Promise<void> {
     await this.state((sql) => {
       const run = { id: randomUUID(), kind: 'command' as const, name: 'nft-mint-0000', note: 'nft mint' }
@@ -122,19 +122,19 @@ export class Machine {
     })
   }
 
-  /** A machine with the files of another one, as they were at a time. */
+  /** A machine with the files of another one at some point in time. */
   static at(stateDir: string): Machine {
     return new Machine(stateDir)
   }
 
-  /** Loses all that is known, as the disk of a CI runner goes with it. */
+  /** Deletes the state, as when the disk of a CI runner is discarded. */
   async lose(): Promise<void> {
     for (const name of ['state.db', 'state.db-seal', 'state.db-journal']) {
       await rm(join(this.stateDir, name), { force: true })
     }
   }
 
-  /** The process that was killed is gone: its name in the state is nobody's. */
+  /** Removes the killed process as the holder of runs. */
   async bury(): Promise<void> {
     await this.state((sql) => sql.run('UPDATE runs SET holder = NULL'))
   }
@@ -146,7 +146,7 @@ export class Machine {
 
 export class Crash extends Error {}
 
-/** Kills the process at its `at`-th step: from there on nothing it does has an effect. Calls back at that instant. */
+/** Kills the process at its `at`-th step. After that, nothing it does has an effect. Calls back at that moment. */
 export class Killer {
   steps = 0
   crashed = false
@@ -173,13 +173,13 @@ export class Killer {
     return this.crashed && !this.#revived
   }
 
-  /** The next process is not the killer's. */
+  /** Ends the effect of the kill for the next process. */
   revive(): void {
     this.#revived = true
   }
 }
 
-/** A database under a killer: before each statement, and after each commit. */
+/** Opens databases that may be killed before each statement and after each commit. */
 export function killableDatabase(killer: Killer): (path: string) => RawDatabase {
   return (path) => {
     const raw = openSqlite(path)
@@ -191,7 +191,7 @@ export function killableDatabase(killer: Killer): (path: string) => RawDatabase 
     }
     return {
       exec: (sql) => stepping(() => raw.exec(sql), sql === 'COMMIT'),
-      // What the system does with the connection of a process that was killed.
+      // As the operating system does with the connection of a killed process.
       close: () => {
         if (killer.crashed && killer.isDead) rollBack(raw)
         raw.close()

@@ -17,16 +17,16 @@ beforeEach(async () => {
 afterEach(() => machine.stop())
 
 const ROWS = rowsUpTo(6)
-/** Of the statements at which the disk fills up; all of them in the long form. */
+/** Tests one in so many of the statements at which the disk fills up. The soak tests all of them. */
 const STRIDE = process.env.GDN_SOAK === '1' ? 1 : 3
 
-/** Calls back before the so-manieth statement of a database. */
+/** Calls back before each statement of a database, with its number. */
 const before = (act: (statement: number, sql: string) => void) => {
   let statement = 0
   return (path: string): RawDatabase => wrapDatabase(openSqlite(path), (sql) => act(++statement, sql))
 }
 
-test('reports a state directory that can not be used, and sends nothing', async () => {
+test('reports an unusable state directory, and sends nothing', async () => {
   const server = new FakeHostedApi({ idempotency: false })
   const stateDir = `${machine.stateDir}/file`
   await writeFile(stateDir, '')
@@ -96,7 +96,7 @@ test('shows a run while another process works on it', async () => {
   expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
 })
 
-test('a run that another process begins to work on meanwhile is not removed', async () => {
+test('does not remove a run that another process starts to work on in the meantime', async () => {
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const mine = await thisProcess('batch of drop.csv')
   const taking = (_statement: number, sql: string) => {
@@ -110,7 +110,7 @@ test('a run that another process begins to work on meanwhile is not removed', as
   expect(await listRuns(machine.stateDir)).toHaveLength(1)
 })
 
-test('a run that is removed while its results are read is reported as removed', async () => {
+test('reports a run that is removed while its results are read', async () => {
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const opened = await openRun(machine.stateDir, run.id)
   await removeRun(opened)
@@ -118,7 +118,7 @@ test('a run that is removed while its results are read is reported as removed', 
 })
 
 describe('the takeover of a run', () => {
-  /** Sleeps before a commit; another process, which can't see it, does the whole run meanwhile. */
+  /** Pauses before a commit, while another process, which can't see this one, completes the run. */
   async function sleepAt(at: number, idempotency: boolean) {
     await machine.stop()
     machine = await Machine.start()
@@ -154,7 +154,7 @@ describe('the takeover of a run', () => {
   test.each([
     ['that honors Idempotency-Key: every row once', true],
     ['that does not: no row twice', false],
-  ])('sends nothing more when it wakes; on a server %s', async (_what, idempotency) => {
+  ])('prevents the paused process from sending anything; on a server %s', async (_what, idempotency) => {
     let at = 1
     for (; ; at++) {
       const { slept, other, server } = await sleepAt(at, idempotency)
