@@ -19,7 +19,7 @@ import { memoryInUse, rowCounts, streamBytes } from '../../helpers/hostile.ts'
 import { report } from '../../helpers/seed.ts'
 import { solanaWallet } from '../../helpers/solana.ts'
 
-// Long enough for honest requests on a busy machine.
+// Long enough for valid requests on a busy machine.
 const REQUEST_TIMEOUT_MS = 2000
 const MIB = 2 ** 20
 
@@ -44,7 +44,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Whatever was sent: the backend lives, and nothing of it was a surprise to it. */
+/** Whatever was sent, the backend is alive, logged nothing and has an unchanged Object.prototype. */
 afterEach(async () => {
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(backend.log).toEqual([])
@@ -93,7 +93,7 @@ const withFile = (url: string) =>
   withMetadata(`{"title":"t","description":"","file_fields":[{"key":"image","url":${JSON.stringify(url)}}]}`)
 const deep = (open: string, close: string, depth: number) => `${open.repeat(depth)}1${close.repeat(depth)}`
 
-/** The head of a request written by hand, with a valid key. */
+/** A raw request head with a valid key. */
 const head = (name: EndpointName, ...headers: string[]) =>
   [
     `POST ${ENDPOINTS[name].path} HTTP/1.1`,
@@ -109,13 +109,13 @@ const FORM_A = { error: { title: expect.any(String), message: expect.any(String)
 const FORM_B = { errorCode: expect.any(String), message: expect.any(String), detail: expect.any(Array) }
 const formOf = (name: EndpointName) => (ENDPOINTS[name].errorForm === 'A' ? FORM_A : FORM_B)
 
-/** An answer to bytes: its status and its JSON. */
+/** The status and JSON of a raw response. */
 function read(answer: string): { status: number; json: unknown } {
   const [status = ''] = /(?<=^HTTP\/1\.1 )\d+/.exec(answer) ?? []
   return { status: Number(status), json: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as unknown }
 }
 
-describe('nothing is stored for', () => {
+describe('hostile requests store nothing', () => {
   beforeEach(async () => {
     rows = await rowCounts(dataDir.path)
   })
@@ -154,17 +154,17 @@ describe('nothing is stored for', () => {
         () => withRaw('transfernft', 'token_id', raw),
       ],
     ),
-    [21, 'a token id under both of its names', 'transfernft', 400, () => withRaw('transfernft', 'tokenid', '"1"')],
+    [21, 'a token ID under both field names', 'transfernft', 400, () => withRaw('transfernft', 'tokenid', '"1"')],
     [
       34,
-      'two ids where one is asked about',
+      'two IDs in place of one',
       'getisgdnnft',
       422,
       () => withRaw('getisgdnnft', 'nft_gdn_ids', '["a","b"]'),
     ],
     [
       35,
-      'an id of a megabyte in a transfer',
+      'an ID of 1 MB in a transfer',
       'transfernft',
       400,
       () => withRaw('transfernft', 'nft_gdn_id', `"${'i'.repeat(MIB)}"`),
@@ -219,7 +219,7 @@ describe('nothing is stored for', () => {
       400,
       () => withRaw('getpresignedurl', 'email', deep('{"a":', '}', 100_000)),
     ],
-    [20, 'a million lists that never close', 'getnfts', 422, () => '['.repeat(MIB)],
+    [20, 'a million unclosed lists', 'getnfts', 422, () => '['.repeat(MIB)],
     [
       20,
       'objects nested 100,000 deep in an attribute',
@@ -238,14 +238,14 @@ describe('nothing is stored for', () => {
     ],
     [
       21,
-      'a fraction that is nearly whole',
+      'a fraction close to an integer',
       'getpresignedurl',
       400,
       () => withRaw('getpresignedurl', 'timeout', '5.0000000001'),
     ],
     [
       21,
-      'a number of a megabyte',
+      'a number of 1 MB',
       'getpresignedurl',
       400,
       () => withRaw('getpresignedurl', 'timeout', '9'.repeat(MIB)),
@@ -254,7 +254,7 @@ describe('nothing is stored for', () => {
     [21, 'NaN', 'getpresignedurl', 400, () => withRaw('getpresignedurl', 'timeout', 'NaN')],
     [22, 'a lone surrogate in a name', 'createcollection', 400, () => withRaw('createcollection', 'name', '"\\ud83d"')],
     [22, 'surrogates in the wrong order', 'createnft', 400, () => withTitle('"\\ude00\\ud83d"')],
-    [22, 'a lone surrogate for an id', 'getnfts', 422, () => withRaw('getnfts', 'nft_gdn_ids', '["\\udfff"]')],
+    [22, 'a lone surrogate for an ID', 'getnfts', 422, () => withRaw('getnfts', 'nft_gdn_ids', '["\\udfff"]')],
     [
       22,
       'a lone surrogate in a metadata key',
@@ -297,35 +297,35 @@ describe('nothing is stored for', () => {
     [25, 'a field twice, in form B', 'getpresignedurl', 400, () => '{"email":"a@example.com","email":"b@example.com"}'],
     [
       34,
-      'a list where one value belongs',
+      'a list in place of one value',
       'createnft',
       400,
       () => withRaw('createnft', 'contract_address', JSON.stringify([WALLETS[0], WALLETS[1]])),
     ],
     [
       35,
-      'a metadata key of a megabyte',
+      'a metadata key of 1 MB',
       'createnft',
       400,
       () => withMetadata(`{"title":"t","description":"","file_fields":[],"${'k'.repeat(MIB)}":"x"}`),
     ],
     [
       35,
-      'an id of a megabyte',
+      'an ID of 1 MB',
       'getcollections',
       400,
       () => withRaw('getcollections', 'transaction_gdn_ids', `"${'i'.repeat(MIB)}"`),
     ],
     [
       35,
-      'an e-mail address of a megabyte',
+      'an e-mail address of 1 MB',
       'getpresignedurl',
       400,
       () => withRaw('getpresignedurl', 'email', `"${'a'.repeat(MIB)}@example.com"`),
     ],
     [
       35,
-      'a name of a megabyte',
+      'a name of 1 MB',
       'createcollection',
       400,
       () => withRaw('createcollection', 'name', `"${'n'.repeat(MIB)}"`),
@@ -371,14 +371,14 @@ describe('nothing is stored for', () => {
       () => withRaw('createcollection', 'image', '"file:///etc/passwd"'),
     ],
     ...[
-      ['an address that is cut', WALLETS[0].slice(0, 40)],
+      ['a truncated address', WALLETS[0].slice(0, 40)],
       ['0X', WALLETS[0].replace('0x', '0X')],
       ['no 0x', WALLETS[0].slice(2)],
-      ['a digit too many', `${WALLETS[0]}0`],
+      ['one digit too many', `${WALLETS[0]}0`],
       ['the zero address', `0x${'0'.repeat(40)}`],
       ['one letter of the checksum in the other case', WALLETS[0].replace('B', 'b')],
       ['a Cyrillic letter', WALLETS[0].replace('a', 'а')],
-      ['white space behind it', `${WALLETS[0]} `],
+      ['trailing white space', `${WALLETS[0]} `],
       ['a number made by a spreadsheet', '1.15E+47'],
       ['an ENS name', 'vitalik.eth'],
       ['a Solana address', solanaWallet('a')],
@@ -430,7 +430,7 @@ describe('nothing is stored for', () => {
       ['the letters 0OIl', `0OIl${solanaWallet('a').slice(4)}`],
       ['31 bytes', '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJzTrw'],
       ['33 bytes', '1'.repeat(33)],
-      ['a leading 1 too many', `1${solanaWallet('a')}`],
+      ['an extra leading 1', `1${solanaWallet('a')}`],
       ['an EVM address', WALLETS[0]],
       ['nothing', ''],
     ].map(
@@ -451,21 +451,21 @@ describe('nothing is stored for', () => {
     ),
   ]
 
-  it.each(json)('bad input %i: %s (%s: %i)', async (_line, _what, name, status, bodyOf) => {
+  it.each(json)('bad input %i: %s (%s returns %i)', async (_line, _what, name, status, bodyOf) => {
     const body = bodyOf()
     const answer = await backend.post(ENDPOINTS[name].path, body)
     expect(answer.json).toEqual(formOf(name))
     expect(answer.status).toBe(status)
-    // Nor does the answer grow with what was sent.
+    // The response doesn't grow with the request either.
     expect(JSON.stringify(answer.json).length).toBeLessThan(60_000)
   })
 
-  it('bad input 19: a name that stands in two objects of a request stands twice in none', async () => {
+  it('bad input 19: a field name inside string values is not a duplicate key', async () => {
     const answer = await backend.post('/api/v1/getnfts', '{"nft_gdn_ids":["nft_gdn_ids:","\\"nft_gdn_ids\\":"]}')
     expect(answer.status).toBe(200)
   })
 
-  it.each(['getnfts', 'createnft', 'getpresignedurl'] as const)('bad input 31: 30 MB for %s are 413', async (name) => {
+  it.each(['getnfts', 'createnft', 'getpresignedurl'] as const)('bad input 31: 30 MB for %s returns 413', async (name) => {
     const told = await streamBytes(backend.url, head(name, JSON_TYPE, `content-length: ${30 * MIB}`), {
       piece: ' '.repeat(0x10000),
       most: 30 * MIB,
@@ -488,12 +488,12 @@ describe('nothing is stored for', () => {
     expect(ms).toBeLessThan(5000)
   })
 
-  it('bad input 31: nothing follows its 413 when the time of the request ends before the rest was read', async () => {
+  it('bad input 31: sends one 413 if the request times out before the rest of the body is read', async () => {
     const piece = `100000\r\n${' '.repeat(MIB)}\r\n`
     const { answer } = await streamBytes(
       backend.url,
       head('getnfts', JSON_TYPE, 'transfer-encoding: chunked'),
-      // The refusal comes after 4 MiB, and with it a while to read it in, which ends after the request's time.
+      // The 413 is sent after 4 MiB. The time that the client then has to read it ends after the request timeout.
       { piece, most: 6 * MIB, everyMs: REQUEST_TIMEOUT_MS / 14 },
     )
     expect(read(answer)).toEqual({ status: 413, json: FORM_A })
@@ -505,19 +505,19 @@ describe('nothing is stored for', () => {
     ['hexadecimal', 'content-length: 0x10'],
     ['given twice', 'content-length: 2\r\ncontent-length: 3'],
     ['given with a transfer encoding', 'content-length: 2\r\ntransfer-encoding: chunked'],
-  ])('bad input 31: a length that is %s is 400', async (_what, lengths) => {
+  ])('bad input 31: returns 400 for a length that is %s', async (_what, lengths) => {
     const answer = await exchangeBytes(backend.url, `${head('getnfts', JSON_TYPE, lengths)}{}`)
     expect(read(answer)).toEqual({ status: 400, json: FORM_A })
   })
 
-  it('bad input 31: a length that is too small leaves a rest that is 400, no request', async () => {
+  it('bad input 31: returns 400 for the rest of a body whose length is too small, and executes no request', async () => {
     const body = JSON.stringify(requestOf.createnft?.())
     const answer = await exchangeBytes(backend.url, `${head('createnft', JSON_TYPE, 'content-length: 5')}${body}`)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).not.toMatch(/HTTP\/1\.1 [25]/)
   })
 
-  it('bad input 31: a length that is too large is waited for no longer than the time of a request', async () => {
+  it('bad input 31: returns 408 after the request timeout for a length that is too large', async () => {
     const body = JSON.stringify(requestOf.createnft?.())
     const lengths = `content-length: ${body.length + 1}`
     const answer = await exchangeBytes(backend.url, `${head('createnft', JSON_TYPE, lengths)}${body}`)
@@ -525,16 +525,16 @@ describe('nothing is stored for', () => {
   })
 
   it.each([
-    ['no number', 'zz\r\n{}\r\n0\r\n\r\n'],
-    ['a number beyond all bounds', `${'f'.repeat(17)}\r\n{}\r\n0\r\n\r\n`],
+    ['not a number', 'zz\r\n{}\r\n0\r\n\r\n'],
+    ['too large', `${'f'.repeat(17)}\r\n{}\r\n0\r\n\r\n`],
     ['negative', '-2\r\n{}\r\n0\r\n\r\n'],
-  ])('bad input 31: a chunk whose size is %s is 400', async (_what, chunks) => {
+  ])('bad input 31: returns 400 for a chunk size that is %s', async (_what, chunks) => {
     const answer = await exchangeBytes(backend.url, head('getnfts', JSON_TYPE, 'transfer-encoding: chunked') + chunks)
     expect(read(answer)).toMatchObject({ status: 400 })
   })
 
   it.each(['gzip', 'deflate', 'br', 'gzip, gzip, gzip', 'x-unheard-of', 'GZIP'])(
-    'bad input 32: a body with content-encoding %s is 415, unread',
+    'bad input 32: returns 415 for a body with content-encoding %s without reading it',
     async (encoding) => {
       for (const name of ['getnfts', 'createnft', 'getpresignedurl'] as const) {
         const headers = [JSON_TYPE, `content-encoding: ${encoding}`, 'content-length: 3', 'connection: close']
@@ -545,7 +545,7 @@ describe('nothing is stored for', () => {
     },
   )
 
-  it('bad input 32: a gzip bomb is 415 where it says so, 4xx where it does not, and is never unpacked', async () => {
+  it('bad input 32: returns 415 for a declared gzip bomb, 400 for an undeclared one, and decompresses neither', async () => {
     const bomb = gzipSync(Buffer.alloc(256 * MIB))
     const before = memoryInUse()
     for (const [headers, status] of [
@@ -566,14 +566,14 @@ describe('nothing is stored for', () => {
     ['a body', () => head('createnft', JSON_TYPE, 'content-length: 100000')],
     ['chunks', () => `${head('createnft', JSON_TYPE, 'transfer-encoding: chunked')}ffff\r\n`],
     ['headers', () => head('createnft', 'x-slow: a').slice(0, -4)],
-  ])('bad input 33: %s a byte at a time end with the time of a request, in 408', async (_what, headOf) => {
+  ])('bad input 33: returns 408 after the request timeout for %s sent byte by byte', async (_what, headOf) => {
     const { answer, ms } = await streamBytes(backend.url, headOf(), { piece: 'x', most: 1000, everyMs: 100 })
     expect(read(answer)).toEqual({ status: 408, json: FORM_A })
     expect(ms).toBeGreaterThan(REQUEST_TIMEOUT_MS * 0.9)
     expect(ms).toBeLessThan(REQUEST_TIMEOUT_MS * 2)
   })
 
-  it('bad input 33: a hundred slow clients keep nobody else waiting', async () => {
+  it('bad input 33: a hundred slow clients do not delay other clients', async () => {
     const slow = Array.from({ length: 100 }, () =>
       streamBytes(backend.url, head('createnft', JSON_TYPE, 'content-length: 100000'), {
         piece: ' ',
@@ -588,11 +588,11 @@ describe('nothing is stored for', () => {
   })
 
   it.each([
-    ['a key that is wrong behind one that is right', 'x-api-key: wrong', 401],
+    ['a wrong key after a valid one', 'x-api-key: wrong', 401],
     ['a second host', 'host: localhost', 400],
     ['a second content type', 'content-type: text/plain', 400],
     ['a second idempotency key', 'idempotency-key: a\r\nidempotency-key: b', 400],
-  ])('bad input 34: %s', async (_what, header, status) => {
+  ])('bad input 34: rejects %s', async (_what, header, status) => {
     const body = JSON.stringify(requestOf.createnft?.())
     const type = header.startsWith('content-type') ? [header, JSON_TYPE] : [JSON_TYPE, header]
     const bytes = `${head('createnft', ...type, `content-length: ${body.length}`, 'connection: close')}${body}`
@@ -610,7 +610,7 @@ describe('nothing is stored for', () => {
     'application/xml',
     '*/*',
     'json',
-  ])('bad input 36: a body of type %s is 415', async (type) => {
+  ])('bad input 36: returns 415 for a body of type %s', async (type) => {
     for (const name of ['createnft', 'getpresignedurl'] as const) {
       const answer = await backend.post(ENDPOINTS[name].path, requestOf[name]?.(), { 'content-type': type })
       expect(answer).toMatchObject({ status: 415, json: formOf(name) })
@@ -622,7 +622,7 @@ describe('nothing is stored for', () => {
     ['UTF-16', Buffer.from('{}', 'utf16le')],
     ['overlong', Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
     ['surrogates as UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ])('bad input 36: a body that is no UTF-8 (%s) is 400, with a length or in chunks', async (_what, bytes) => {
+  ])('bad input 36: returns 400 for a body that is not UTF-8 (%s), with a length or in chunks', async (_what, bytes) => {
     const [before = '', after = ''] = withTitle('HERE').split('HERE')
     const body = Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])
     const size = body.length.toString(16)
@@ -642,29 +642,29 @@ describe('nothing is stored for', () => {
       () => head('getnfts', ...Array.from({ length: 100_000 }, (_, i) => `x-${i}: y`)),
       431,
     ],
-    ['a header value of a megabyte', () => head('getnfts', `x-a: ${'y'.repeat(MIB)}`), 431],
-    ['a header name of a megabyte', () => head('getnfts', `${'x'.repeat(MIB)}: y`), 431],
-    ['a path of a megabyte', () => head('getnfts').replace('/api', `/${'p'.repeat(MIB)}`), 431],
+    ['a header value of 1 MB', () => head('getnfts', `x-a: ${'y'.repeat(MIB)}`), 431],
+    ['a header name of 1 MB', () => head('getnfts', `${'x'.repeat(MIB)}: y`), 431],
+    ['a path of 1 MB', () => head('getnfts').replace('/api', `/${'p'.repeat(MIB)}`), 431],
     ['a header folded over lines', () => head('getnfts', 'x-a: y', ' z'), 400],
     ['a NUL in a header', () => head('getnfts', 'x-a: y\0z'), 400],
     ['white space before the colon', () => head('getnfts', 'content-length : 2'), 400],
-    ['a lone line feed and a header behind it', () => head('getnfts', 'x-a: y\rx-b: z'), 400],
+    ['a header after a lone carriage return', () => head('getnfts', 'x-a: y\rx-b: z'), 400],
     ['HTTP/9.9', () => head('getnfts').replace('HTTP/1.1', 'HTTP/9.9'), 400],
     ['a request line of one word', () => 'POST\r\n\r\n', 400],
     ['TLS', () => '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', 400],
-    ['a transfer encoding nobody knows', () => head('getnfts', JSON_TYPE, 'transfer-encoding: gzip'), 400],
+    ['an unknown transfer encoding', () => head('getnfts', JSON_TYPE, 'transfer-encoding: gzip'), 400],
     [
-      'an idempotency key of 10,000 letters',
+      'an idempotency key of 10,000 characters',
       () =>
         `${head('createnft', JSON_TYPE, `idempotency-key: ${'k'.repeat(10_000)}`, 'content-length: 2', 'connection: close')}{}`,
       400,
     ],
-    ['a host of another machine', () => head('getnfts', 'connection: close').replace('localhost', 'evil.example'), 421],
-  ])('bad input 38: %s', async (_what, bytesOf, status) => {
+    ['a foreign host name', () => head('getnfts', 'connection: close').replace('localhost', 'evil.example'), 421],
+  ])('bad input 38: rejects %s', async (_what, bytesOf, status) => {
     expect(read(await exchangeBytes(backend.url, bytesOf()))).toEqual({ status, json: FORM_A })
   })
 
-  it('bad input 38: garbage among pipelined requests ends the connection, and nothing behind it is done', async () => {
+  it('bad input 38: closes the connection at garbage among pipelined requests and executes nothing after it', async () => {
     const good = `${head('getnfts', JSON_TYPE, 'content-length: 2')}{}`
     const body = JSON.stringify(requestOf.createnft?.())
     const accepted = `${head('createnft', JSON_TYPE, `content-length: ${body.length}`)}${body}`
@@ -674,7 +674,7 @@ describe('nothing is stored for', () => {
     expect(statuses.slice(0, -1).filter((status) => status !== '422')).toEqual([])
   })
 
-  it('bad input 38: a thousand pipelined refusals are all answered, in order', async () => {
+  it('bad input 38: responds to a thousand invalid pipelined requests in order', async () => {
     const requests = Array.from({ length: 1000 }, (_, i) => head('getnfts', 'content-length: 0', `x-request-id: r${i}`))
     const last = head('getnfts', 'content-length: 0', 'connection: close')
     const answer = await exchangeBytes(backend.url, requests.join('') + last)
@@ -683,16 +683,16 @@ describe('nothing is stored for', () => {
   })
 
   it.each([
-    ['nothing', ''],
-    ['a signature that is cut', 'cut'],
-    ['a signature that is doubled', 'doubled'],
-    ['a signature that is empty', 'empty'],
+    ['no parameters', ''],
+    ['a truncated signature', 'cut'],
+    ['a second signature', 'doubled'],
+    ['an empty signature', 'empty'],
     ['%2e%2e for the issuer', 'dots'],
     ['an expiry of 1e15', 'late'],
     ['a negative expiry', 'negative'],
-    ['an expiry of a megabyte', 'huge'],
+    ['an expiry of 12,000 digits', 'huge'],
     ['a path with %2e%2e', 'path'],
-  ])('bad input 46: a signed URL with %s', async (_what, kind) => {
+  ])('bad input 46: rejects a signed URL with %s', async (_what, kind) => {
     const { json } = await backend.post('/api/v1/getpresignedurl', requestOf.getpresignedurl?.())
     const good = new URL(json.response.url)
     const [path, query] = [good.pathname, good.search]
@@ -714,14 +714,14 @@ describe('nothing is stored for', () => {
   })
 })
 
-describe('hostile but legal text is kept as it is, in an answer that no browser takes for a page', () => {
+describe('hostile but legal text is returned unchanged, in a response that no browser treats as a page', () => {
   it.each([
-    [26, 'escapes of terminals', '\u001b[2J\u001b]52;c;aGk=\u0007\u009b31m\r\b\b'],
-    [27, 'text that turns around, and what has no width', 'abc\u202egnp.exe\u200b\u200d\ufeff'],
+    [26, 'terminal escape sequences', '\u001b[2J\u001b]52;c;aGk=\u0007\u009b31m\r\b\b'],
+    [27, 'bidirectional overrides and zero-width characters', 'abc\u202egnp.exe\u200b\u200d\ufeff'],
     [28, 'NFD', 'cafe\u0301'],
     [28, 'NFC', 'caf\u00e9'],
-    [29, 'a megabyte of joined emoji', '👩\u200d👩\u200d👧\u200d👦'.repeat(42_000)],
-    [29, 'right to left and wide', 'שלום عالم 漢字ＡＢＣ'],
+    [29, '1 MB of joined emoji', '👩\u200d👩\u200d👧\u200d👦'.repeat(42_000)],
+    [29, 'right-to-left and wide characters', 'שלום عالم 漢字ＡＢＣ'],
     [30, 'markup', `<script>alert(1)</script>"><svg onload=alert(1)>javascript:alert(1)`],
     [30, 'formulas and templates', `=HYPERLINK("http://x") {{7*7}} \${7*7} '; drop table nfts; --`],
   ])('bad input %i: %s', async (_line, _what, title) => {
@@ -741,7 +741,7 @@ describe('hostile but legal text is kept as it is, in an answer that no browser 
     expect(file.headers.get('content-type')).toMatch(/^application\/json/)
   })
 
-  it('bad input 44: all lower and all upper case are one address', async () => {
+  it('bad input 44: all lower and all upper case are the same address', async () => {
     const upper = `0x${WALLETS[1].slice(2).toUpperCase()}`
     for (const receiver of [WALLETS[1].toLowerCase(), upper]) {
       const ids = await mint(backend, collection, plainMetadata(1), { receiver })

@@ -36,7 +36,7 @@ const listIds = async (): Promise<string[]> =>
   (await backend.post('/api/v1/getnftgdnids', { contract_addresses: collection.address, blockchain: 'polygon' })).json
     .nft_gdn_ids
 
-it('the same key and body replay the first answer, say so, and create nothing', async () => {
+it('the same key and body replay the first response, with a header, and create nothing', async () => {
   const first = await createNft(body(), 'replay')
   const count = (await listIds()).length
   const second = await createNft(body(), 'replay')
@@ -46,7 +46,7 @@ it('the same key and body replay the first answer, say so, and create nothing', 
   expect(await listIds()).toHaveLength(count)
 })
 
-it('a body that means the same is the same body: the order of its fields does not matter', async () => {
+it('a body with its fields in another order is the same body', async () => {
   const { metadata, ...rest } = body()
   const first = await createNft({ ...rest, metadata }, 'order')
   const second = await createNft({ metadata, ...rest }, 'order')
@@ -54,7 +54,7 @@ it('a body that means the same is the same body: the order of its fields does no
   expect(second.json).toEqual(first.json)
 })
 
-it('the same key with another body is 422 and creates nothing', async () => {
+it('the same key with another body returns 422 and creates nothing', async () => {
   await createNft(body(), 'other-body')
   const count = (await listIds()).length
   const { status, headers, json } = await createNft(body({ receiver_wallet_address: WALLETS[2] }), 'other-body')
@@ -67,14 +67,14 @@ it('the same key with another body is 422 and creates nothing', async () => {
   expect(await listIds()).toHaveLength(count)
 })
 
-it('a key counts for its endpoint alone', async () => {
+it('a key is valid for one endpoint only', async () => {
   await createNft(body(), 'scoped')
   const request = { wallet_address: WALLETS[0], name: 'Scoped', blockchain: 'polygon' }
   const { status, headers } = await backend.post('/api/v1/createcollection', request, { 'idempotency-key': 'scoped' })
   expect([status, headers.get('idempotency-replayed')]).toEqual([200, null])
 })
 
-it('createcollection with the same key makes one collection', async () => {
+it('createcollection with the same key creates one collection', async () => {
   const request = { wallet_address: WALLETS[0], name: 'Once', blockchain: 'polygon' }
   const answers = await Promise.all(
     [1, 2, 3].map(() => backend.post('/api/v1/createcollection', request, { 'idempotency-key': 'once' })),
@@ -82,7 +82,7 @@ it('createcollection with the same key makes one collection', async () => {
   expect(new Set(answers.map(({ json }) => json.response.transaction_gdn_id)).size).toBe(1)
 })
 
-it('20 requests with one key at the same moment create once and all get the same answer', async () => {
+it('20 simultaneous requests with one key create once and all get the same response', async () => {
   const before = (await listIds()).length
   const answers = await Promise.all(Array.from({ length: 20 }, () => createNft(body(), 'race')))
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -91,20 +91,20 @@ it('20 requests with one key at the same moment create once and all get the same
   expect(await listIds()).toHaveLength(before + 2)
 })
 
-it('requests without a key are each an order of their own', async () => {
+it('each request without a key creates', async () => {
   const before = (await listIds()).length
   await Promise.all([1, 2].map(() => backend.post('/api/v1/createnft', body())))
   expect(await listIds()).toHaveLength(before + 4)
 })
 
-it('a refused request uses up no key', async () => {
+it('a rejected request does not store its key', async () => {
   const refused = await createNft(body({ blockchain: 'astar' }), 'refused')
   expect(refused.status).toBe(400)
   const { status, headers } = await createNft(body(), 'refused')
   expect([status, headers.get('idempotency-replayed')]).toEqual([200, null])
 })
 
-it('a key of more than 255 characters is refused by name, and one of 255 is not', async () => {
+it('rejects a key over 255 characters and accepts one of 255', async () => {
   const long = await createNft(body(), 'k'.repeat(256))
   expect(long.status).toBe(400)
   expect(long.headers.get('error-code')).toBe('idempotency_key_invalid')
@@ -112,7 +112,7 @@ it('a key of more than 255 characters is refused by name, and one of 255 is not'
   expect((await createNft(body(), 'k'.repeat(255))).status).toBe(200)
 })
 
-it('a key is remembered across a restart', async () => {
+it('a key is kept across a restart', async () => {
   const first = await createNft(body(), 'restart')
   await backend.close()
   backend = await startTestBackend(dataDir.path)

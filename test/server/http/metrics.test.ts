@@ -23,7 +23,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Every series with its value: `gdn_chain_height{blockchain="polygon"}`. */
+/** The value of each series by its name, such as `gdn_chain_height{blockchain="polygon"}`. */
 async function scrape(): Promise<Map<string, number>> {
   const response = await backend.get('/metrics')
   expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/plain/)])
@@ -34,7 +34,7 @@ async function scrape(): Promise<Map<string, number>> {
 }
 
 describe('/metrics', () => {
-  it('counts requests by route and status, whatever the path, and those before the first scrape too', async () => {
+  it('counts requests by route and status for any path, also before the first scrape', async () => {
     await backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })
     await backend.post('/api/v1/getnfts/', { nft_gdn_ids: ['x'] })
     await backend.post('/api/v1/getnfts', {}, { 'x-api-key': '' })
@@ -50,7 +50,7 @@ describe('/metrics', () => {
     expect(found.get(`gdn_http_request_duration_seconds_sum{${labels}}`)).toBeGreaterThan(0)
   })
 
-  it('tells gas used, chain height, and the process', async () => {
+  it('reports gas used, chain height and process metrics', async () => {
     const collection = await createTestCollection(backend)
     await settled(backend, await mint(backend, collection, plainMetadata(3)))
     const found = await scrape()
@@ -61,7 +61,7 @@ describe('/metrics', () => {
     expect(found.get('gdn_build_info{version="0.0.0-test"}')).toBe(1)
   })
 
-  it('tells NFTs deployed, what is done with files, the room on the disk, and whether work can be done', async () => {
+  it('reports NFTs deployed, file operations, free disk space and readiness', async () => {
     const before = (await scrape()).get('gdn_nfts_deployed_total{blockchain="polygon"}') ?? 0
     const collection = await createTestCollection(backend)
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(3)))
@@ -78,7 +78,7 @@ describe('/metrics', () => {
     expect([found.get('gdn_ready'), found.get('gdn_database_up')]).toEqual([1, 1])
   })
 
-  it('tells what waits at each step, and how long the oldest has', async () => {
+  it('reports the number of waiting NFTs at each step and the age of the oldest', async () => {
     const before = await scrape()
     expect(before.get('gdn_pipeline_waiting{step="files"}')).toBe(0)
     expect(before.get('gdn_pipeline_oldest_seconds{step="files"}')).toBe(0)
@@ -102,7 +102,7 @@ describe('/metrics', () => {
     expect(ids).toHaveLength(2)
   })
 
-  it('counts the nodes that died and were replaced', async () => {
+  it('counts the nodes that exited and were replaced', async () => {
     const events = backend.log.map((line) => JSON.parse(line))
     const node = events.findLast(({ blockchain, type }) => blockchain === 'polygon' && type === 'ready')
     process.kill(node.pid, 'SIGKILL')
@@ -110,7 +110,7 @@ describe('/metrics', () => {
     expect(found.get('gdn_chain_restarts_total{blockchain="polygon"}')).toBe(1)
   })
 
-  it('can not be read by pages of other origins', async () => {
+  it('cannot be read by pages of other origins', async () => {
     const { headers } = await backend.get('/metrics', { origin: 'https://elsewhere.example' })
     expect(headers.get('access-control-allow-origin')).toBeNull()
   })

@@ -20,7 +20,7 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
-/** Values that belong to something: a request with them goes deeper than its schema. */
+/** Values that exist in the backend, so that requests with them get past the schema. */
 let real: Readonly<Record<string, Json>>
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ const hostileKey = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
-/** What is done to a place of a request; places are told by a number from 0 to 1, whatever the request. */
+/** A change at a position in a request. The position is a number from 0 to 1, for any request. */
 const mutation = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
   how: fc.oneof(
@@ -95,7 +95,7 @@ function nested(value: Json, [depth, asList]: [number, boolean]): Json {
   return deep
 }
 
-/** A place of a value, and what puts something else there. */
+/** A value in a request, with functions that replace or delete it. */
 interface Spot {
   value: Json
   put(value: Json): void
@@ -136,7 +136,7 @@ const request = fc.record({
   name: fc.constantFrom(...NAMES),
   genuine: fc.boolean(),
   named: fc.boolean(),
-  // Some stay as they are: what they are refused for then is that nothing has such an id.
+  // Some stay unchanged and are then rejected because their ID is unknown.
   mutations: fc.oneof(
     { weight: 1, arbitrary: fc.constant([]) },
     { weight: 3, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 4 }) },
@@ -150,7 +150,7 @@ const request = fc.record({
 
 type Given = typeof request extends fc.Arbitrary<infer Value> ? Value : never
 
-/** The example of an endpoint, with ids that exist where `genuine`, and with reference IDs, after its mutations. */
+/** The mutated example of an endpoint with reference IDs, and with existing IDs if `genuine`. */
 function bodyOf({ name, genuine, named, mutations, cut }: Given) {
   const example = structuredClone(ENDPOINTS[name].example.request) as { [key: string]: Json }
   if (named && ENDPOINTS[name].creates !== null) {
@@ -165,7 +165,7 @@ function bodyOf({ name, genuine, named, mutations, cut }: Given) {
   return cut === null ? text : text.slice(0, text.length * cut)
 }
 
-it('whatever is done to a valid request, it is answered as the contract says: 200, or a 4xx in the form of its endpoint', async () => {
+it('a mutated valid request gets 200, or a 4xx in the error form of its endpoint', async () => {
   const seen = new Map<number, number>()
   await fc.assert(
     fc.asyncProperty(request, async (given) => {
@@ -180,7 +180,7 @@ it('whatever is done to a valid request, it is answered as the contract says: 20
     }),
     { numRuns: runs(300) },
   )
-  // It went both ways, or it would have shown little.
+  // Both outcomes occurred; otherwise the test would show little.
   report({ 'mutated requests by status': Object.fromEntries(seen) })
   expect(seen.get(200)).toBeGreaterThan(10)
   expect(seen.get(400)).toBeGreaterThan(50)

@@ -17,7 +17,7 @@ import { ENDPOINTS } from '../../helpers/endpoints.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
-// biome-ignore lint/suspicious/noExplicitAny: the document is what the tests are about
+// biome-ignore lint/suspicious/noExplicitAny: the tests check the document's shape
 let document: any
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** The whole contract, as a server with every route would tell it. */
+/** The document of a server with every route. */
 const everything = () =>
   buildOpenApi(
     [
@@ -67,14 +67,14 @@ describe('/openapi.json', () => {
     expect(result).toMatchObject({ valid: true })
   })
 
-  it('lists the endpoints that this server has, and no other', async () => {
+  it('lists exactly the endpoints that this server has', async () => {
     for (const { path } of Object.values(ENDPOINTS)) {
       const { status } = await backend.post(path, {}, { 'x-api-key': '' })
       expect([path, path in document.paths]).toEqual([path, status !== 404])
     }
   })
 
-  it('lists what stands beside the API', () => {
+  it('lists the routes outside /api/v1', () => {
     expect(Object.keys(document.paths)).toEqual(
       expect.arrayContaining([
         '/rpc/{blockchain}',
@@ -87,7 +87,7 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('says of every endpoint what it needs: permissions, rate limit, headers, both kinds of answers', async () => {
+  it('describes the permissions, rate limit, headers and responses of every endpoint', async () => {
     const whole = (await everything()) as unknown as typeof document
     for (const {
       name,
@@ -119,7 +119,7 @@ describe('/openapi.json', () => {
     expect(whole.components.securitySchemes.apiKey).toMatchObject({ type: 'apiKey', in: 'header', name: 'x-api-key' })
   })
 
-  it('has an example of every request and answer, which fits its own schema', () => {
+  it('has an example for every request and response, which is valid by its own schema', () => {
     expect(apiPaths().length).toBeGreaterThanOrEqual(6)
     for (const path of apiPaths()) {
       const { requestBody, responses } = document.paths[path].post
@@ -135,7 +135,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('takes the odd spellings of the reference: one id for a list, one object for a list, tokenid', async () => {
+  it('accepts the aliases of the API reference: one ID or object in place of a list, and tokenid', async () => {
     const whole = await everything()
     ajv.addSchema(whole, 'whole')
     const takes = (name: EndpointName, change: object, without: string[] = []) => {
@@ -152,19 +152,19 @@ describe('/openapi.json', () => {
     expect(takes('createnft', { metadata: [] })).toBe(false)
   })
 
-  it('can not be read by pages of other origins', async () => {
+  it('cannot be read by pages of other origins', async () => {
     const { headers } = await backend.get('/openapi.json', { origin: 'https://elsewhere.example' })
     expect(headers.get('access-control-allow-origin')).toBeNull()
   })
 })
 
-describe('the examples, executed with real ids', () => {
-  it('every listed endpoint answers its example with 200 and what its schema says', async () => {
+describe('the examples, sent with real IDs', () => {
+  it('every listed endpoint returns 200 for its example, with a body valid by its schema', async () => {
     const collection = await createTestCollection(backend, { enable_transfer: true, wallet_address: WALLETS[0] })
     const ids = await mint(backend, collection, plainMetadata(2), { receiver: WALLETS[0] })
     const nfts = await settled(backend, ids)
     const [first, second] = nfts
-    // What the examples name and this backend doesn't have. The transfer goes last: it changes the owner.
+    // Values that replace those of the examples. The transfer is sent last, because it changes the owner.
     const real: Record<Exclude<EndpointName, 'files'>, object> = {
       createcollection: {},
       getpresignedurl: {},
@@ -201,7 +201,7 @@ describe('the examples, executed with real ids', () => {
     }
   })
 
-  it('the multipart upload answers as its schema says', async () => {
+  it('the multipart upload returns a body valid by its schema', async () => {
     const form = new FormData()
     form.set('file', new Blob(['a file']), 'a.txt')
     const { path } = ENDPOINTS.files
@@ -212,7 +212,7 @@ describe('the examples, executed with real ids', () => {
     expect(validates(await response.json())).toBe(true)
   })
 
-  it('refusals have the form and the status that the document declares', async () => {
+  it('errors have the form and status that the document declares', async () => {
     for (const path of apiPaths()) {
       const key = { 'x-api-key': 'gdn_wrong' }
       const cases = [await backend.post(path, {}, key), await backend.post(path, '{', {}), await backend.post(path, {})]
@@ -223,7 +223,7 @@ describe('the examples, executed with real ids', () => {
     }
   })
 
-  it('what needs no key answers as declared', async () => {
+  it('routes without a key respond as declared', async () => {
     for (const path of ['/healthz', '/readyz']) {
       const response = await backend.get(path)
       const validates = schemaOf(path, `/get/responses/${response.status}/content/application~1json/schema`)

@@ -76,7 +76,7 @@ function expectRefusal({ status, json }: Answer, form: 'A' | 'B', expected: 401 
   }
 }
 
-it('every route of the API is one of the contract, with and without a trailing slash', () => {
+it('every route of the API is an endpoint of the contract, with and without a trailing slash', () => {
   expect(routes.length).toBeGreaterThanOrEqual(14)
   const paths = new Set(routes.map((route) => endpointOf(route).path))
   expect(routes).toEqual([...paths].flatMap((path) => [path, `${path}/`]).sort())
@@ -86,17 +86,17 @@ describe.each(routes)('%s', (route) => {
   const { permissions, errorForm } = endpointOf(route)
   const post = (headers: Record<string, string>) => backend.post(route, {}, headers)
 
-  it('without a key is 401', async () => {
+  it('returns 401 without a key', async () => {
     expectRefusal(await post({ 'x-api-key': '' }), errorForm, 401, 'the header x-api-key is missing')
   })
 
-  it('with an empty key is 401', async () => {
+  it('returns 401 with an empty key', async () => {
     const response = await fetch(backend.url + route, { method: 'POST', headers: { 'x-api-key': '' } })
     const answer = { status: response.status, headers: response.headers, json: await response.json() }
     expectRefusal(answer, errorForm, 401, 'the header x-api-key is missing')
   })
 
-  it('with a wrong, a revoked or an expired key is the same 401: none is told from the others', async () => {
+  it('returns the same 401 with a wrong, a revoked or an expired key', async () => {
     const { key } = await makeKey(dataDir.path)
     const wrong = [
       'x',
@@ -116,7 +116,7 @@ describe.each(routes)('%s', (route) => {
     }
   })
 
-  it(`with a key that has not all of ${permissions.join(' and ')} is 403 that names what is missing`, async () => {
+  it(`returns 403 that names the missing permission for a key without ${permissions.join(' and ')}`, async () => {
     const lacking = SUBSETS.filter((subset) => !permissions.every((needed) => subset.includes(needed)))
     expect(lacking.length).toBeGreaterThanOrEqual(SUBSETS.length / 2)
     for (const subset of lacking) {
@@ -125,7 +125,7 @@ describe.each(routes)('%s', (route) => {
     }
   })
 
-  it(`with ${permissions.join(' and ')}, and whatever else, is let in`, async () => {
+  it(`accepts a key with ${permissions.join(' and ')} and any others`, async () => {
     const enough = SUBSETS.filter((subset) => permissions.every((needed) => subset.includes(needed)))
     for (const subset of enough) {
       const { status } = await post(keyWith(subset))
@@ -133,7 +133,7 @@ describe.each(routes)('%s', (route) => {
     }
   })
 
-  it('keys are checked before the body is read', async () => {
+  it('checks the key before the body', async () => {
     const answer = await backend.post(route, '{', { 'x-api-key': 'wrong' })
     expectRefusal(answer, errorForm, 401, 'the API key in x-api-key is not valid')
   })
@@ -142,14 +142,14 @@ describe.each(routes)('%s', (route) => {
 describe('a key', () => {
   const use = ({ headers }: TestKey) => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, headers)
 
-  it('works from the moment it is made, and not once it is revoked, while the backend runs', async () => {
+  it('works at once after its creation and fails at once after its revocation', async () => {
     const key = await makeKey(dataDir.path)
     expect((await use(key)).status).toBe(200)
     await revokeKey(dataDir.path, key)
     expect((await use(key)).status).toBe(401)
   })
 
-  it('ends at the millisecond at which it expires', async () => {
+  it('is rejected from the millisecond of its expiry on', async () => {
     const other = await freshDataDir()
     let now = Date.now()
     const clocked = await startTestBackend(other.path, { now: () => now })
@@ -163,7 +163,7 @@ describe('a key', () => {
     await other.remove()
   })
 
-  it('given twice is refused', async () => {
+  it('is rejected if given twice', async () => {
     const key = await makeKey(dataDir.path)
     const headers = new Headers([
       ['x-api-key', key.key],
@@ -178,11 +178,11 @@ describe('a key', () => {
     const key = await makeKey(dataDir.path)
     await use(key)
     expect(await filesHolding(dataDir.path, key.key)).toEqual([])
-    // It is in the database, which on SQLite is one of them.
+    // Its prefix is in the database, which on SQLite is a file of the data dir.
     expect((await filesHolding(dataDir.path, key.prefix)).length > 0).toBe(!isOnPostgres())
   })
 
-  it('that is the local account’s own and was revoked is followed by a new one at the next start', async () => {
+  it('of the local account is replaced at the next start after it was revoked', async () => {
     const other = await freshDataDir()
     const first = await startTestBackend(other.path)
     const keys = await administrate(await placeOf(other.path), (store) => getApiKeys(store, Date.now()))
@@ -202,7 +202,7 @@ describe('a key', () => {
     await other.remove()
   })
 
-  it('of the data dir is the local account’s, also when another account seems older', async () => {
+  it('of the data dir belongs to the local account, even if another account has an earlier date', async () => {
     const other = await freshDataDir()
     await (await startTestBackend(other.path)).close()
     await withStore(other.path, ({ db }) =>

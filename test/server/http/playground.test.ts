@@ -29,14 +29,14 @@ const operation = (page: Page, path: string) =>
 
 const answerOf = (opened: Locator) => opened.locator('.live-responses-table .response')
 
-/** Sends it, and gives the words of the answer. */
+/** Sends the request and returns the text of the response. */
 async function send(opened: Locator): Promise<string> {
   await opened.getByRole('button', { name: 'Execute' }).click()
   await answerOf(opened).waitFor()
   return (await answerOf(opened).textContent()) ?? ''
 }
 
-/** Opens an operation, to be filled in and sent. */
+/** Opens an operation so that it can be filled in and sent. */
 async function opened(page: Page, path: string): Promise<Locator> {
   const found = operation(page, path)
   await found.locator('.opblock-summary').click()
@@ -61,7 +61,7 @@ async function withKey(look = {}): Promise<Watched> {
   return watched
 }
 
-/** Wherever a page could keep something. */
+/** Everything that the page stores or shows. */
 const kept = (page: Page) =>
   page.evaluate<string>(`(async () => JSON.stringify([
     location.href, document.cookie, { ...localStorage }, { ...sessionStorage },
@@ -69,7 +69,7 @@ const kept = (page: Page) =>
   ]))()`)
 
 describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
-  it('sends requests with a key given in the page: a collection, a file, an NFT of it', async () => {
+  it('creates a collection, uploads a file and mints an NFT with a key entered in the page', async () => {
     const { page, errors, others, close } = await withKey()
     const collections = await opened(page, '/api/v1/createcollection')
     const made = await send(collections)
@@ -92,18 +92,18 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await close()
   })
 
-  it('the key is in the requests and nowhere else: not kept, not shown, not logged', async () => {
+  it('sends the key with requests and neither stores, shows nor logs it', async () => {
     const { page, context, close } = await withKey()
     const sent = page.waitForRequest('**/api/v1/getnfts')
     const nfts = await opened(page, '/api/v1/getnfts')
     await send(nfts)
     expect((await sent).headers()['x-api-key']).toBe(key())
-    // The command to copy has a word in its place.
+    // The command to copy has a placeholder instead.
     expect(await nfts.locator('.curl-command, .request-snippets').textContent()).toContain('YOUR_API_KEY')
     expect(await kept(page)).not.toContain(key())
     expect(JSON.stringify(await context.storageState())).not.toContain(key())
     expect(backend.log.join('\n')).not.toContain(key())
-    // The address names the operation that was opened.
+    // The URL names the operation that was opened.
     await page.evaluate("history.replaceState(null, '', '/docs')")
     await page.reload()
     await page.waitForSelector('.opblock')
@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await close()
   })
 
-  it('a refusal is shown as it came: too many requests, and when the next may go', async () => {
+  it('shows a 429 response with its retry-after header', async () => {
     const { page, close } = await withKey({ except: /status of 4/ })
     const { status, text } = await page.evaluate<{ status: number; text: string }>(`(async () => {
       for (let n = 0; n < 20; n++) {
@@ -131,7 +131,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await close()
   })
 
-  it('a wallet is made in two steps; its private key is not in the page until it is asked for, with a warning', async () => {
+  it('creates a wallet in two steps and shows its private key only on request, with a warning', async () => {
     const { page, errors, close } = await withKey()
     const signing = await opened(page, '/api/v1/getpresignedurl')
     await send(signing)
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await close()
   })
 
-  it('and the explorer lead to each other', async () => {
+  it('and the web explorer link to each other', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/docs`)
     await page.getByRole('link', { name: 'Explorer' }).click()

@@ -33,7 +33,7 @@ async function urlFor(body: object, headers: Record<string, string> = {}): Promi
 }
 
 describe('the signed URL', () => {
-  it('has the path and the parameters of the reference, and no other', async () => {
+  it('has exactly the path and parameters of the API reference', async () => {
     const url = await urlFor({ email: 'artist@example.com', timeout: 5 })
     expect(url.pathname).toBe('/v1/wallet/create')
     expect([...url.searchParams.keys()]).toEqual(['expiry', 'issued_at', 'action', 'issuer', 'signature'])
@@ -55,7 +55,7 @@ describe('the signed URL', () => {
     [undefined, 60],
     [1, 1],
     [10_080, 10_080],
-  ])('with a timeout of %s minutes is valid for %i', async (timeout, minutes) => {
+  ])('with a timeout of %s minutes is valid for %i minutes', async (timeout, minutes) => {
     const { status, json } = await ask({ email: 'a@example.com', ...(timeout === undefined ? {} : { timeout }) })
     expect({ status, request: json.request }).toEqual({
       status: 200,
@@ -64,7 +64,7 @@ describe('the signed URL', () => {
     expect(new URL(json.response.url).searchParams.get('expiry')).toBe(String(SECONDS + minutes * 60))
   })
 
-  describe('by the Host header of the request', () => {
+  describe('and the Host header of the request', () => {
     const answerFor = async (host: string) => {
       const body = JSON.stringify({ email: EMAIL })
       const head = `POST /api/v1/getpresignedurl HTTP/1.1\r\nhost: ${host}\r\nx-api-key: ${backend.apiKey.reveal()}`
@@ -74,7 +74,7 @@ describe('the signed URL', () => {
     }
 
     it.each(['localhost:4680', '127.0.0.1:4680', '[::1]:4680', 'localhost'])(
-      'is on the origin that the request was addressed to: %s',
+      'has the origin of the request: %s',
       async (host) => {
         const { json } = await answerFor(host)
         expect(new URL(json.response.url).origin).toBe(`http://${host}`)
@@ -86,7 +86,7 @@ describe('the signed URL', () => {
       ['localhost/x', 421, 'MISDIRECTED_REQUEST'],
       ['user@localhost', 421, 'MISDIRECTED_REQUEST'],
       ['evil.example', 421, 'MISDIRECTED_REQUEST'],
-    ])('is on no other: %s is %i', async (host, status, errorCode) => {
+    ])('is rejected for the host %s with %i', async (host, status, errorCode) => {
       expect(await answerFor(host)).toMatchObject({ status, json: { errorCode, detail: [] } })
     })
   })
@@ -100,12 +100,12 @@ describe('the signed URL', () => {
     expect(searchParams.get('signature')).toBe(salt + hmac.digest('hex'))
   })
 
-  it('is another each time, also within one second', async () => {
+  it('is different each time, also within one second', async () => {
     const urls = await Promise.all(Array.from({ length: 20 }, () => urlFor({ email: EMAIL })))
     expect(new Set(urls.map(({ href }) => href)).size).toBe(20)
   })
 
-  it('spells nothing in a way that an HTTP client would spell otherwise', async () => {
+  it('is encoded as HTTP clients normalize it', async () => {
     const email = "o'hara+a_b-c.d@example.com"
     const { status, json } = await ask({ email })
     expect(status).toBe(200)
@@ -114,7 +114,7 @@ describe('the signed URL', () => {
     expect(new URL(url).href).toBe(url)
   })
 
-  it('differs for every secret: another data dir signs otherwise', async () => {
+  it('differs for every secret, so another data dir has other signatures', async () => {
     const other = await freshDataDir()
     const second = await startTestBackend(other.path, { now: () => NOW })
     const { json } = await second.post('/api/v1/getpresignedurl', { email: 'a@example.com' })
@@ -125,7 +125,7 @@ describe('the signed URL', () => {
   })
 })
 
-it('a secret that is damaged stops the start, with what to do about it', async () => {
+it('a damaged secret prevents the start, with a hint', async () => {
   const other = await freshDataDir()
   await (await startTestBackend(other.path)).close()
   await writeFile(join(other.path, 'url-secret'), 'short\n', { mode: 0o600 })
@@ -138,7 +138,7 @@ it('a secret that is damaged stops the start, with what to do about it', async (
 })
 
 describe('the e-mail address', () => {
-  it('must be that of the key’s account, in any case of letters', async () => {
+  it('must be the one of the key’s account, in upper or lower case', async () => {
     const key = await makeKey(dataDir.path, { email: 'Artist@Example.com', permissions: ['wallet:create'] })
     expect((await urlFor({ email: 'ARTIST@example.com' }, key.headers)).searchParams.get('issuer')).toBe(
       'ARTIST@example.com',
@@ -156,12 +156,12 @@ describe('the e-mail address', () => {
     }
   })
 
-  it('may be any for the local account', async () => {
+  it('may be any address for the local account', async () => {
     expect((await urlFor({ email: 'anyone@example.com' })).searchParams.get('issuer')).toBe('anyone@example.com')
   })
 })
 
-describe('a request that is not valid is 400 in form B, with the place, a type and the limit of each fault', () => {
+describe('an invalid request returns 400 in form B, with the location, type and limit of each error', () => {
   const email = 'a@example.com'
   const limit = (type: string, msg: string, value: number, field = 'timeout') => ({
     loc: ['body', field],
@@ -213,7 +213,7 @@ describe('a request that is not valid is 400 in form B, with the place, a type a
     expect(errorFormB.safeParse(json).success).toBe(true)
   })
 
-  it('another content type is 415 in form B', async () => {
+  it('another content type returns 415 in form B', async () => {
     const { status, json } = await ask('email=a@example.com', { 'content-type': 'application/x-www-form-urlencoded' })
     expect({ status, json }).toMatchObject({ status: 415, json: { errorCode: 'UNSUPPORTED_MEDIA_TYPE', detail: [] } })
   })

@@ -18,7 +18,7 @@ describe('rate limits on', () => {
     await dataDir?.remove()
   })
 
-  /** A key of its own for each test: none waits for the second of another to pass. */
+  /** A separate key for each test, so that no test waits for the rate limit of another. */
   async function freshKey(): Promise<Record<string, string>> {
     const key = newApiKey()
     await withStore(dataDir.path, async ({ db }) => {
@@ -31,7 +31,7 @@ describe('rate limits on', () => {
   const getNfts = (key: Record<string, string>) => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, key)
 
   it.each(['createnft', 'getnftgdnids', 'getnfts'])(
-    'the third %s within a second is 429 in form A that says how long to wait',
+    'the third %s within a second returns 429 in form A with the time to wait',
     async (name) => {
       const key = await freshKey()
       const answers = []
@@ -51,14 +51,14 @@ describe('rate limits on', () => {
     },
   )
 
-  it('every answer of a limited endpoint tells where the key stands', async () => {
+  it('every response of a limited endpoint reports the remaining quota of the key', async () => {
     const key = await freshKey()
     const first = await getNfts(key)
     expect(first.headers.get('ratelimit')).toBe('"getnfts";r=1;t=1')
     expect((await getNfts(key)).headers.get('ratelimit')).toBe('"getnfts";r=0;t=1')
   })
 
-  it('after Retry-After the next request is served', async () => {
+  it('the next request after Retry-After is served', async () => {
     const key = await freshKey()
     for (let i = 0; i < 2; i++) await getNfts(key)
     const refused = await getNfts(key)
@@ -67,7 +67,7 @@ describe('rate limits on', () => {
     expect((await getNfts(key)).status).toBe(200)
   })
 
-  it('endpoints are counted apart, and a trailing slash is no other endpoint', async () => {
+  it('endpoints are counted separately, with or without a trailing slash', async () => {
     const key = await freshKey()
     await getNfts(key)
     await backend.post('/api/v1/getnfts/', { nft_gdn_ids: ['x'] }, key)
@@ -75,20 +75,20 @@ describe('rate limits on', () => {
     expect((await backend.post('/api/v1/createnft', {}, key)).status).toBe(400)
   })
 
-  it('keys are counted apart', async () => {
+  it('keys are counted separately', async () => {
     const [key, other] = [await freshKey(), await freshKey()]
     for (let i = 0; i < 2; i++) await getNfts(key)
     expect((await getNfts(key)).status).toBe(429)
     expect((await getNfts(other)).status).toBe(200)
   })
 
-  it('wrong keys use up nobody else’s requests', async () => {
+  it('wrong keys do not count toward the limit of other keys', async () => {
     const key = await freshKey()
     for (let i = 0; i < 5; i++) expect((await getNfts({ 'x-api-key': 'wrong' })).status).toBe(401)
     expect((await getNfts(key)).status).toBe(200)
   })
 
-  it('endpoints that the reference names no limit for have none', async () => {
+  it('endpoints without a limit in the API reference have none', async () => {
     const request = { transaction_gdn_ids: ['x'] }
     const answers = await Promise.all(Array.from({ length: 10 }, () => backend.post('/api/v1/getcollections', request)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
@@ -96,7 +96,7 @@ describe('rate limits on', () => {
 })
 
 describe('rate limits off', () => {
-  it('no request is refused, and the policy tells a client that there is no quota', async () => {
+  it('no request is rejected, and the policy tells clients that there is no quota', async () => {
     const dataDir = await freshDataDir()
     const backend = await startTestBackend(dataDir.path, { rateLimits: false })
     try {

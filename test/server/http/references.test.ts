@@ -87,7 +87,7 @@ describe('a request without reference IDs', () => {
 })
 
 describe('the same reference IDs with the same operations', () => {
-  it('return the existing NFTs and create nothing, however requests are grouped', async () => {
+  it('return the existing NFTs and create nothing, in any grouping of requests', async () => {
     const first = await send(named('a', 'b', 'c', 'd'))
     expect(createdOf(first)).toEqual([true, true, true, true])
     const [a, b, c, d] = idsOf(first)
@@ -116,21 +116,21 @@ describe('the same reference IDs with the same operations', () => {
     expect(idsOf(await backend.post('/api/v1/createnft', body))).toEqual([first])
   })
 
-  it('may be one text beside one metadata object', async () => {
+  it('may be a string with one metadata object', async () => {
     const single = { metadata: metadataOf({ reference: 'a' }), reference_ids: 'a' }
     const first = await send([], {}, single)
     expect(idsOf(await send(named('a')))).toEqual(idsOf(first))
     expect(first.json.requests.reference_ids).toBe('a')
   })
 
-  it('are known after a restart', async () => {
+  it('are kept across a restart', async () => {
     const first = await send(named('a', 'b'))
     await backend.close()
     backend = await startTestBackend(dataDir.path)
     expect(idsOf(await send(named('b', 'a')))).toEqual(idsOf(first).reverse())
   })
 
-  it('leave nothing in the database, unless the request has an Idempotency-Key', async () => {
+  it('store nothing, unless the request has an Idempotency-Key', async () => {
     await send(named('a'))
     const countRequests = () =>
       withStore(dataDir.path, async ({ db }) => (await db.selectFrom('requests').select('id').execute()).length)
@@ -141,7 +141,7 @@ describe('the same reference IDs with the same operations', () => {
     expect(await countRequests()).toBe(count + 1)
   })
 
-  it('return existing NFTs where a new one is rejected', async () => {
+  it('return existing NFTs even if a new one would be rejected', async () => {
     const first = await send(named('a'))
     await withStore(dataDir.path, ({ db }) =>
       db.updateTable('collections').set({ enable_api: 0 }).where('id', '=', collection.id).execute(),
@@ -163,7 +163,7 @@ describe('the same reference IDs with the same operations', () => {
     expect(new Set([first, granted, second].flatMap(idsOf)).size).toBe(3)
   })
 
-  it('are the same on Solana, where addresses have one spelling', async () => {
+  it('work the same on Solana, where addresses have one spelling', async () => {
     collection = await createTestCollection(backend, { ...SOLANA_COLLECTION, image: await store(backend, 'logo') })
     const onSolana = (receiver: string) =>
       send([{ reference: 'a', receiver }, { reference: 'b' }], {}, { blockchain: 'solana' })
@@ -191,7 +191,7 @@ describe('the same reference IDs with the same operations', () => {
 })
 
 describe('a reference ID that names another operation', () => {
-  it('is 409 with both digests, and nothing of the request is created', async () => {
+  it('returns 409 with both digests and creates nothing of the request', async () => {
     const [a] = idsOf(await send(named('a')))
     const refused = await send([{ reference: 'new' }, { reference: 'a', title: 'Another' }])
     expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'reference_id_conflict'])
@@ -208,7 +208,7 @@ describe('a reference ID that names another operation', () => {
     expect(await lookUp('new')).toEqual([])
   })
 
-  it('is 409 too where only the receiver, or the sender, differs', async () => {
+  it('returns 409 even if only the receiver or the sender differs', async () => {
     await send(named('a'))
     expect((await send([{ reference: 'a', receiver: BOB }])).status).toBe(409)
     const grant = (sender_wallet_address: string) =>
@@ -217,7 +217,7 @@ describe('a reference ID that names another operation', () => {
     expect((await grant(BOB)).status).toBe(409)
   })
 
-  it('is 409 for all but one of different operations that come at the same moment', async () => {
+  it('returns 409 for all but one of several simultaneous operations', async () => {
     const titles = Array.from({ length: 10 }, (_, n) => `Title ${n}`)
     const answers = await Promise.all(titles.map((title) => send([{ reference: 'a', title }])))
     const statuses = answers.map(({ status }) => status).sort()
@@ -225,7 +225,7 @@ describe('a reference ID that names another operation', () => {
     expect(await listIds()).toHaveLength(1)
   })
 
-  it('is one of at most 50 that the response names, with the number of all', async () => {
+  it('is one of at most 50 in the response, which has the total', async () => {
     const rows = Array.from({ length: 60 }, (_, n) => `row-${n}`)
     await send(named(...rows))
     const { json } = await send(rows.map((reference) => ({ reference, title: 'Another' })))
@@ -233,8 +233,8 @@ describe('a reference ID that names another operation', () => {
   })
 })
 
-describe('a request is rejected', () => {
-  it('with 422 where it has a reference ID twice', async () => {
+describe('rejects a request', () => {
+  it('with 422 if it has a reference ID twice', async () => {
     const { status, headers, json } = await send(named('a', 'b', 'a'))
     expect([status, headers.get('error-code')]).toEqual([422, 'reference_id_repeated'])
     expect(json.error.message).toContain('reference_ids[2] repeats "a"')
@@ -260,14 +260,14 @@ describe('a request is rejected', () => {
 describe('beside an Idempotency-Key', () => {
   const key = (value: string) => ({ 'idempotency-key': `${collection.id}-${value}` })
 
-  it('the same key and body replay the first answer to the byte', async () => {
+  it('the same key and body replay the first response byte for byte', async () => {
     const first = await send(named('a'), key('1'))
     const second = await send(named('a'), key('1'))
     expect(second.headers.get('idempotency-replayed')).toBe('true')
     expect(second.json).toEqual(first.json)
   })
 
-  it('another key returns what exists, and keeps that answer', async () => {
+  it('another key returns the existing NFTs and stores that response', async () => {
     const first = await send(named('a'), key('1'))
     const second = await send(named('a'), key('2'))
     expect(second.headers.get('idempotency-replayed')).toBeNull()
@@ -278,7 +278,7 @@ describe('beside an Idempotency-Key', () => {
     expect([other.status, other.headers.get('error-code')]).toEqual([422, 'idempotency_key_reused'])
   })
 
-  it('a conflict uses up no key', async () => {
+  it('a conflict does not store the key', async () => {
     await send(named('a'))
     expect((await send([{ reference: 'a', title: 'Another' }], key('1'))).status).toBe(409)
     expect((await send(named('b'), key('1'))).status).toBe(200)
@@ -303,7 +303,7 @@ describe('an NFT that failed', () => {
     expect((await send(named('a'), {}, withFile('a', missing))).status).toBe(409)
   })
 
-  it('is created again once by requests that come at the same moment', async () => {
+  it('is created again only once by simultaneous requests', async () => {
     const failed = await send(named('a', 'b'))
     await fail(idsOf(failed))
     const answers = await Promise.all(Array.from({ length: 10 }, () => send(named('b', 'a'))))
@@ -323,7 +323,7 @@ describe('an NFT that failed', () => {
     ['its transaction was cancelled', 'cancelled', true],
     ['its transaction is pending', 'signed', false],
     ['its transaction was mined', 'final', false],
-  ])('is free or not by what is known of its transaction: %s', async (_, state, isFree) => {
+  ])('has a free reference ID or not by the state of its transaction: %s', async (_, state, isFree) => {
     const created = await send(named('a'))
     const [nft] = await settled(backend, idsOf(created))
     await withStore(dataDir.path, async ({ db }) => {
@@ -338,7 +338,7 @@ describe('an NFT that failed', () => {
         .selectAll()
         .where('id', '=', transaction_id)
         .executeTakeFirstOrThrow()
-      // Not due: nobody works on it.
+      // It is not due, so no worker processes it.
       const copy = { ...model, ...change, collection_id: null, next_attempt_at: Number.MAX_SAFE_INTEGER }
       await db
         .insertInto('transactions')
@@ -355,7 +355,7 @@ describe('an NFT that failed', () => {
     )
   })
 
-  it('is not free where tokens were found later that nothing explains: one may be its own', async () => {
+  it('has no free reference ID if unknown tokens were found later, as one may be its own', async () => {
     const created = await send(named('a'))
     await fail(idsOf(created))
     const find = (found_at: number, hash: string) =>
@@ -378,7 +378,7 @@ describe('an NFT that failed', () => {
 })
 
 describe('getreferences', () => {
-  it('returns what each reference ID names in the order of the request, without unknown ones', async () => {
+  it('returns the operation of each reference ID in the order of the request and omits unknown ones', async () => {
     const [a, b] = idsOf(await send(named('a', 'b')))
     const records = await lookUp('b', 'unknown', 'a', 'b')
     expect(records.map(({ reference_id, nft_gdn_id }) => [reference_id, nft_gdn_id])).toEqual([
@@ -396,7 +396,7 @@ describe('getreferences', () => {
     })
   })
 
-  it('takes up to 1,000 reference IDs, and names what is wrong with a request', async () => {
+  it('accepts up to 1,000 reference IDs and names the errors of a request', async () => {
     const many = Array.from({ length: 1001 }, (_, n) => `row-${n}`)
     expect(await lookUp(...many.slice(0, 1000))).toEqual([])
     const where = { contract_address: collection.address, blockchain: 'polygon' }
@@ -431,7 +431,7 @@ describe('getreferences', () => {
 })
 
 describe('a transfer', () => {
-  it('with the same reference ID is made once, even after the NFT was transferred on', async () => {
+  it('with the same reference ID is executed once, even after another transfer of the NFT', async () => {
     const [nft_gdn_id] = await mint(backend, collection, plainMetadata(1), { receiver: ALICE })
     const [nft] = await settled(backend, [nft_gdn_id ?? ''])
     const transfer = (sender: string, receiver: string, reference_id: string) =>

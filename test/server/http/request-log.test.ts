@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const lines = () => backend.log.map((line) => JSON.parse(line))
 
-/** The line that the log has for a request once it is answered. */
+/** The log line of a request, which is written once the response is sent. */
 const lineOf = (id: string | null) =>
   until(
     async () => lines().find(({ msg, request }) => msg === 'request' && request === id),
@@ -38,7 +38,7 @@ const lineOf = (id: string | null) =>
 
 describe('x-request-id', () => {
   it.each(['/healthz', '/nowhere', '/api/v1/getnfts', '/docs', '/ipfs/x'])(
-    '%s answers with an id of its own',
+    '%s returns a unique ID for each request',
     async (path) => {
       const ids = [
         (await backend.get(path)).headers.get('x-request-id'),
@@ -49,7 +49,7 @@ describe('x-request-id', () => {
     },
   )
 
-  it('a sane one of the client is kept, twice over', async () => {
+  it('a valid one from the client is kept, also if sent twice', async () => {
     for (const _ of [1, 2]) {
       const { headers } = await backend.get('/healthz', { 'x-request-id': 'order-7:retry.1_a' })
       expect(headers.get('x-request-id')).toBe('order-7:retry.1_a')
@@ -57,7 +57,7 @@ describe('x-request-id', () => {
   })
 
   it.each(['', ' ', 'a b', '../x', 'a"b', '{}', '-x', 'é', 'x'.repeat(129), 'a, b'])(
-    '%j is replaced',
+    'the invalid value %j is replaced',
     async (given) => {
       const raw = `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: ${Buffer.from(given).toString('latin1')}\r\nconnection: close\r\n\r\n`
       const answer = await exchangeBytes(backend.url, Buffer.from(raw, 'latin1'))
@@ -65,14 +65,14 @@ describe('x-request-id', () => {
     },
   )
 
-  it('a path that can not be decoded has one too', async () => {
+  it('a path that cannot be decoded has one too', async () => {
     const answer = await exchangeBytes(backend.url, 'GET /%zz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
     expect(/^x-request-id: (\S+)\r$/im.exec(answer)?.[1]).toMatch(UUID)
   })
 })
 
-describe('the line of a request', () => {
-  it('tells method, route, status, milliseconds, account and id', async () => {
+describe('the log line of a request', () => {
+  it('has method, route, status, milliseconds, account and ID', async () => {
     const { headers } = await backend.post('/api/v1/getnfts/', { nft_gdn_ids: ['a'] })
     const line = await lineOf(headers.get('x-request-id'))
     expect(line).toMatchObject({ level: 30, method: 'POST', route: '/api/v1/getnfts/', status: 200 })
@@ -80,7 +80,7 @@ describe('the line of a request', () => {
     expect(line.ms).toBeGreaterThan(0)
   })
 
-  it('has neither body, key, header nor the parameters of an address', async () => {
+  it('has no body, key, header or URL parameters', async () => {
     const headers = { 'x-request-id': 'secretive', 'x-custom': 'hidden-header' }
     await backend.post('/api/v1/getnfts?signature=hidden-query', { nft_gdn_ids: ['hidden-body'] }, headers)
     await lineOf('secretive')
@@ -90,7 +90,7 @@ describe('the line of a request', () => {
     expect(backend.log.join('')).not.toContain(backend.apiKey.reveal())
   })
 
-  it('is there for refused requests too, without an account', async () => {
+  it('is written for rejected requests too, without an account', async () => {
     const { headers } = await backend.post('/api/v1/getnfts', {}, { 'x-api-key': '' })
     const line = await lineOf(headers.get('x-request-id'))
     expect(line).toMatchObject({ status: 401 })
@@ -98,7 +98,7 @@ describe('the line of a request', () => {
   })
 })
 
-it('one id leads from the request through its rows to the transaction on chain', async () => {
+it('the request ID is in the rows of the request and in the log lines of its transaction', async () => {
   const collection = await createTestCollection(backend)
   const { json, headers } = await backend.post('/api/v1/createnft', {
     contract_address: collection.address,
@@ -118,13 +118,13 @@ it('one id leads from the request through its rows to the transaction on chain',
     { msg: 'a transaction is signed', kind: 'mint', signer: expect.stringMatching(/^0x/), nonce: expect.any(Number) },
     { msg: 'a transaction is final', kind: 'mint', blockchain: 'polygon', status: 'success' },
   ])
-  // And so do the lines in between, which know the transaction alone.
+  // Log lines that name only the transaction can be matched by these fields.
   const [signed, final] = told
   expect(signed.hash).toMatch(/^0x[0-9a-f]{64}$/)
   expect([final.hash, final.transaction]).toEqual([signed.hash, signed.transaction])
 })
 
-it.each(['createcollection', 'createnft', 'transfernft'])('so does that of %s', async (endpoint) => {
+it.each(['createcollection', 'createnft', 'transfernft'])('the request ID of %s is in the log lines of its transaction', async (endpoint) => {
   const collection = await createTestCollection(backend, { enable_transfer: true })
   const place = { contract_address: collection.address, blockchain: 'polygon' }
   const minted = await backend.post('/api/v1/createnft', {
@@ -148,7 +148,7 @@ it.each(['createcollection', 'createnft', 'transfernft'])('so does that of %s', 
   expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is final'])
 })
 
-it("a client's id may come twice: the log tells which accepted request each is about", async () => {
+it("a client may send an ID twice: the log names the accepted request of each", async () => {
   const body = { wallet_address: WALLETS[0], name: 'Twice', blockchain: 'polygon' }
   const headers = { 'x-request-id': 'same', 'idempotency-key': 'once' }
   await backend.post('/api/v1/createcollection', body, headers)
@@ -164,7 +164,7 @@ it("a client's id may come twice: the log tells which accepted request each is a
   expect(other).not.toBe(first)
 })
 
-it('an NFT that fails before it reaches the chain names its request', async () => {
+it('the log line of an NFT that fails before it reaches the chain names its request', async () => {
   const collection = await createTestCollection(backend)
   const file = { key: 'image', url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' }
   const { json, headers } = await backend.post('/api/v1/createnft', {
@@ -182,7 +182,7 @@ it('an NFT that fails before it reaches the chain names its request', async () =
   expect(line).toMatchObject({ requests: [headers.get('x-request-id')], reason: nft?.error })
 })
 
-it('a 500 names the id under which the log has its cause', async () => {
+it('a 500 response names the request ID with which its cause is logged', async () => {
   const fresh = await freshDataDir()
   const broken = await startTestBackend(fresh.path)
   try {

@@ -26,11 +26,11 @@ describe('the Host header on loopback', () => {
   }
 
   it.each(['localhost', 'localhost:4680', '127.0.0.1:1', '127.8.9.10', '[::1]:4680', 'LOCALHOST', 'localhost.'])(
-    '%s is answered',
+    '%s is served',
     async (host) => expect((await statusFor(host)).status).toBe(200),
   )
 
-  it.each(['gdn.internal', 'GDN.INTERNAL:4680'])('%s is answered: --allowed-host names it', async (host) => {
+  it.each(['gdn.internal', 'GDN.INTERNAL:4680'])('%s is served because of --allowed-host', async (host) => {
     expect((await statusFor(host)).status).toBe(200)
   })
 
@@ -43,7 +43,7 @@ describe('the Host header on loopback', () => {
     '10.0.0.1',
     '0.0.0.0',
     'sub.gdn.internal',
-  ])('%s is 421: a web page must not get in by a DNS name of its own', async (host) => {
+  ])('%s returns 421, so that a web page cannot use DNS rebinding', async (host) => {
     const { status, body } = await statusFor(host)
     expect(status).toBe(421)
     expect(JSON.parse(body).error).toEqual({
@@ -52,11 +52,11 @@ describe('the Host header on loopback', () => {
     })
   })
 
-  it.each(['/ipfs/bafkqaaa', '/', '/nowhere', '/readyz'])('421 holds for %s too', async (path) => {
+  it.each(['/ipfs/bafkqaaa', '/', '/nowhere', '/readyz'])('a foreign host returns 421 for %s too', async (path) => {
     expect((await statusFor('evil.example', path)).status).toBe(421)
   })
 
-  it('none at all is refused', async () => {
+  it('a request without one is rejected', async () => {
     expect((await statusFor(null)).status).toBe(400)
     const http10 = await exchangeBytes(backend.url, 'GET /healthz HTTP/1.0\r\n\r\n')
     expect(http10).toMatch(/^HTTP\/1\.[01] 421 /)
@@ -64,7 +64,7 @@ describe('the Host header on loopback', () => {
 })
 
 describe('routes', () => {
-  it('one that does not say who may use it can not be registered', async () => {
+  it('a route that declares no access cannot be registered', async () => {
     const app = await appWithRoutes()
     expect(() => app.get('/open', () => 'x')).toThrow('the route /open declares no access')
     expect(() => app.get('/said', { config: { access: 'public' } }, () => 'x')).not.toThrow()
@@ -84,7 +84,7 @@ describe('POST /rpc/<blockchain>', () => {
   const rpc = (method: string, params: unknown[] = [], blockchain = 'polygon') =>
     backend.post(`/rpc/${blockchain}`, { jsonrpc: '2.0', id: 1, method, params }, { 'x-api-key': '' })
 
-  it('answers the chain id of the real network, to anyone and to viem', async () => {
+  it('returns the chain ID of the public network without a key, also to viem', async () => {
     expect((await rpc('eth_chainId')).json).toEqual({ jsonrpc: '2.0', id: 1, result: '0x89' })
     const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
     expect(await client.getChainId()).toBe(137)
@@ -109,7 +109,7 @@ describe('POST /rpc/<blockchain>', () => {
     expect(json.error).toEqual({ code: -32601, message: expect.stringContaining('not available') })
   })
 
-  it('batches are answered in order', async () => {
+  it('returns the responses to a batch in order', async () => {
     const calls = ['eth_chainId', 'evm_mine'].map((method, id) => ({ jsonrpc: '2.0', id, method, params: [] }))
     const { json } = await backend.post('/rpc/polygon', calls, { 'x-api-key': '' })
     expect(json).toEqual([
@@ -118,17 +118,17 @@ describe('POST /rpc/<blockchain>', () => {
     ])
   })
 
-  it.each(['solana', 'moon', '__proto__', 'toString', ''])('404 for %j, which is no EVM blockchain', async (name) => {
+  it.each(['solana', 'moon', '__proto__', 'toString', ''])('returns 404 for %j, which is not an EVM blockchain', async (name) => {
     expect((await rpc('eth_chainId', [], name)).status).toBe(404)
   })
 
-  it('wants application/json, which a web page can not send to a stranger unasked', async () => {
+  it('requires application/json, which a web page of another origin cannot send without a preflight', async () => {
     const answer = await backend.post('/rpc/polygon', '{}', { 'content-type': 'text/plain', 'x-api-key': '' })
     expect(answer.status).toBe(415)
   })
 
-  it('every EVM blockchain of the contract has its door', async () => {
-    // One more than polygon is enough to start: the rest only differs by its name.
+  it('every EVM blockchain of the contract has a path', async () => {
+    // It is enough to start one more than polygon: the others differ only by their name.
     expect(EVM_BLOCKCHAINS).toHaveLength(13)
     expect((await rpc('eth_chainId', [], 'bnb-testnet')).json.result).toBe('0x61')
   })
@@ -141,23 +141,23 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, body])
   })
 
-  it.each(['/healthz', '/readyz'])('%s takes HEAD, as some monitors ask', async (path) => {
+  it.each(['/healthz', '/readyz'])('%s accepts HEAD, which some monitors send', async (path) => {
     expect((await fetch(backend.url + path, { method: 'HEAD' })).status).toBe(200)
   })
 
-  it('/readyz says whether it can work', async () => {
+  it('/readyz reports that the backend is ready', async () => {
     const response = await backend.get('/readyz')
     expect([response.status, await response.json()]).toEqual([200, { ready: true, problems: [], warnings: [] }])
   })
 })
 
-it('every answer says nosniff', async () => {
+it('every response has the header nosniff', async () => {
   for (const path of ['/healthz', '/nowhere', '/ipfs/x']) {
     expect((await backend.get(path)).headers.get('x-content-type-options')).toBe('nosniff')
   }
 })
 
-it('the log holds neither the key nor a header', async () => {
+it('the log contains neither the key nor a header', async () => {
   await backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })
   await backend.post('/api/v1/getnfts', {}, { 'x-api-key': 'gdn_secret-guess' })
   const log = backend.log.join('')

@@ -16,19 +16,19 @@ import { makeKey, type TestKey } from '../../helpers/keys.ts'
 const OWNER_EMAIL = 'owner@example.com'
 const OTHER_EMAIL = 'other@example.com'
 
-/** What a request can name of an account's things. */
+/** The resources of an account that a request can name. */
 interface Things {
   contract: string
   nft: string
   token: string
-  /** The creation of a collection. */
+  /** The ID of a collection's creation. */
   transaction: string
   email: string
-  /** Names the NFT. */
+  /** The reference ID of the NFT. */
   reference: string
 }
 
-/** Things that nobody has, of the same shape. */
+/** Well-formed names of resources that don't exist. */
 const NOBODYS: Things = {
   contract: '0x00000000000000000000000000000000000000aa',
   nft: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
@@ -40,7 +40,7 @@ const NOBODYS: Things = {
 
 const transfer = { blockchain: 'polygon', sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] }
 
-/** A legal request to each endpoint that names things; null where it names none, or where all may ask about all. */
+/** A valid request to each endpoint that names resources; null if it names none or is open to every account. */
 const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   createnft: ({ contract }) => ({
     contract_address: contract,
@@ -57,7 +57,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   createnfttrans: ({ contract }) => ({ ...transfer, contract_address: contract, metadata: plainMetadata(1) }),
   getnftgdnids: ({ contract }) => ({ contract_addresses: contract, blockchain: 'polygon' }),
   getnfts: ({ nft }) => ({ nft_gdn_ids: [nft] }),
-  // design.md section 3, tenancy: it answers about any NFT.
+  // design.md section 3, tenancy: it returns any account's NFTs.
   getisgdnnft: null,
   createcollection: null,
   getpresignedurl: ({ email }) => ({ email }),
@@ -117,7 +117,7 @@ afterAll(async () => {
 
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-/** An answer in which what the request named can't be told apart. */
+/** A response with the names in the request replaced by placeholders. */
 async function answerTo(name: EndpointName, body: object, named: Things) {
   const { status, json } = await backend.post(ENDPOINTS[name].path, body, stranger.headers)
   const values = Object.entries(named) as [keyof Things, string][]
@@ -125,7 +125,7 @@ async function answerTo(name: EndpointName, body: object, named: Things) {
     (text, [kind, value]) => (value.length < 10 ? text : text.replaceAll(new RegExp(value, 'gi'), `<${kind}>`)),
     JSON.stringify(json),
   )
-  // What was accepted got ids and a time of its own.
+  // An accepted request gets new IDs and a new date.
   return {
     status,
     anonymous: anonymous.replaceAll(UUID, '<new>').replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, '<date>'),
@@ -134,8 +134,8 @@ async function answerTo(name: EndpointName, body: object, named: Things) {
 
 const cases = Object.entries(REQUESTS).flatMap(([name, build]) => (build === null ? [] : [[name, build] as const]))
 
-describe.each(cases)('%s of what another account has', (name, build) => {
-  it('is answered as if nobody had it', async () => {
+describe.each(cases)('%s for the resources of another account', (name, build) => {
+  it('responds as if they did not exist', async () => {
     const endpoint = name as EndpointName
     const theirs = await answerTo(endpoint, build(owned), owned)
     const nobodys = await answerTo(endpoint, build({ ...NOBODYS, token: owned.token }), NOBODYS)
@@ -143,7 +143,7 @@ describe.each(cases)('%s of what another account has', (name, build) => {
     for (const value of [owned.contract, OWNER_EMAIL, 'Mine']) expect(theirs.anonymous).not.toContain(value)
   })
 
-  it('by one’s own collection is answered as if nobody had it', async () => {
+  it('responds as if they did not exist, also through one’s own collection', async () => {
     const endpoint = name as EndpointName
     // Their NFT as if it were in mine, and my NFT as if it were in theirs.
     for (const mixed of ['contract', 'nft'] as const) {
@@ -159,31 +159,31 @@ describe.each(cases)('%s of what another account has', (name, build) => {
 })
 
 it.each(cases.map(([name]) => name).filter((name) => name.startsWith('get')))(
-  '%s of one’s own things is another answer than that of others’ things',
+  '%s responds differently for one’s own resources',
   async (name) => {
     const endpoint = name as EndpointName
     const build = REQUESTS[endpoint]
     if (build === null) throw new Error(`no request to ${name}`)
     const own = await answerTo(endpoint, build(strangers), strangers)
-    // An endpoint without a route has the same answer for all.
+    // An endpoint without a route has the same response for all.
     if (own.status !== 404) expect(own).not.toEqual(await answerTo(endpoint, build(owned), owned))
   },
 )
 
-it('what a stranger tried changed nothing', async () => {
+it('requests of another account change nothing', async () => {
   const listing = { contract_addresses: owned.contract, blockchain: 'polygon' }
   expect((await call(backend, 'getnftgdnids', listing, owner.headers)).nft_gdn_ids).toEqual([owned.nft])
   const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [owned.nft] }, owner.headers)
   expect(nfts).toMatchObject([{ status: 'deployed', receiver_wallet_address: WALLETS[1] }])
 })
 
-it('keys of one account see the same things, whatever the case of the e-mail address they were made with', async () => {
+it('keys of one account have the same access, whatever the case of their e-mail address', async () => {
   const second = await makeKey(dataDir.path, { email: OWNER_EMAIL.toUpperCase() })
   const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [owned.nft, strangers.nft] }, second.headers)
   expect(nfts.map((nft) => nft.nft_gdn_id)).toEqual([owned.nft])
 })
 
-it('the local account does not see what others have, nor they what it has', async () => {
+it('the local account and other accounts cannot see each other’s resources', async () => {
   const { id } = await createTestCollection(backend, { name: 'Local' })
   const ask = (transaction: string, headers = {}) =>
     call(backend, 'getcollections', { transaction_gdn_ids: [transaction] }, headers)
@@ -206,7 +206,7 @@ it('reference IDs are private to an account: neither collections nor conflicts o
   expect(references).toMatchObject([{ transaction_gdn_id: second.transaction_gdn_id }])
 })
 
-it('an Idempotency-Key is an account’s own: another’s answer is never replayed', async () => {
+it('an Idempotency-Key is private to an account: responses of others are never replayed', async () => {
   const body = { wallet_address: WALLETS[0], name: 'Twice', blockchain: 'polygon' }
   const send = (key: TestKey, name = 'Twice') =>
     backend.post('/api/v1/createcollection', { ...body, name }, { ...key.headers, 'idempotency-key': 'same' })

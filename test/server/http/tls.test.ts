@@ -33,7 +33,7 @@ async function start(): Promise<TestBackend> {
   return backend
 }
 
-/** The name in the certificate that is shown to who connects. */
+/** The name in the certificate that the server presents. */
 async function shownName(port: number, maxVersion?: SecureVersion): Promise<string> {
   const options =
     maxVersion === undefined ? {} : { minVersion: 'TLSv1' as const, maxVersion, ciphers: 'ALL:@SECLEVEL=0' }
@@ -57,14 +57,14 @@ function get(url: string, host: string): Promise<{ status: number; headers: Node
 }
 
 describe('with certificate and key', () => {
-  it('the API is served by https, and its signed URLs say so', async () => {
+  it('the API and its signed URLs use https', async () => {
     const { url } = await start()
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     expect((await get(`${url}/healthz`, 'localhost')).status).toBe(200)
     expect(await shownName(portOf({ url }))).toBe('example.invalid')
   })
 
-  it('plain HTTP on its port gets no answer, and harms nobody', async () => {
+  it('plain HTTP on its port gets no response and does not affect other clients', async () => {
     const { url } = await start()
     const socket = connectPlain({ host: '127.0.0.1', port: portOf({ url }) })
     let answer = ''
@@ -77,7 +77,7 @@ describe('with certificate and key', () => {
     expect((await get(`${url}/healthz`, 'localhost')).status).toBe(200)
   })
 
-  it('versions of TLS that are broken are refused', async () => {
+  it('insecure versions of TLS are rejected', async () => {
     const { url } = await start()
     for (const version of ['TLSv1', 'TLSv1.1'] as const) {
       await expect(shownName(portOf({ url }), version)).rejects.toThrow()
@@ -85,7 +85,7 @@ describe('with certificate and key', () => {
     expect(await shownName(portOf({ url }), 'TLSv1.2')).toBe('example.invalid')
   })
 
-  it('browsers are told to stay with https, but for names of this machine, which others serve too', async () => {
+  it('sends Strict-Transport-Security, except for loopback names, which other servers use too', async () => {
     const { url } = await start()
     await backend?.close()
     backend = await startTestBackend(dataDir.path, { tls: files, allowedHosts: ['nft.example.com'] })
@@ -97,8 +97,8 @@ describe('with certificate and key', () => {
   })
 })
 
-describe('renewed files', () => {
-  it('are taken for new connections when it is told to read them', async () => {
+describe('renewed certificate files', () => {
+  it('are used for new connections after a reload', async () => {
     const { reloadTls, url } = await start()
     await put(SELF_SIGNED_TOO)
     expect(await shownName(portOf({ url }))).toBe('example.invalid')
@@ -109,7 +109,7 @@ describe('renewed files', () => {
     }
   })
 
-  it('that are no good are not: the old ones stay, and the log says why', async () => {
+  it('that are invalid are not used: the old ones stay, and the log has the reason', async () => {
     const { reloadTls, url, log } = await start()
     await writeFile(files.certFile, SELF_SIGNED_TOO.cert)
     await reloadTls?.()
@@ -118,7 +118,7 @@ describe('renewed files', () => {
   })
 })
 
-describe('it does not start with', () => {
+describe('the server does not start with', () => {
   const refused = async (message: RegExp, flag: string) => {
     await expect(start()).rejects.toMatchObject({
       code: 'usage',
@@ -128,7 +128,7 @@ describe('it does not start with', () => {
     })
   }
 
-  it('a key that others may read, and says how to fix it', async () => {
+  it('a key that others may read, and the hint fixes it', async () => {
     await chmod(files.keyFile, 0o644)
     await expect(start()).rejects.toMatchObject({
       place: { flag: '--tls-key' },
@@ -141,7 +141,7 @@ describe('it does not start with', () => {
     await refused(/others may read the private key/, '--tls-key')
   })
 
-  it('a file that is not there', async () => {
+  it('a missing file', async () => {
     files.certFile += '.missing'
     await refused(/cert\.pem\.missing does not exist/, '--tls-cert')
   })
@@ -157,7 +157,7 @@ describe('it does not start with', () => {
   })
 
   it.each(['', 'not PEM', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'])(
-    'a certificate that is none: %j',
+    'an invalid certificate: %j',
     async (cert) => {
       await put({ cert, key: SELF_SIGNED.key })
       await refused(/can't be used/, '--tls-cert')

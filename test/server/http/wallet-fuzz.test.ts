@@ -7,7 +7,7 @@ import { report, seededRandom } from '../../helpers/seed.ts'
 const CASES = process.env.GDN_SOAK === '1' ? 1_000_000 : 20_000
 const HANG_MS = 50
 
-it('of a signed URL nothing but itself is valid, whatever is done to its bytes', () => {
+it('rejects every mutation of a signed URL', () => {
   const { random } = seededRandom('signed URLs')
   const secret = new Secret('5e'.repeat(32))
   const queries = ["o'hara+art@example.com", 'a@example.com'].map((issuer) => {

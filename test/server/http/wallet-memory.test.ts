@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => dataDir?.remove())
 
-describe.skipIf(process.platform !== 'linux')('the memory of a backend, dumped after it has made wallets', () => {
-  it('holds none of their private keys: not as text, hex, base64 or bytes, in either byte order', async () => {
+describe.skipIf(process.platform !== 'linux')('the memory of a backend that has created wallets', () => {
+  it('contains none of their private keys as text, hex, base64 or bytes, in either byte order', async () => {
     const backend = await startedChild(dataDir.path)
     const response = await fetch(`${backend.url}/api/v1/getpresignedurl`, {
       method: 'POST',
@@ -30,10 +30,10 @@ describe.skipIf(process.platform !== 'linux')('the memory of a backend, dumped a
     const needles = new Map<string, Buffer>()
     for (const [i, { private_key: key }] of wallets.entries()) {
       for (const [j, spelling] of spellings(key).entries()) needles.set(`key ${i}, spelling ${j}`, spelling)
-      // Numbers are kept with the least significant byte first.
+      // Numbers are stored with the least significant byte first.
       needles.set(`key ${i}, bytes reversed`, Buffer.from(key.slice(2), 'hex').reverse())
     }
-    // What is there, and found: the key of the API, and at least one address that was answered.
+    // To prove the search, it must find the API key and at least one returned address.
     needles.set('API key', Buffer.from(backend.apiKey))
     for (const [i, { address }] of wallets.entries()) needles.set(`address ${i}`, Buffer.from(address))
     const found = await findInMemory(backend.pid, needles)

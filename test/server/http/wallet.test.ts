@@ -36,7 +36,7 @@ async function signedPath(timeout = 60, at = backend): Promise<string> {
   return pathname + search
 }
 
-/** POST to a path exactly as it is spelled, which fetch would tidy up. */
+/** Sends a POST to a path exactly as it is spelled. fetch would normalize it. */
 function post(path: string, { body = '', headers = {}, at = backend.url } = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(at)
@@ -55,7 +55,7 @@ function post(path: string, { body = '', headers = {}, at = backend.url } = {}):
   })
 }
 
-/** The answer is error form B and nothing more. */
+/** Expects a response of error form B without other fields. */
 function expectFormB({ status, json }: Answer, expected: { status: number; errorCode: string; detail?: unknown }) {
   const { detail = [] } = expected
   expect({ status, json }).toEqual({
@@ -78,7 +78,7 @@ function permutations<Item>(items: readonly Item[]): Item[][] {
 }
 
 describe('POST to a signed URL', () => {
-  it('answers the parameters of the URL, with an empty signature, and a wallet, with no key and no body', async () => {
+  it('returns the parameters of the URL, with an empty signature, and a wallet, without a key or body', async () => {
     const path = await signedPath(5)
     const { status, json, headers } = await post(path)
     expect(status).toBe(200)
@@ -99,18 +99,18 @@ describe('POST to a signed URL', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('gives the address, with its checksum, of the private key', async () => {
+  it('returns the address of the private key with its checksum', async () => {
     const { address, private_key: key } = (await post(await signedPath())).json.wallet
     expect(address).toBe(privateKeyToAddress(key))
     expect(address).toBe(checksumAddress(address))
-    // And by other libraries.
+    // Other libraries derive the same address.
     const curve = createECDH('secp256k1')
     curve.setPrivateKey(key.slice(2), 'hex')
     const hash = keccak_256(curve.getPublicKey().subarray(1))
     expect(address.toLowerCase()).toBe(`0x${Buffer.from(hash.slice(12)).toString('hex')}`)
   })
 
-  it('makes a new wallet each time, 100 at once too', async () => {
+  it('creates a new wallet each time, also for 100 requests at once', async () => {
     const path = await signedPath()
     const answers = await Promise.all(Array.from({ length: 100 }, () => post(path)))
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
@@ -134,31 +134,31 @@ describe('POST to a signed URL', () => {
     ['a form', 'email=x', 'application/x-www-form-urlencoded'],
     ['bytes of no type', '\0\x01', ''],
     ['an empty body that says it is JSON', '', 'application/json'],
-  ])('a body is ignored: %s', async (_what, body, type) => {
+  ])('ignores a body: %s', async (_what, body, type) => {
     const headers = type === '' ? {} : { 'content-type': type }
     expect((await post(await signedPath(), { body, headers })).status).toBe(200)
   })
 
-  it('a body that is no accident is 413', async () => {
+  it('returns 413 for a body of 70 kB', async () => {
     const answer = await post(await signedPath(), { body: 'x'.repeat(70_000) })
     expectFormB(answer, { status: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
   })
 
-  it('is no place for another method', async () => {
+  it('returns 404 for another method', async () => {
     const response = await fetch(backend.url + (await signedPath()))
     expect(response.status).toBe(404)
   })
 })
 
-describe('a signed URL that was changed', () => {
-  it('in any bit of any byte is refused', async () => {
+describe('a changed signed URL', () => {
+  it('is rejected with any bit flipped', async () => {
     const path = await signedPath()
     const statuses = new Set<number>()
     let changes = 0
     for (let at = 1; at < path.length; at++) {
       for (let bit = 0; bit < 7; bit++) {
         const flipped = String.fromCharCode(path.charCodeAt(at) ^ (1 << bit))
-        // What is no character of a request line never leaves this side.
+        // The client can't send characters that are invalid in a request line.
         if (!/[!-~]/.test(flipped)) continue
         const changed = path.slice(0, at) + flipped + path.slice(at + 1)
         const { status, json } = await post(changed)
@@ -172,7 +172,7 @@ describe('a signed URL that was changed', () => {
     expect((await post(path)).status).toBe(200)
   })
 
-  it('in several places at random is refused', async () => {
+  it('is rejected with random changes in several places', async () => {
     const path = await signedPath()
     const query = path.slice(path.indexOf('?') + 1)
     await fc.assert(
@@ -192,7 +192,7 @@ describe('a signed URL that was changed', () => {
 
   const parameters = ['expiry', 'issued_at', 'action', 'issuer', 'signature']
 
-  it.each(parameters)('by giving %s twice is 400, with the same value and with another', async (name) => {
+  it.each(parameters)('returns 400 with %s given twice, with the same value or another', async (name) => {
     const path = await signedPath()
     const value = new URL(path, backend.url).searchParams.get(name) ?? ''
     for (const second of [value, '1', '']) {
@@ -203,13 +203,13 @@ describe('a signed URL that was changed', () => {
         expectFormB(await post(doubled), malformed(name, 'value_error'))
       }
     }
-    // Also in another spelling of its name.
+    // The same holds for another spelling of its name.
     expectFormB(await post(`${path}&${name.replace(/^./, (c) => `%${c.charCodeAt(0).toString(16)}`)}=1`), {
       ...malformed(name, 'value_error'),
     })
   })
 
-  it.each(parameters)('by emptying %s is 400', async (name) => {
+  it.each(parameters)('returns 400 with an empty %s', async (name) => {
     const path = await signedPath()
     for (const empty of [`${name}=`, name]) {
       const changed = path.replace(new RegExp(`${name}=[^&]*`), empty)
@@ -217,14 +217,14 @@ describe('a signed URL that was changed', () => {
     }
   })
 
-  it.each(parameters)('by leaving %s out is 400', async (name) => {
+  it.each(parameters)('returns 400 without %s', async (name) => {
     const changed = (await signedPath())
       .replace(new RegExp(`[?&]${name}=[^&]*`), (found) => found.slice(0, 1))
       .replace('?&', '?')
     expectFormB(await post(changed.replace(/&+/g, '&').replace(/&$/, '')), malformed(name, 'value_error.missing'))
   })
 
-  it('by an unknown parameter is 400, whatever its name', async () => {
+  it('returns 400 with an unknown parameter of any name', async () => {
     const path = await signedPath()
     for (const name of ['utm_source', '__proto__', 'Expiry', 'expiry[]', 'expiry%00', 'constructor']) {
       const loc = ['query', decodeURIComponent(name)]
@@ -249,20 +249,20 @@ describe('a signed URL that was changed', () => {
     ['NaN', 400],
     ['999999999999999', 403],
     ['0', 403],
-  ])('to expiry=%s is %i', async (expiry, status) => {
+  ])('with expiry=%s returns %i', async (expiry, status) => {
     const changed = (await signedPath()).replace(/expiry=\d+/, `expiry=${encodeURI(expiry).replaceAll('%25', '%')}`)
     const answer = await post(changed)
     expectFormB(answer, status === 403 ? tampered : malformed('expiry', 'type_error.integer'))
   })
 
   it.each([
-    ['cut by one digit', (s: string) => s.slice(0, -1)],
-    ['with one digit more', (s: string) => `${s}0`],
+    ['without its last digit', (s: string) => s.slice(0, -1)],
+    ['with an extra digit', (s: string) => `${s}0`],
     ['in capital letters', (s: string) => s.toUpperCase()],
-    ['of the right length and wrong', () => '0'.repeat(96)],
+    ['of zeros', () => '0'.repeat(96)],
     ['of other characters', () => 'é'.repeat(48)],
-    ['that is another one’s salt', (s: string) => s.slice(32) + s.slice(0, 32)],
-  ])('to a signature %s is 403', async (_what, change) => {
+    ['with salt and HMAC swapped', (s: string) => s.slice(32) + s.slice(0, 32)],
+  ])('returns 403 with a signature %s', async (_what, change) => {
     const changed = (await signedPath()).replace(
       /signature=(\w+)/,
       (_all, s) => `signature=${encodeURIComponent(change(s))}`,
@@ -270,13 +270,13 @@ describe('a signed URL that was changed', () => {
     expectFormB(await post(changed), tampered)
   })
 
-  it('to another action or issuer is 403', async () => {
+  it('returns 403 with another action or issuer', async () => {
     const path = await signedPath()
     expectFormB(await post(path.replace('generate_wallet', 'delete_wallet')), tampered)
     expectFormB(await post(path.replace(/issuer=[^&]*/, 'issuer=a%40example.com')), tampered)
   })
 
-  it('by encoding that is none is 400', async () => {
+  it('returns 400 with invalid percent-encoding', async () => {
     const path = await signedPath()
     for (const bad of ['%', '%zz', '%ff', '%c0%ae']) {
       expectFormB(await post(path.replace(/issuer=[^&]*/, `issuer=${bad}`)), malformed('issuer', 'value_error'))
@@ -284,7 +284,7 @@ describe('a signed URL that was changed', () => {
     }
   })
 
-  it('to 4 KiB more is 400', async () => {
+  it('returns 400 with 4 KiB of extra parameters', async () => {
     expectFormB(await post(`${await signedPath()}${'&a=1'.repeat(1024)}`), malformed('', 'value_error'))
   })
 
@@ -295,14 +295,14 @@ describe('a signed URL that was changed', () => {
     '/v1/wallet/x/../create',
     '/v1/wallet/x/%2e%2e/create',
     '/V1/wallet/create',
-  ])('to the path %s is 404', async (path) => {
+  ])('returns 404 with the path %s', async (path) => {
     const query = (await signedPath()).split('?')[1]
     expect((await post(`${path}?${query}`)).status).toBe(404)
   })
 })
 
-describe('a signed URL that says the same in another way is refused', () => {
-  it('with its parameters in another order: each of the 119', async () => {
+describe('an equivalent spelling of a signed URL is rejected', () => {
+  it('with its parameters in each of the 119 other orders', async () => {
     const path = await signedPath()
     const [base, query = ''] = path.split('?')
     const orders = permutations(query.split('&')).map((pairs) => pairs.join('&'))
@@ -314,7 +314,7 @@ describe('a signed URL that says the same in another way is refused', () => {
     }
   })
 
-  it('with other characters percent-encoded, or the same in other letters', async () => {
+  it('with other percent-encoding', async () => {
     const path = await signedPath()
     for (const changed of [
       path.replace('%40', '@'),
@@ -329,7 +329,7 @@ describe('a signed URL that says the same in another way is refused', () => {
     }
   })
 
-  it('with more behind it', async () => {
+  it('with characters appended', async () => {
     const path = await signedPath()
     for (const more of ['&', '&&', '?', '=', '%00', '&#'])
       expect((await post(path + more)).status).toBeOneOf([400, 403])
@@ -337,7 +337,7 @@ describe('a signed URL that says the same in another way is refused', () => {
   })
 })
 
-describe('time', () => {
+describe('expiry', () => {
   const expired = { status: 410, errorCode: 'SIGNED_URL_EXPIRED' }
   const early = { status: 403, errorCode: 'SIGNED_URL_NOT_YET_VALID' }
   let other: Awaited<ReturnType<typeof freshDataDir>>
@@ -357,7 +357,7 @@ describe('time', () => {
   })
   const send = (path: string) => post(path, { at: timed.url })
 
-  it('a URL is valid until its last millisecond, and 410 from its expiry on', async () => {
+  it('a URL is valid until its last millisecond and returns 410 from its expiry on', async () => {
     const path = await signedPath(1, timed)
     now = START + 59_999
     expect((await send(path)).status).toBe(200)
@@ -367,7 +367,7 @@ describe('time', () => {
     }
   })
 
-  it('what has expired stays so when the clock is set back, and back and forth', async () => {
+  it('an expired URL stays expired if the clock is set back or forward', async () => {
     const path = await signedPath(1, timed)
     for (const step of [61_000, 0, -600_000, 59_000, 3_600_000, 1]) {
       now = START + step
@@ -375,7 +375,7 @@ describe('time', () => {
     }
   })
 
-  it('a clock that is set back gives a URL no more time', async () => {
+  it('a clock that is set back does not extend the validity of a URL', async () => {
     const path = await signedPath(1, timed)
     now = START - 600_000
     steady = 59_999
@@ -384,7 +384,7 @@ describe('time', () => {
     expectFormB(await send(path), expired)
   })
 
-  it('after a step forth and back new URLs are valid for as long as they say, and no longer', async () => {
+  it('after the clock steps forward and back, new URLs are valid for exactly their timeout', async () => {
     now = START + 86_400_000
     await signedPath(1, timed)
     now = START
@@ -395,7 +395,7 @@ describe('time', () => {
     expectFormB(await send(path), expired)
   })
 
-  it('one that was issued while the clock was ahead is refused after a restart, until its time', async () => {
+  it('a URL issued while the clock was ahead is rejected after a restart until that time', async () => {
     now = START + 3_600_000
     const path = await signedPath(10, timed)
     await timed.close()
@@ -408,7 +408,7 @@ describe('time', () => {
     expectFormB(await send(path), expired)
   })
 
-  it('that a URL has expired is told only to who has a genuine one', async () => {
+  it('a forged URL that has expired returns 403, not 410', async () => {
     const path = await signedPath(1, timed)
     const forged = path.replace(/signature=\w+/, `signature=${'0'.repeat(96)}`)
     now = START + 60_000
@@ -416,8 +416,8 @@ describe('time', () => {
   })
 })
 
-describe('a URL outlives', () => {
-  it('a restart, and not the secret of its data dir', async () => {
+describe('a signed URL', () => {
+  it('is valid after a restart, but not with another data dir’s secret', async () => {
     const other = await freshDataDir()
     const first = await startTestBackend(other.path)
     const path = await signedPath(60, first)
@@ -445,7 +445,7 @@ describe('--single-use-urls', () => {
   })
   const send = (path: string) => post(path, { at: single.url })
 
-  it('of 100 POSTs at once exactly one gets a wallet', async () => {
+  it('exactly one of 100 simultaneous POSTs gets a wallet', async () => {
     const path = await signedPath(60, single)
     const answers = await Promise.all(Array.from({ length: 100 }, () => send(path)))
     const lucky = answers.filter(({ status }) => status === 200)
@@ -453,20 +453,20 @@ describe('--single-use-urls', () => {
     for (const answer of answers) if (!lucky.includes(answer)) expectFormB(answer, used)
   })
 
-  it('of two URLs that were given out in the same second each makes a wallet', async () => {
+  it('each of two URLs issued in the same second creates a wallet', async () => {
     for (const path of [await signedPath(61, single), await signedPath(61, single)]) {
       expect((await send(path)).status).toBe(200)
       expectFormB(await send(path), used)
     }
   })
 
-  it('what was refused is not used up', async () => {
+  it('a rejected request does not use up the URL', async () => {
     const path = await signedPath(62, single)
     expect((await send(`${path}&x=1`)).status).toBe(400)
     expect((await send(path)).status).toBe(200)
   })
 
-  it('holds across a restart', async () => {
+  it('a used URL stays used after a restart', async () => {
     const path = await signedPath(63, single)
     await send(path)
     await single.close()
@@ -474,7 +474,7 @@ describe('--single-use-urls', () => {
     expectFormB(await send(path), used)
   })
 
-  it('a clock that ran a day ahead and is set back makes no used URL valid again', async () => {
+  it('a used URL stays used after a clock that ran a day ahead is set back', async () => {
     const path = await signedPath(1, single)
     await send(path)
     now = START + 86_400_000
@@ -485,7 +485,7 @@ describe('--single-use-urls', () => {
     expectFormB(await send(path), used)
   })
 
-  it('used URLs are forgotten once they are long expired', async () => {
+  it('used URLs are deleted long after their expiry', async () => {
     const count = () =>
       withStore(other.path, async ({ db }) => (await db.selectFrom('used_signed_urls').selectAll().execute()).length)
     expect(await count()).toBeGreaterThan(3)
@@ -496,7 +496,7 @@ describe('--single-use-urls', () => {
   })
 })
 
-it('private keys are in no file of the data dir and in no line of the log, in no spelling', async () => {
+it('private keys are in no file of the data dir and no log line, in any encoding', async () => {
   const path = await signedPath()
   const keys: string[] = []
   for (let i = 0; i < 20; i++) keys.push((await post(path)).json.wallet.private_key)
@@ -504,11 +504,11 @@ it('private keys are in no file of the data dir and in no line of the log, in no
   const leaks = await Promise.all(keys.map((key) => filesHolding(dataDir.path, key)))
   expect(leaks.flat()).toEqual([])
   expect(keys.filter((key) => textHolds(log, key))).toEqual([])
-  // Nor are the URLs, which whoever reads the log could use.
+  // Nor are the URLs, which a reader of the log could use.
   const signature = new URL(path, backend.url).searchParams.get('signature') ?? ''
   expect(textHolds(log, signature)).toBe(false)
   expect(await filesHolding(dataDir.path, signature)).toEqual([])
-  // The search finds what is there: the signing secret is in its own file.
+  // To prove the search, it must find the signing secret in its own file.
   const [file] = await filesHolding(dataDir.path, `0x${await urlSecret()}`)
   expect(file).toMatch(/url-secret$/)
 })
