@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isCloudMetadata, isPublicAddress } from '../../src/files/address.ts'
 import { checkedLookup, PrivateAddressError, type Resolve } from '../../src/files/lookup.ts'
 
-// The special-purpose registries of IANA (RFC 6890 and what came after), each range by its ends.
+// The special-purpose registries of IANA (RFC 6890 and later), with both ends of each range.
 test.each([
   ['0.0.0.0', 'unspecified'],
   ['0.255.255.255', 'this network'],
@@ -103,7 +103,7 @@ test.each([
   ['Scaleway', '169.254.42.42'],
   ['Scaleway over IPv6', 'fd00:42::42'],
   ['AWS, as an IPv4-compatible address', '::a9fe:a9fe'],
-])('the metadata service of %s is refused, also where private addresses are allowed', async (_cloud, address) => {
+])('rejects the metadata service of %s, even if private addresses are allowed', async (_cloud, address) => {
   expect([isPublicAddress(address), isCloudMetadata(address)]).toEqual([false, true])
   const lookup = checkedLookup(async () => [{ address, family: 4 }], true)
   const error = await new Promise((resolve) => lookup('metadata.google.internal', {}, (failure) => resolve(failure)))
@@ -152,19 +152,19 @@ describe('the lookup of a socket', () => {
     [['93.184.215.14', '127.0.0.1']],
     [['::1', '2606:4700:4700::1111']],
     [['::ffff:127.0.0.1']],
-  ])('lets no connection leave for %j', async (addresses) => {
+  ])('refuses to connect to %j', async (addresses) => {
     for (const auto of [true, false]) {
       expect(await connect(answering(...addresses), false, auto)).toBe('PrivateAddressError')
     }
     expect(reached).toBe(0)
   })
 
-  test('connects where private addresses are allowed', async () => {
+  test('connects if private addresses are allowed', async () => {
     expect(await connect(answering('127.0.0.1'), true, true)).toBe('connected')
     expect(await connect(answering('127.0.0.1'), true, false)).toBe('connected')
   })
 
-  test('says so when a host has no address at all', async () => {
+  test('reports a host without an address', async () => {
     expect(await connect(answering(), true, true)).toBe('Error')
     expect(reached).toBe(0)
   })

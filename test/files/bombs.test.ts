@@ -10,11 +10,11 @@ import { createProber } from '../../src/files/prober.ts'
 import { memoryInUse } from '../helpers/hostile.ts'
 import { report } from '../helpers/seed.ts'
 
-/** In the long form as in earnest. */
+/** The production value in the long form. */
 const TIMEOUT_MS = process.env.GDN_SOAK === '1' ? 30_000 : 500
-/** As in earnest. */
+/** The production value. */
 const MAX_BYTES = 64 * 2 ** 20
-/** Of the process: what was read and not yet taken, and what the collector has not collected yet. */
+/** Growth of the whole process: includes bytes that are read but not consumed, and garbage not yet collected. */
 const MOST_MIB = 160
 
 let child: ChildProcess
@@ -35,7 +35,7 @@ interface Figures {
   outcome: unknown
   ms: number
   bytes: number
-  /** Growth of the process at its worst. */
+  /** Peak growth of the process. */
   mib: number
 }
 
@@ -58,7 +58,7 @@ async function measure(work: (count: (bytes: number) => void) => Promise<void>):
   return { outcome, ms: Math.round(performance.now() - since), bytes, mib: Math.round((peak - before) / 2 ** 20) }
 }
 
-test('every bomb ends in a failure with a reason, in bounded time and memory', async () => {
+test('every bomb fails with a reason, in bounded time and memory', async () => {
   expect(bombs.length).toBeGreaterThan(20)
   const options: FetcherOptions = { allowPrivate: true, userAgent: 'gdn', timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
   const fetcher = createFetcher(options)
@@ -83,7 +83,7 @@ test('every bomb ends in a failure with a reason, in bounded time and memory', a
   await fetcher.close()
 })
 
-test('and so do all of them at once, that are only looked at', async () => {
+test('probing all bombs at once takes bounded time and memory', async () => {
   const prober = createProber({ allowPrivate: true, userAgent: 'gdn', timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
   const { ms, mib } = await measure(async () => {
     const look = (name: string) => prober.probe(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`).catch(() => {})

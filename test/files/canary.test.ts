@@ -9,7 +9,7 @@ import { type DnsServer, startDnsServer } from '../helpers/dns-server.ts'
 import { report } from '../helpers/seed.ts'
 import { PUBLIC_V4, PUBLIC_V6 } from './pretend-internet.ts'
 
-/** Where what is public is really had: loopback too, and another address than any that is guarded. */
+/** The server for public addresses: on loopback too, at an address that no test guards. */
 const OUTSIDE = '127.0.0.53'
 
 let canaries: net.Server[]
@@ -21,11 +21,11 @@ let dns: DnsServer
 let strict: Fetcher
 let lenient: Fetcher
 
-/** Redirects of the public server, by their path. */
+/** Redirects of the public server by path. */
 const redirects = new Map<string, string>()
 
-// Real sockets that connect where they were told to. Only the port is another, which takes no rights, and what is
-// public leads to a server of this machine.
+// Sockets are real and connect to the requested address. Only the port differs, because low ports need privileges, and
+// public addresses lead to a server on this machine.
 beforeAll(async () => {
   outside = http.createServer((request, response) => {
     const location = redirects.get(request.url ?? '')
@@ -89,7 +89,7 @@ const ZONE = {
   'alias-of-alias.example': [['loop.example']],
   'one-of-two.example': [[PUBLIC_V4, '127.0.0.1']],
   'other-family.example': [[PUBLIC_V4, '::1']],
-  // The first question is answered honestly.
+  // The first query gets the real address.
   'rebinding.example': [[PUBLIC_V4], ['127.0.0.1']],
   'rebinding-six.example': [[PUBLIC_V6], ['::1']],
   'xn--nxasmm1c.example': [['127.0.0.1']],
@@ -122,7 +122,7 @@ const FORMS = [
   'http://127.0.0.1./',
   'http://127.1./',
   'http://0x7f.1./',
-  // Other characters that come to the same.
+  // Other characters with the same meaning.
   'http://１２７.０.０.１/',
   'http://①②⑦.⓪.⓪.①/',
   'http://127。0。0。1/',
@@ -164,7 +164,7 @@ const FORMS = [
   'http://[fe80::5efe:127.0.0.1]/',
   'http://[fe80::1%25lo]/',
   'http://[%3a%3a1]/',
-  // Somebody else's name before it, another port, another scheme.
+  // Another host name before it, another port, another scheme.
   'http://files.example@127.0.0.1/',
   'http://files.example:80@127.0.0.1/',
   'http://127.0.0.1#@files.example/',
@@ -188,7 +188,7 @@ const FORMS = [
   'javascript:fetch("http://127.0.0.1")',
   '//127.0.0.1/',
   '127.0.0.1',
-  // Names that lead there.
+  // Names that resolve to it.
   'http://loop.example/',
   'http://LOOP.example/',
   'http://loop.example./',
@@ -220,20 +220,20 @@ async function expectRefused(url: string): Promise<void> {
   expect(reached).toBe(before)
 }
 
-// Only loopback of one address is there on macOS.
-describe.skipIf(process.platform === 'darwin')('a canary on loopback hears nothing', () => {
-  test.each(FORMS)('of %j', expectRefused)
+// macOS has only one loopback address.
+describe.skipIf(process.platform === 'darwin')('a canary on loopback receives no connection', () => {
+  test.each(FORMS)('for %j', expectRefused)
 
-  test.each(FORMS)('of a redirect to %j', async (url) => {
+  test.each(FORMS)('for a redirect to %j', async (url) => {
     redirects.set('/away', url.replace(/[^ -~]/g, (char) => encodeURIComponent(char)).trim())
-    // Not every form is a URL of its own: one that is relative stays where it is.
+    // Some forms are relative URLs, and stay on the same host.
     const location = redirects.get('/away') ?? ''
     if (URL.canParse(location, AWAY) && new URL(location, AWAY).origin === new URL(AWAY).origin) return
     await expectRefused(AWAY)
   })
 
   test.each(['loop.example', 'alias.example', '2130706433', '[::ffff:7f00:1]', 'localhost'])(
-    'of the last of three redirects, to %s',
+    'for the last of three redirects, to %s',
     async (host) => {
       redirects.set('/1', 'http://six.example/2')
       redirects.set('/2', '//files.example/3')
@@ -243,15 +243,15 @@ describe.skipIf(process.platform === 'darwin')('a canary on loopback hears nothi
   )
 
   test.each(['rebinding', 'rebinding-six'])(
-    'of a name whose DNS answers otherwise the second time: %s',
+    'for a name that resolves to another address the second time: %s',
     async (name) => {
       const before = reached
       const asked = dns.questions.length
       expect(await read(strict, `http://${name}.example/`)).toBe('a file')
-      // One question of each kind: what was checked is what the socket connected to.
+      // One query of each type: the socket connects to the address that was checked.
       expect(dns.questions.slice(asked).sort()).toEqual([`${name}.example A`, `${name}.example AAAA`])
       expect(reached).toBe(before)
-      // The next connection asks anew, and is refused.
+      // The next connection resolves again, and is rejected.
       const other = createFetcher({ userAgent: 'gdn', lookup: dns.resolve, allowPrivate: false })
       await expect(read(other, `http://${name}.example/`)).rejects.toMatchObject({ lasting: true })
       await other.close()
@@ -259,9 +259,9 @@ describe.skipIf(process.platform === 'darwin')('a canary on loopback hears nothi
     },
   )
 
-  test('and it would: where private addresses are allowed, they lead there', async () => {
+  test('although the same forms reach it if private addresses are allowed', async () => {
     const before = reached
-    // Those that would leave this machine are left out.
+    // Without those that would leave this machine.
     const here = FORMS.filter((url) => !/metadata|inner|translated|64:ff9b|\[200|fe80/.test(url))
     const answers = await Promise.all(here.map((url) => read(lenient, url).catch(() => '')))
     const led = answers.filter((answer) => answer === 'secret').length
@@ -272,7 +272,7 @@ describe.skipIf(process.platform === 'darwin')('a canary on loopback hears nothi
     expect(reached).toBeGreaterThanOrEqual(led)
   })
 
-  test('public names are fetched', async () => {
+  test('and public names are fetched', async () => {
     for (const host of ['files.example', 'six.example', PUBLIC_V4, `[${PUBLIC_V6}]`]) {
       expect(await read(strict, `http://${host}/`)).toBe('a file')
     }

@@ -7,7 +7,7 @@ import { Simulation } from '../client/pace/shared-simulation.ts'
 const lasting = (message: string, more = {}) => new FetchFailure(message, { lasting: true, ...more })
 const passing = (message: string, more = {}) => new FetchFailure(message, { lasting: false, ...more })
 
-/** Checks in simulated time; each URL takes 100 ms, and `answer` says what comes of it. */
+/** Checks URLs in simulated time. Each takes 100 ms, and `answer` returns its outcome. */
 async function run(
   urls: string[],
   answer: (url: string, time: number) => FetchFailure | null,
@@ -45,7 +45,7 @@ async function run(
 
 const files = (n: number, host = 'files.example') => Array.from({ length: n }, (_, i) => `https://${host}/${i}.png`)
 
-test('each file is asked for once, a few at a time and no more than 20 a second of one origin', async () => {
+test('requests each file once, a few at a time and at most 20 a second per origin', async () => {
   const { asked, most, checked, findings } = await run(files(60), () => null)
   expect(asked).toHaveLength(60)
   expect(checked).toBe(60)
@@ -55,7 +55,7 @@ test('each file is asked for once, a few at a time and no more than 20 a second 
   for (const [i, at] of times.slice(20).entries()) expect(at - (times[i] ?? 0)).toBeGreaterThanOrEqual(1000)
 })
 
-test('many origins at once stay bounded', async () => {
+test('limits the requests to many origins at once', async () => {
   const urls = Array.from({ length: 40 }, (_, i) => files(4, `host${i}.example`)).flat()
   const { asked, most } = await run(urls, () => null)
   expect(asked).toHaveLength(160)
@@ -63,24 +63,24 @@ test('many origins at once stay bounded', async () => {
   expect(most).toBeLessThanOrEqual(18)
 })
 
-test('what the server would refuse for certain is an error, asked for once', async () => {
+test('reports a lasting failure as an error after one request', async () => {
   const { asked, findings } = await run(files(1), (url) => lasting(`${url} answered 404 Not Found`))
   expect(asked).toHaveLength(1)
   expect(findings).toMatchObject([{ severity: 'error', message: 'https://files.example/0.png answered 404 Not Found' }])
 })
 
-test('what may pass is asked for once more, after the time that the server asks for, and then is a warning', async () => {
+test('retries a passing failure once, after the requested delay, and then reports a warning', async () => {
   const { asked, findings } = await run(files(1), (url) => passing(`${url} answered 503`, { retryAfterMs: 7000 }))
   expect(asked.map(({ at }) => at)).toEqual([0, 7100])
   expect(findings).toMatchObject([{ severity: 'warning' }])
 })
 
-test('a second attempt that succeeds is no finding', async () => {
+test('reports nothing if the second attempt succeeds', async () => {
   const { findings } = await run(files(1), (_url, time) => (time < 500 ? passing('down') : null))
   expect(findings).toEqual([])
 })
 
-test('while a server wants to be left alone, nothing else is asked of it; another one goes on', async () => {
+test('sends no requests to a server until its delay ends, but continues with others', async () => {
   const limited = files(9)
   const { asked } = await run([...limited, ...files(3, 'other.example')], (url, time) =>
     url.includes('files.example') && time < 500 ? passing('busy', { retryAfterMs: 5000 }) : null,
@@ -90,7 +90,7 @@ test('while a server wants to be left alone, nothing else is asked of it; anothe
   expect(Math.max(...of('other.example'))).toBeLessThan(1000)
 })
 
-test('a server that fails again and again is not asked a thousand times: the rest is told without', async () => {
+test('stops requesting from a server that fails repeatedly, and reports the remaining files', async () => {
   const { asked, findings, seconds } = await run(files(1000), (url) => passing(`${url} refused the connection`))
   expect(asked.length).toBeLessThan(30)
   expect(findings).toHaveLength(1000)
@@ -101,7 +101,7 @@ test('a server that fails again and again is not asked a thousand times: the res
   expect(seconds).toBeLessThan(60)
 })
 
-test('an address of this machine is an error, or a warning where the server may have been told to take it', async () => {
+test('reports a private address as an error, or as a warning if the server may allow it', async () => {
   const refuse = (url: string) => lasting(`${url} resolves to a private address`, { isPrivate: true })
   const urls = ['http://127.0.0.1/here.png', 'http://127.0.0.1/gone.png']
   expect((await run(urls, refuse)).findings.map(({ severity }) => severity)).toEqual(['error', 'error'])
@@ -117,7 +117,7 @@ test('an address of this machine is an error, or a warning where the server may 
   ])
 })
 
-test('an ipfs URL is asked for only where somebody can be asked; one of wrong shape is not asked for at all', async () => {
+test('requests an ipfs URL only with a gateway or a node, and never an invalid one', async () => {
   const url = 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
   const { asked, findings, checked } = await run([url, 'ipfs://x', 'gopher://a/'], () => null)
   expect({ asked, findings, checked }).toEqual({ asked: [], findings: [], checked: 3 })
@@ -125,7 +125,7 @@ test('an ipfs URL is asked for only where somebody can be asked; one of wrong sh
   expect((await run([url], () => null, { checkIpfs: async () => missing })).findings).toEqual([{ url, ...missing }])
 })
 
-test('ends with the signal', async () => {
+test('ends when the signal is aborted', async () => {
   const stop = new AbortController()
   const reason = new Error('stopped')
   await expect(

@@ -60,13 +60,13 @@ const redirectTo =
     else response.writeHead(status, { location }).end()
   }
 
-describe('a file is fetched', () => {
-  test('with its bytes and what the server calls it', async () => {
+describe('fetches a file', () => {
+  test('with its bytes and the content type of the server', async () => {
     internet.answer = (_, response) => response.setHeader('content-type', 'image/png').end(PNG)
     expect(await fetchAll()).toEqual({ bytes: PNG, contentType: 'image/png' })
   })
 
-  test('telling the server nothing but who asks', async () => {
+  test('with no headers except the user agent', async () => {
     await fetchAll()
     expect(internet.requests[0]?.headers).toEqual({
       host: 'files.example',
@@ -87,7 +87,7 @@ describe('a file is fetched', () => {
     ])
   })
 
-  test('by IPv6 as well', async () => {
+  test('over IPv6', async () => {
     internet.hosts['six.example'] = [[PUBLIC_V6]]
     expect((await fetchAll('http://six.example/')).bytes.toString()).toBe('a file')
   })
@@ -98,18 +98,18 @@ describe('a file is fetched', () => {
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
     ['identity', (bytes: Buffer) => bytes],
-  ])('decoded when the server sends %s without being asked', async (encoding, compress) => {
+  ])('and decodes it when the server sends %s without being asked', async (encoding, compress) => {
     const content = Buffer.alloc(300_000, 'content')
     internet.answer = (_, response) => response.setHeader('content-encoding', encoding).end(compress(content))
     expect((await fetchAll()).bytes.equals(content)).toBe(true)
   })
 
-  test.each([301, 302, 303, 307, 308])('from where a %i sends to, relative to where it came from', async (status) => {
+  test.each([301, 302, 303, 307, 308])('after a redirect with %i, relative to the redirecting URL', async (status) => {
     internet.answer = redirectTo('end', status)
     expect((await fetchAll('http://files.example/a')).bytes).toEqual(PNG)
   })
 
-  test('after three redirects, the most that are followed', async () => {
+  test('after three redirects, which is the maximum', async () => {
     internet.answer = (request, response) => {
       const hop = Number(request.url?.slice(1))
       if (hop === 3) response.end(PNG)
@@ -118,13 +118,13 @@ describe('a file is fetched', () => {
     expect((await fetchAll('http://files.example/0')).bytes).toEqual(PNG)
   })
 
-  test('up to the limit of size, in pieces of any size', async () => {
+  test('up to the size limit, in chunks of any size', async () => {
     internet.answer = (_, response) => response.end(Buffer.alloc(50_000, 1))
     expect((await fetchAll(URL_OF_FILE, { maxBytes: 50_000 })).bytes).toHaveLength(50_000)
   })
 })
 
-describe('lasting failures: asking again cannot help', () => {
+describe('lasting failures, without a retry', () => {
   const html = '<!doctype html><title>Not here</title>'
   const answers: [reason: string, answer: RequestListener][] = [
     ['returned 404 Not Found', (_, response) => response.writeHead(404).end('no')],
@@ -225,7 +225,7 @@ describe('lasting failures: asking again cannot help', () => {
     ['file:///etc/passwd', 'is neither http nor https'],
     ['gopher://files.example/', 'is neither http nor https'],
     ['data:image/png,x', 'is neither http nor https'],
-  ])('a redirect to %s is not followed', async (location, reason) => {
+  ])('does not follow a redirect to %s', async (location, reason) => {
     internet.hosts['inside.example'] = [['10.0.0.7']]
     internet.answer = redirectTo(location)
     const failure = await failureOf()
@@ -237,14 +237,14 @@ describe('lasting failures: asking again cannot help', () => {
   })
 })
 
-describe('passing failures: another attempt may succeed', () => {
+describe('passing failures, which may succeed on a retry', () => {
   test.each([
     [408, 'Request Timeout'],
     [425, 'Too Early'],
     [429, 'Too Many Requests'],
     [500, 'Internal Server Error'],
     [503, 'Service Unavailable'],
-  ])('an answer of %i', async (status, text) => {
+  ])('a response with %i', async (status, text) => {
     internet.answer = (_, response) => response.writeHead(status).end('no')
     const failure = await failureOf()
     expect(failure.message).toBe(`${URL_OF_FILE} returned ${status} ${text}`)
@@ -270,21 +270,21 @@ describe('passing failures: another attempt may succeed', () => {
       (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('x'.repeat(1000)).subarray(0, 18)),
     ],
   ]
-  test.each(broken)('a connection that breaks off %s', async (_, answer) => {
+  test.each(broken)('a connection that is closed %s', async (_, answer) => {
     internet.answer = answer
     const failure = await failureOf()
     expect(failure.message).toBe(`${URL_OF_FILE} closed the connection early`)
     expect(failure.lasting).toBe(false)
   })
 
-  test('a host that nobody knows, with the advice to check it', async () => {
+  test('an unknown host, with the advice to check it', async () => {
     const failure = await failureOf('http://flies.example/art.png')
     expect(failure.message).toBe('http://flies.example/art.png has an unknown host')
     expect(failure.lasting).toBe(false)
     expect(failure.hint).toContain('Check the spelling')
   })
 
-  test('a resolver that fails for now', async () => {
+  test('a resolver that fails temporarily', async () => {
     const lookup = async () => {
       throw Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
     }
@@ -296,17 +296,17 @@ describe('passing failures: another attempt may succeed', () => {
 
   const slow: [string, RequestListener | null][] = [
     ['never resolves', null],
-    ['never answers', () => undefined],
-    ['sends headers alone', (_, response) => response.flushHeaders()],
+    ['never responds', () => undefined],
+    ['sends only headers', (_, response) => response.flushHeaders()],
     [
-      'sends a byte now and then',
+      'sends a byte occasionally',
       (_, response) => {
         const timer = setInterval(() => response.write('x'), 20)
         response.on('close', () => clearInterval(timer))
       },
     ],
     [
-      'never ends, below the limit of size',
+      'never ends, below the size limit',
       (_, response) => {
         response.write(Buffer.alloc(100_000, 1))
         const timer = setInterval(() => response.write('x'), 20)
@@ -314,7 +314,7 @@ describe('passing failures: another attempt may succeed', () => {
       },
     ],
   ]
-  test.each(slow)('a server that %s is left when the time is up', async (_, answer) => {
+  test.each(slow)('times out a server that %s', async (_, answer) => {
     const lookup = answer === null ? () => new Promise<never>(() => undefined) : internet.resolve
     if (answer !== null) internet.answer = answer
     const started = performance.now()
@@ -324,7 +324,7 @@ describe('passing failures: another attempt may succeed', () => {
     expect(failure.lasting).toBe(false)
   })
 
-  test('a server that cannot be reached', async () => {
+  test('an unreachable server', async () => {
     const free = internet.localUrl
     await internet.close()
     const failure = await failureOf(`${free}/art.png`, { allowPrivate: true })
@@ -334,7 +334,7 @@ describe('passing failures: another attempt may succeed', () => {
   })
 })
 
-describe('a URL that may not be fetched is refused before anything is sent', () => {
+describe('rejects a URL before any request is sent', () => {
   const inside = [
     'http://127.0.0.1/',
     'http://127.0.0.1./',
@@ -427,9 +427,9 @@ describe('a URL that may not be fetched is refused before anything is sent', () 
   })
 
   test.each([
-    ['one private address', ['127.0.0.1']],
-    ['a private one among public ones', [PUBLIC_V4, '192.168.0.5', PUBLIC_V6]],
-    ['a mapped one', ['::ffff:10.0.0.1']],
+    ['a private address', ['127.0.0.1']],
+    ['a private address and public ones', [PUBLIC_V4, '192.168.0.5', PUBLIC_V6]],
+    ['a mapped address', ['::ffff:10.0.0.1']],
   ])('a host that resolves to %s', async (_, addresses) => {
     internet.hosts['inside.example'] = [addresses]
     const failure = await failureOf('http://inside.example/')
@@ -438,31 +438,31 @@ describe('a URL that may not be fetched is refused before anything is sent', () 
     expect(internet.reachedInside).toEqual([])
   })
 
-  test('a host whose second answer is another: the socket connects to the address that was checked', async () => {
+  test('connects to the checked address of a host that resolves to another one the second time', async () => {
     internet.hosts['moving.example'] = [[PUBLIC_V4], ['127.0.0.1']]
     expect((await fetchAll('http://moving.example/')).bytes.toString()).toBe('a file')
     expect((await failureOf('http://moving.example/')).message).toContain('private address (127.0.0.1)')
     expect(internet.reachedInside).toEqual([])
   })
 
-  test('a long URL is shortened in the reason', async () => {
+  test('shortens a long URL in the reason', async () => {
     expect((await failureOf(`ftp://files.example/${'x'.repeat(5000)}`)).message.length).toBeLessThan(300)
   })
 })
 
-describe('where private files are allowed', () => {
-  test('private addresses and any port are fetched from', async () => {
+describe('with private files allowed', () => {
+  test('fetches from private addresses and any port', async () => {
     expect((await fetchAll(`${internet.localUrl}/x`, { allowPrivate: true })).bytes.toString()).toBe('a file')
   })
 
   test.each([
     ['file:///etc/passwd', 'is neither http nor https'],
     ['http://user:secret@127.0.0.1/', 'has a user name or password'],
-  ])('%s is refused all the same', async (url, reason) => {
+  ])('still rejects %s', async (url, reason) => {
     expect((await failureOf(url, { allowPrivate: true })).message).toContain(reason)
   })
 
-  test('pages, missing files and too much are refused all the same', async () => {
+  test('still rejects pages, missing files and files that are too large', async () => {
     internet.answer = (_, response) => response.end('<html>')
     expect((await failureOf(internet.localUrl, { allowPrivate: true })).message).toContain('an HTML page')
     internet.answer = (_, response) => response.writeHead(404).end()
@@ -472,8 +472,8 @@ describe('where private files are allowed', () => {
   })
 })
 
-describe('a transfer ends when it is of no more use', () => {
-  test.each([0, 100])('when whoever asked stops it after %i ms, with the reason given', async (after) => {
+describe('ends a transfer that is no longer needed', () => {
+  test.each([0, 100])('when the caller aborts it after %i ms, with the given reason', async (after) => {
     internet.answer = () => undefined
     const stop = new AbortController()
     const fetching = fetcher().fetchFile(URL_OF_FILE, stop.signal)
@@ -482,7 +482,7 @@ describe('a transfer ends when it is of no more use', () => {
     await expect(fetching).rejects.toThrow('shutting down')
   })
 
-  test.each([302, 404, 500])('when the answer is a %i: the connection is closed', async (status) => {
+  test.each([302, 404, 500])('when the response is a %i, and closes the connection', async (status) => {
     const closed = new Promise((done) => {
       internet.answer = (request, response) => {
         if (request.url === '/end') return void response.end(PNG)
@@ -494,7 +494,7 @@ describe('a transfer ends when it is of no more use', () => {
     await closed
   })
 
-  test('when reading stops: the connection is closed', async () => {
+  test('when reading stops, and closes the connection', async () => {
     const closed = new Promise((done) => {
       internet.answer = (_, response) => {
         response.on('close', done)
@@ -505,7 +505,7 @@ describe('a transfer ends when it is of no more use', () => {
     await closed
   })
 
-  test('content that nobody reads ends with the time, and harms nobody', async () => {
+  test('when unread content times out, without an error', async () => {
     const closed = new Promise((done) => {
       internet.answer = (_, response) => {
         response.on('close', done)
@@ -518,7 +518,7 @@ describe('a transfer ends when it is of no more use', () => {
   })
 })
 
-test('a transfer that fails leaves nothing in the storage', async () => {
+test('when it fails, and leaves nothing in the storage', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'gdn-fetch-'))
   const blocks = new MemoryBlockTable()
   const storage = await createFileStorage({ dataDir, blocks })

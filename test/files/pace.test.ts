@@ -10,7 +10,7 @@ const never = new AbortController().signal
 setMaxListeners(0, never)
 
 describe('requests to one origin', () => {
-  test('are so many at once, in the order in which they came; others are not held up', async () => {
+  test('run up to the limit, in order of arrival, without delaying other origins', async () => {
     const pace = createPace({ atOnce: 3, apartMs: 10 })
     const order: number[] = []
     let active = 0
@@ -33,7 +33,7 @@ describe('requests to one origin', () => {
     expect(order).toEqual(Array.from({ length: 30 }, (_, i) => i))
   })
 
-  test('start so far apart', async () => {
+  test('start at the minimum interval', async () => {
     const pace = createPace({ atOnce: 100, apartMs: 10 })
     const starts = await Promise.all(
       Array.from({ length: 21 }, () => pace.enter('a', never).then(() => performance.now())),
@@ -41,7 +41,7 @@ describe('requests to one origin', () => {
     expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(190)
   })
 
-  test('that are given up while they wait keep nobody waiting', async () => {
+  test('release their place in the queue when they are aborted', async () => {
     const pace = createPace({ atOnce: 1, apartMs: 0 })
     const leave = await pace.enter('a', never)
     const stop = new AbortController()
@@ -53,7 +53,7 @@ describe('requests to one origin', () => {
     ;(await next)()
   })
 
-  test('wait as long as it asks to be left alone for, five minutes at most', async () => {
+  test('wait for the delay of the origin, at most five minutes', async () => {
     let now = 0
     const pace = createPace({ atOnce: 6, apartMs: 20 }, () => now)
     pace.pause('a', 3_600_000)
@@ -64,7 +64,7 @@ describe('requests to one origin', () => {
     expect(pace.wait('a')).toBe(0)
   })
 
-  test('whoever is told to come later is told another time than all the others', async () => {
+  test('get different start times after a delay', async () => {
     const pace = createPace({ atOnce: 6, apartMs: 20 }, () => 0)
     pace.pause('a', 1000)
     const times = Array.from({ length: 10_000 }, () => pace.wait('a'))
@@ -72,7 +72,7 @@ describe('requests to one origin', () => {
     expect(times.at(-1)).toBeGreaterThan(199_000)
   })
 
-  test('whatever is entered, left, given up and paused, no more than the limit are in, and all get in', async () => {
+  test('never exceed the limit, and all run, in any order of entering, leaving, aborting and pausing', async () => {
     const step = fc.record({ origin: fc.constantFrom('a', 'b'), ms: fc.nat(8), giveUp: fc.boolean(), pause: fc.nat(5) })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -129,7 +129,7 @@ describe('a fetcher with a pace', () => {
     return size
   }
 
-  test('keeps to it until a file is read to its end, and waiting costs none of the time of a file', async () => {
+  test('holds its slot until a file is read to its end, and waiting does not count for the timeout', async () => {
     let active = 0
     let most = 0
     internet.answer = (_, response) => {
@@ -140,13 +140,13 @@ describe('a fetcher with a pace', () => {
         response.end('and the rest')
       }, 120)
     }
-    // Twelve of them, two at a time: longer than the time that one may take.
+    // Twelve of them, two at a time: longer than the timeout of one.
     const urls = Array.from({ length: 12 }, (_, i) => `http://files.example/${i}`)
     expect(new Set(await Promise.all(urls.map(read)))).toEqual(new Set([25]))
     expect(most).toBe(2)
   })
 
-  test('asks no origin harder because others redirect to it, nor holds itself up by redirecting to itself', async () => {
+  test('limits requests to an origin that others redirect to, without blocking its own redirects', async () => {
     const hosts = Array.from({ length: 10 }, (_, i) => `from-${i}.example`)
     for (const host of hosts) internet.hosts[host] = [[PUBLIC_V4]]
     let active = 0
@@ -166,7 +166,7 @@ describe('a fetcher with a pace', () => {
     expect(most).toBeLessThanOrEqual(2)
   })
 
-  test('leaves an origin alone that says it is busy', async () => {
+  test('sends no requests to a busy origin until its delay ends', async () => {
     internet.answer = (_, response) => response.writeHead(429, { 'retry-after': '60' }).end()
     await expect(read('http://files.example/')).rejects.toThrow('429')
     expect(fetcher.wait('http://files.example/other')).toBeGreaterThan(59_000)
@@ -174,7 +174,7 @@ describe('a fetcher with a pace', () => {
     expect(fetcher.wait('no URL')).toBe(0)
   })
 
-  test('gives its place back when a file is refused, fails, takes too long, or nobody reads it', async () => {
+  test('releases its slot when a file is rejected, fails, times out, or is not read', async () => {
     internet.answer = (request, response) => {
       if (request.url === '/404') response.writeHead(404).end()
       else if (request.url === '/cut') response.destroy()
@@ -191,7 +191,7 @@ describe('a fetcher with a pace', () => {
     expect(await read('http://files.example/good')).toBe(6)
   })
 
-  test('does not hold back what was allowed to be private: that is one’s own', async () => {
+  test('does not limit private origins that are allowed', async () => {
     pace = createPace({ atOnce: 1, apartMs: 10_000 })
     await fetcher.close()
     fetcher = make(2000, true)

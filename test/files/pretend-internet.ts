@@ -4,30 +4,30 @@ import net from 'node:net'
 import { vi } from 'vitest'
 import type { Resolve } from '../../src/files/lookup.ts'
 
-/** Addresses of the pretended internet: public ones, none of them documentation ranges. */
+/** Addresses of the simulated internet: public ones, none of them in documentation ranges. */
 export const PUBLIC_V4 = '93.184.215.14'
 export const PUBLIC_V6 = '2606:2800:21f:cb07:6820:80da:af6b:8b2c'
 
 export interface PretendInternet {
-  /** What `http://files.example` answers. */
+  /** The response of `http://files.example`. */
   answer: http.RequestListener
-  /** Requests that came, as `method url`. */
+  /** Received requests. */
   requests: http.IncomingMessage[]
-  /** Connections that went anywhere but to the public server: none may. */
+  /** Connections to anything but the public server, of which there must be none. */
   reachedInside: string[]
-  /** Hosts and their addresses; each question takes the next answer, the last one stays. */
+  /** Hosts with their addresses. Each query gets the next answer, and the last one is repeated. */
   hosts: Record<string, string[][]>
   resolve: Resolve
-  /** The server as it is reached without pretending. */
+  /** The URL of the server without the simulation. */
   localUrl: string
   close(): Promise<void>
 }
 
 /**
- * One real server and one real canary on loopback, and sockets that lead port 80 and 443 of the public addresses to
- * the first and everything else to the second. The socket's own lookup decides the address, as it does in earnest.
+ * One real server and one real canary on loopback. Sockets connect to the server for ports 80 and 443 of the public
+ * addresses, and to the canary for everything else. As in production, the socket's own lookup determines the address.
  *
- * @param open ports that lead where they always do
+ * @param open ports that are not redirected
  */
 export async function pretendInternet(open: readonly number[] = []): Promise<PretendInternet> {
   const connect = net.connect
@@ -59,7 +59,7 @@ export async function pretendInternet(open: readonly number[] = []): Promise<Pre
         lookup(hostname, { ...hints, all: true }, (error, addresses) => {
           const first = typeof addresses === 'string' ? addresses : addresses[0]?.address
           if (error !== null || first === undefined) return callback(error, '', 0)
-          // Which of several a socket takes is a matter of timing: all of them must be fit to be taken.
+          // Timing decides which of several addresses a socket uses, so all of them must be acceptable.
           const all = typeof addresses === 'string' ? [addresses] : addresses.map(({ address }) => address)
           for (const address of all) lead(address)
           callback(null, hints.all === true ? [{ address: '127.0.0.1', family: 4 }] : '127.0.0.1', 4)

@@ -36,7 +36,7 @@ async function failure(url = URL_OF_FILE): Promise<FetchFailure> {
   return error
 }
 
-/** A server that knows parts. */
+/** A server that supports range requests. */
 const inParts =
   (content: Buffer, more: Record<string, string> = {}): RequestListener =>
   (request, response) => {
@@ -51,13 +51,13 @@ const redirectTo =
   (_, response) =>
     response.writeHead(302, { location }).end()
 
-test('one small request tells that a file can be had', async () => {
+test('one small range request shows that a file is available', async () => {
   internet.answer = inParts(PNG)
   await prober.probe(URL_OF_FILE)
   expect(internet.requests.map(({ method, headers }) => [method, headers.range])).toEqual([['GET', 'bytes=0-16383']])
 })
 
-test('a server that knows no parts is read as far as is needed, and no further', async () => {
+test('reads only as much as needed from a server without range requests', async () => {
   let sent = 0
   internet.answer = (_, response) => {
     response.writeHead(200, { 'content-type': 'image/png', 'content-length': MAX })
@@ -71,7 +71,7 @@ test('a server that knows no parts is read as far as is needed, and no further',
   expect(sent).toBeLessThan(MAX / 2)
 })
 
-test('what has no part that can be read is asked for in whole', async () => {
+test('requests the whole file if a part cannot be read', async () => {
   internet.answer = (request, response) => {
     if (request.headers.range === undefined) response.end(PNG)
     else response.writeHead(206, { 'content-encoding': 'gzip' }).end(gzipSync(PNG).subarray(0, 20))
@@ -96,7 +96,7 @@ const lasting: [string, RequestListener][] = [
   ],
   ['redirects to file:///etc/passwd, which is neither http nor https', redirectTo('file:///etc/passwd')],
 ]
-test.each(lasting)('for certain: %s', async (reason, answer) => {
+test.each(lasting)('fails permanently if it %s', async (reason, answer) => {
   internet.answer = answer
   expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} ${reason}`, lasting: true })
   expect(internet.reachedInside).toEqual([])
@@ -113,13 +113,13 @@ test.each([
   'localhost',
   'files.example.',
   'files.example:6379',
-])('the address or port of http://%s/ is refused, and nothing is sent', async (host) => {
+])('rejects the address or port of http://%s/ and sends nothing', async (host) => {
   expect(await failure(`http://${host}/`)).toMatchObject({ lasting: true, isPrivate: true })
   expect(internet.reachedInside).toEqual([])
   expect(internet.requests).toEqual([])
 })
 
-test('a host that first is public and then is not is not reached inside', async () => {
+test('does not connect to a host that becomes private after the first request', async () => {
   internet.hosts['turns.example'] = [[PUBLIC_V4], ['127.0.0.1']]
   internet.answer = (_, response) => response.setHeader('connection', 'close').end(PNG)
   await prober.probe('http://turns.example/a')
@@ -127,7 +127,7 @@ test('a host that first is public and then is not is not reached inside', async 
   expect(internet.reachedInside).toEqual([])
 })
 
-test('passing: a busy server, with the time that it asks for, one that is silent, and an unknown host', async () => {
+test('fails temporarily for a busy server, with its delay, a silent one, and an unknown host', async () => {
   internet.answer = (_, response) => response.writeHead(503, { 'retry-after': '7' }).end()
   expect(await failure()).toMatchObject({ lasting: false, retryAfterMs: 7000 })
   internet.answer = () => {}

@@ -10,7 +10,7 @@ describe('a redirect', () => {
     return checkTarget(to, allowPrivate, { label, url }).url.href
   }
 
-  test('from https to http is refused, where private files are allowed as well', () => {
+  test('from https to http is rejected, even if private files are allowed', () => {
     for (const allowPrivate of [false, true]) {
       expect(() => hop('https://files.example/a', 'http://files.example/a', allowPrivate)).toThrow(
         'https://files.example/a redirects to http://files.example/a, which is not encrypted',
@@ -28,13 +28,13 @@ describe('a redirect', () => {
 })
 
 test.each(['http://files.example:443/', 'https://files.example:80/', 'https://files.example/', 'http://1.1.1.1/'])(
-  '%s may be fetched',
+  '%s is allowed',
   (url) => {
     expect(checkTarget(url, false).url.href).toBe(url)
   },
 )
 
-describe('an error of the network', () => {
+describe('a network error', () => {
   const coded = (code: string) => Object.assign(new Error('x'), { code })
 
   test.each([
@@ -44,18 +44,18 @@ describe('an error of the network', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'took too long to connect', false],
     ['EMADEUP', 'could not be fetched', false],
     ['constructor', 'could not be fetched', false],
-  ])('%s means: %s', (code, says, lasting) => {
+  ])('with %s means: %s', (code, says, lasting) => {
     const failure = explainFailure(coded(code), 'https://files.example/')
     expect(failure).toBeInstanceOf(FetchFailure)
     expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, lasting })
   })
 
-  test('is found below what wraps it, and among the attempts on several addresses', () => {
+  test('is found in a cause, and in the attempts on several addresses', () => {
     const wrapped = new TypeError('fetch failed', { cause: new AggregateError([coded('EHOSTUNREACH')]) })
     expect(explainFailure(wrapped, 'x').message).toBe("x can't be reached")
   })
 
-  test('what is thrown without being an error is one of the resolver all the same', async () => {
+  test('from the resolver may be any thrown value', async () => {
     const lookup = checkedLookup(() => Promise.reject('odd'), false)
     const error = await new Promise((settle) => lookup('files.example', {}, settle))
     expect(error).toMatchObject({ code: 'ENOTFOUND' })

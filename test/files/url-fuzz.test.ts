@@ -11,7 +11,7 @@ const CASES = process.env.GDN_SOAK === '1' ? 1_000_000 : 20_000
 /** Of one case. */
 const HANG_MS = 50
 
-// The same rule a second time, from the registries of IANA, by another implementation.
+// The same rule from the IANA registries, in a second implementation.
 const special = new BlockList()
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -49,10 +49,10 @@ function mayBeFetchedFrom(address: string): boolean {
   return globalSix.check(address, 'ipv6') && !specialSix.check(address, 'ipv6')
 }
 
-test('no address of a special range is taken for public, by the word of a second implementation', () => {
+test('never treats an address of a special range as public, compared with a second implementation', () => {
   const { random } = seededRandom('addresses')
   const number = (below: number) => Math.floor(random() * below)
-  // Near the ends of ranges as often as anywhere.
+  // Half of the values are near the ends of ranges.
   const edges = [0, 1, 9, 10, 11, 100, 126, 127, 128, 169, 172, 192, 198, 203, 223, 224, 240, 255]
   const octet = () => (random() < 0.5 ? pick(random, edges) : number(256))
   const group = () =>
@@ -77,7 +77,7 @@ test('no address of a special range is taken for public, by the word of a second
     const address = random() < 0.5 ? four : six
     const verdict = isPublicAddress(address)
     counts[verdict ? 'public' : 'special']++
-    // Refusing more is allowed; of what is refused without need, the plain ranges show elsewhere that there is none.
+    // Rejecting more is allowed. Other tests show that no plain range is rejected without need.
     if (verdict && !mayBeFetchedFrom(address)) throw new Error(`${address} is taken for public`)
   }
   report({ addresses: CASES, ...counts })
@@ -100,7 +100,7 @@ const SEEDS = [
   'http:\\\\localhost\\',
 ]
 
-test('any bytes for a URL are refused with a reason, or lead to a public place by a plain way', () => {
+test('any bytes as a URL are either rejected with a reason or lead to a public address', () => {
   const { random } = seededRandom('URLs')
   const counts = { refused: 0, taken: 0, 'refused by the contract': 0 }
   const watch = stopwatch((text: string) => {
