@@ -44,7 +44,7 @@ test.each([
   expect(sniffContentType(latin1('\0\x01'), name)).toBe(type)
 })
 
-test.each(['art', 'art.unknown', '.png', 'constructor', 'a.constructor'])('the name %s does not determine the type', (name) => {
+test.each(['art', 'art.unknown', '.png', 'constructor', 'a.constructor'])('the name %s has no known type', (name) => {
   expect(sniffContentType(latin1('GIF89a'), name)).toBe('image/gif')
 })
 

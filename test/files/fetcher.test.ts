@@ -66,7 +66,7 @@ describe('fetches a file', () => {
     expect(await fetchAll()).toEqual({ bytes: PNG, contentType: 'image/png' })
   })
 
-  test('with no headers except the user agent', async () => {
+  test('with a user agent and no other identifying header', async () => {
     await fetchAll()
     expect(internet.requests[0]?.headers).toEqual({
       host: 'files.example',
@@ -518,7 +518,7 @@ describe('ends a transfer that is no longer needed', () => {
   })
 })
 
-test('when it fails, and leaves nothing in the storage', async () => {
+test('a failed transfer leaves nothing in the storage', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'gdn-fetch-'))
   const blocks = new MemoryBlockTable()
   const storage = await createFileStorage({ dataDir, blocks })
