@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: process.env.GDN_SOAK === '1' ? 3_600_000 : 60_000 })
 
 const BYTES = Buffer.from(JSON.stringify(LIGHT.json))
 
-/** Reads or refuses; anything else is a defect. */
+/** Returns whether a text was read or rejected. Any other error is a bug. */
 function read(text: string): 'read' | 'refused' {
   try {
     parseKeystore(text, 'k')
@@ -22,7 +22,7 @@ function read(text: string): 'read' | 'refused' {
   }
 }
 
-test('whatever bytes are changed, put in or cut off, a keystore is read or refused', () => {
+test('reads or rejects a keystore with any bytes changed, inserted or removed', () => {
   const edits = fc.array(
     fc.record({
       at: fc.nat(BYTES.length),
@@ -43,7 +43,7 @@ test('whatever bytes are changed, put in or cut off, a keystore is read or refus
   )
 })
 
-test('whatever JSON stands in place of a member, a keystore is read or refused', () => {
+test('reads or rejects a keystore with any JSON value in place of a member', () => {
   const odd = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
     fc.integer(),
@@ -62,7 +62,7 @@ test('whatever JSON stands in place of a member, a keystore is read or refused',
   )
 })
 
-test('what is read opens with the right key, or not at all, in little time', async () => {
+test('opens a keystore with the right key or not at all, in a short time', async () => {
   const light = fc.record({
     n: fc.constantFrom(2, 4, 1024),
     r: fc.integer({ min: 1, max: 8 }),

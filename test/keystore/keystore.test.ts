@@ -13,7 +13,7 @@ import { LIGHT, VECTORS } from './vectors.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-// Other libraries take seconds for what we write; the built gdn's is opened in ethers as it is (test/e2e/wallet.test.ts).
+// Other libraries need seconds with the production cost. A test with ethers uses it (test/e2e/wallet.test.ts).
 const COST = { n: 4096, r: 8, p: 1 }
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
@@ -46,7 +46,7 @@ const faultOf = (text: string): GdnError => {
   throw new Error('it was taken')
 }
 
-/** The light keystore with one member changed; a value of undefined takes it away. */
+/** The light keystore with one member changed. The value undefined removes it. */
 function changed(path: string, value: unknown): string {
   const json = structuredClone<unknown>(LIGHT.json) as Record<string, unknown>
   const names = path.split('.')
@@ -63,52 +63,52 @@ describe('reading', () => {
     expect(opened.address).toBe(address)
   })
 
-  test.each(VECTORS.filter(({ json }) => 'address' in json))('opens $name that fits its key', async (vector) => {
+  test.each(VECTORS.filter(({ json }) => 'address' in json))('opens $name and verifies its address', async (vector) => {
     const opened = await openKeystore(JSON.stringify(vector.json), new Secret(vector.password), 'vector')
     expect(opened.address).toBe(vector.address)
   })
 
-  test('opens what ethers writes', async () => {
+  test('opens a keystore written by ethers', async () => {
     const text = await byEthers(PASSWORD.reveal())
     expect(await openKeystore(text, PASSWORD, 'ethers')).toMatchObject({ address: ADDRESS })
   })
 
-  test.each(['scrypt', 'pbkdf2'] as const)('opens what another library writes by %s', async (kdf) => {
+  test.each(['scrypt', 'pbkdf2'] as const)('opens a keystore written by another library with %s', async (kdf) => {
     const other = OtherWallet.fromPrivateKey(privateKeyBytes(KEY))
     const text = await other.toV3String(PASSWORD.reveal(), { kdf, n: 1024, c: 1000 })
     const { address, privateKey } = await openKeystore(text, PASSWORD, 'other')
     expect([address, privateKey.reveal()]).toEqual([ADDRESS, KEY.reveal()])
   })
 
-  test('opens what was made with a composed password, given in another form', async () => {
+  test('accepts another Unicode form of a composed password', async () => {
     const text = await byEthers('cafe\u0301')
     expect(parseKeystore(text, 'k').address).toBe(ADDRESS)
     expect(await openKeystore(text, new Secret('cafe\u0301'), 'k')).toMatchObject({ address: ADDRESS })
     expect(await openKeystore(text, new Secret('caf\u00e9'), 'k')).toMatchObject({ address: ADDRESS })
   })
 
-  test('a wrong password is told as such, and nothing of it is said', async () => {
+  test('reports a wrong password without quoting it', async () => {
     const failure = openKeystore(JSON.stringify(LIGHT.json), new Secret('fool'), 'k.json')
     await expect(failure).rejects.toMatchObject({ code: 'invalid_input', place: { file: 'k.json' } })
     await expect(failure).rejects.toThrow(/^the password is wrong/)
   })
 
-  test('a key of another address than the file tells is refused', async () => {
+  test('rejects a key that does not match the address in the file', async () => {
     const text = changed('address', ADDRESS.slice(2))
     await expect(openKeystore(text, new Secret('foo'), 'k')).rejects.toThrow(LIGHT.address)
   })
 
-  test('the address may be left out, and may be spelt with 0x', async () => {
+  test('accepts an address that is missing or has 0x', async () => {
     expect(parseKeystore(changed('address', undefined), 'k').address).toBeNull()
     expect(parseKeystore(changed('address', `0x${ADDRESS.slice(2).toUpperCase()}`), 'k').address).toBe(ADDRESS)
   })
 
-  test('a bit that was changed anywhere in ciphertext, salt, iv or mac never gives another key', async () => {
+  test('never returns another key if a bit of ciphertext, salt, iv or mac changed', async () => {
     for (const path of ['crypto.ciphertext', 'crypto.mac', 'crypto.kdfparams.salt']) {
       const flipped = flip(path)
       await expect(openKeystore(flipped, new Secret('foo'), 'k'), path).rejects.toThrow('the password is wrong')
     }
-    // Version 3 doesn't authenticate the iv: what the file says of its address does.
+    // Version 3 doesn't authenticate the iv, but the address in the file does.
     const json = JSON.parse(flip('crypto.cipherparams.iv'))
     const text = JSON.stringify({ ...json, address: LIGHT.address })
     await expect(openKeystore(text, new Secret('foo'), 'k')).rejects.toThrow('but has the key of')
@@ -123,17 +123,17 @@ function flip(path: string): string {
 }
 
 describe('writing', () => {
-  test('ethers opens what we write', async () => {
+  test('ethers opens the result', async () => {
     const wallet = Wallet.fromEncryptedJsonSync(await sealed(), PASSWORD.reveal())
     expect([wallet.address.toLowerCase(), wallet.privateKey]).toEqual([ADDRESS, KEY.reveal()])
   })
 
-  test('so does another reader', async () => {
+  test('another library opens the result', async () => {
     const wallet = await OtherWallet.fromV3(await sealed(), PASSWORD.reveal())
     expect(wallet.getPrivateKeyString()).toBe(KEY.reveal())
   })
 
-  test('it is what geth writes: scrypt with n=262144, r=8, p=1, and an address without 0x', async () => {
+  test('uses the format of geth: scrypt with n=262144, r=8, p=1, and an address without 0x', async () => {
     const { address, version, id, crypto } = JSON.parse(await sealed())
     expect({ address, version }).toEqual({ address: ADDRESS.slice(2), version: 3 })
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -148,14 +148,14 @@ describe('writing', () => {
     })
   })
 
-  test('no two of one key and password have salt, iv or id in common', async () => {
+  test('uses a new salt, iv and id each time', async () => {
     const [a, b] = [JSON.parse(await sealed()), JSON.parse(await sealed())]
     expect(a.crypto.kdfparams.salt).not.toBe(b.crypto.kdfparams.salt)
     expect(a.crypto.cipherparams.iv).not.toBe(b.crypto.cipherparams.iv)
     expect(a.id).not.toBe(b.id)
   })
 
-  test('any bytes can be kept alike, and are taken for no wallet', async () => {
+  test('encrypts any bytes, which cannot be opened as a wallet', async () => {
     const content = randomBytes(1000)
     const seal = await prepareSeal(PASSWORD)
     const text = seal.bytes(content)
@@ -164,7 +164,7 @@ describe('writing', () => {
   })
 })
 
-describe('hostile parameters are refused before memory or time is taken', () => {
+describe('rejects hostile parameters before using memory or time', () => {
   const scrypt = (more: object) => changed('crypto.kdfparams', { ...LIGHT.json.crypto.kdfparams, ...more })
   const pbkdf2 = (more: object) =>
     changed('crypto', {
@@ -173,29 +173,29 @@ describe('hostile parameters are refused before memory or time is taken', () => 
       kdfparams: { c: 1000, dklen: 32, prf: 'hmac-sha256', salt: '00', ...more },
     })
   const cases: [string, string][] = [
-    ['n of a terabyte', scrypt({ n: 2 ** 30 })],
-    ['n beyond 32 bits', scrypt({ n: 2 ** 40 })],
-    ['n beyond exact integers', scrypt({ n: 2 ** 60 })],
-    ['n with an r that multiplies it', scrypt({ n: 2 ** 20, r: 1024 })],
-    ['r without end', scrypt({ r: 2 ** 30 })],
-    ['p without end', scrypt({ p: 2 ** 30 })],
-    ['p of many rounds', scrypt({ n: 262144, r: 8, p: 64 })],
-    ['n that is no power of two', scrypt({ n: 1000 })],
-    ['n of one', scrypt({ n: 1 })],
-    ['n of zero', scrypt({ n: 0 })],
+    ['an n that needs a terabyte', scrypt({ n: 2 ** 30 })],
+    ['an n beyond 32 bits', scrypt({ n: 2 ** 40 })],
+    ['an n beyond exact integers', scrypt({ n: 2 ** 60 })],
+    ['a large n and r', scrypt({ n: 2 ** 20, r: 1024 })],
+    ['a huge r', scrypt({ r: 2 ** 30 })],
+    ['a huge p', scrypt({ p: 2 ** 30 })],
+    ['a p of many rounds', scrypt({ n: 262144, r: 8, p: 64 })],
+    ['an n that is not a power of two', scrypt({ n: 1000 })],
+    ['an n of one', scrypt({ n: 1 })],
+    ['an n of zero', scrypt({ n: 0 })],
     ['a negative n', scrypt({ n: -2 })],
     ['an n with a fraction', scrypt({ n: 2.5 })],
-    ['n in a string', scrypt({ n: '262144' })],
-    ['n in a list', scrypt({ n: [2] })],
+    ['an n in a string', scrypt({ n: '262144' })],
+    ['an n in a list', scrypt({ n: [2] })],
     ['no n', scrypt({ n: undefined })],
     ['a null r', scrypt({ r: null })],
     ['a dklen of a gigabyte', scrypt({ dklen: 2 ** 30 })],
     ['a short dklen', scrypt({ dklen: 16 })],
-    ['a salt that is no hex', scrypt({ salt: 'zz' })],
+    ['a salt that is not hex', scrypt({ salt: 'zz' })],
     ['half a byte of salt', scrypt({ salt: '000' })],
     ['no salt', scrypt({ salt: '' })],
     ['a long salt', scrypt({ salt: '00'.repeat(1025) })],
-    ['c without end', pbkdf2({ c: 2 ** 31 })],
+    ['a huge c', pbkdf2({ c: 2 ** 31 })],
     ['a c of zero', pbkdf2({ c: 0 })],
     ['a negative c', pbkdf2({ c: -1 })],
     ['another hash', pbkdf2({ prf: 'hmac-sha512' })],
@@ -208,13 +208,13 @@ describe('hostile parameters are refused before memory or time is taken', () => 
     ['a version in a string', changed('version', '3')],
     ['no crypto', changed('crypto', undefined)],
     ['crypto twice', changed('Crypto', LIGHT.json.crypto)],
-    ['an address that is none', changed('address', '0x12')],
+    ['an invalid address', changed('address', '0x12')],
     ['n twice', JSON.stringify(LIGHT.json).replace('"n":2', '"n":2,"n":1073741824')],
     ['n twice, once escaped', JSON.stringify(LIGHT.json).replace('"n":2', '"n":2,"\\u006e":1073741824')],
     ['__proto__', JSON.stringify(LIGHT.json).replace('"n":2', '"__proto__":{"n":2}')],
     ['an n of infinity', JSON.stringify(LIGHT.json).replace('"n":2', '"n":1e400')],
     ['a million levels', `${'['.repeat(1_000_000)}`],
-    ['more than a keystore is', JSON.stringify({ ...LIGHT.json, pad: 'x'.repeat(300_000) })],
+    ['a text longer than any keystore', JSON.stringify({ ...LIGHT.json, pad: 'x'.repeat(300_000) })],
     ['a byte order mark', `\ufeff${JSON.stringify(LIGHT.json)}`],
     ['a list', '[]'],
     ['null', 'null'],
@@ -226,7 +226,7 @@ describe('hostile parameters are refused before memory or time is taken', () => 
     const started = performance.now()
     expect(faultOf(text)).toMatchObject({ code: 'invalid_input', place: { file: 'k.json' } })
     await expect(openKeystore(text, new Secret('foo'), 'k.json')).rejects.toBeInstanceOf(GdnError)
-    // Any of these would take gigabytes, or minutes.
+    // Each of these would take gigabytes or minutes.
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
     expect(performance.now() - started).toBeLessThan(2000)
   })
@@ -243,7 +243,7 @@ describe('private keys', () => {
     expect(addressOfKey(Buffer.from(digits.padStart(64, '0'), 'hex'))).toBe(address)
   })
 
-  test('one spelling is kept of the two that servers use; anything else is none', () => {
+  test('both spellings of servers give the same key, and other texts none', () => {
     const digits = KEY.reveal().slice(2)
     expect(readPrivateKey(digits.toUpperCase())?.reveal()).toBe(KEY.reveal())
     expect(readPrivateKey(KEY.reveal())?.reveal()).toBe(KEY.reveal())
@@ -254,17 +254,17 @@ describe('private keys', () => {
 })
 
 describe('passwords', () => {
-  test.each(['', 'a\nb', 'a\0', 'x'.repeat(4097)])('%j is none', (text) => {
+  test.each(['', 'a\nb', 'a\0', 'x'.repeat(4097)])('%j is rejected', (text) => {
     expect(passwordProblem(text)).not.toBeNull()
   })
 
-  test('a new one is read alike by every wallet, so one that isn’t composed is refused', () => {
+  test('a new one that is not in composed form is rejected, because wallets read it differently', () => {
     expect(newPasswordProblem('caf\u00e9 \u{1F600} au lait')).toBeNull()
     expect(newPasswordProblem('cafe\u0301')).toContain('read differently')
     expect(newPasswordProblem('\uff11')).toContain('read differently')
   })
 
-  test('of a file it is its one line, with the spaces in it', () => {
+  test('a password file has one line, and its spaces belong to the password', () => {
     expect(passwordIn(' a b \r\n', 'p', passwordProblem).reveal()).toBe(' a b ')
     expect(() => passwordIn('a\nb\n', 'p', passwordProblem)).toThrow('one line')
     expect(() => passwordIn('\n', 'p', passwordProblem)).toThrow('empty')

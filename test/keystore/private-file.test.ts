@@ -26,8 +26,8 @@ const refusal = (): GdnError => {
   throw new Error('it was read')
 }
 
-describe.skipIf(platform === 'win32')('a file that holds a secret', () => {
-  test('is read where only its owner may touch it', () => {
+describe.skipIf(platform === 'win32')('a file with a secret', () => {
+  test('is read if only its owner has access', () => {
     writeFileSync(path, 'pässword\n', { mode: 0o600 })
     expect(readPrivateFile(path, 100)).toBe('pässword\n')
     expect(readPasswordFile(path).reveal()).toBe('pässword')
@@ -35,7 +35,7 @@ describe.skipIf(platform === 'win32')('a file that holds a secret', () => {
     expect(readPrivateFile(path, 100)).toBe('pässword\n')
   })
 
-  test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])('of mode %o is refused with what mends it', (mode) => {
+  test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])('of mode %o is rejected with the command that fixes it', (mode) => {
     writeFileSync(path, 'x')
     chmodSync(path, mode)
     const { code, hint } = refusal()
@@ -45,13 +45,13 @@ describe.skipIf(platform === 'win32')('a file that holds a secret', () => {
     expect(readPrivateFile(path, 100)).toBe('x')
   })
 
-  test('is no symbolic link, even to a good file', () => {
+  test('is rejected if it is a symbolic link, even to a good file', () => {
     writeFileSync(`${path}.real`, 'x', { mode: 0o600 })
     symlinkSync(`${path}.real`, path)
     expect(refusal().message).toContain('symbolic link')
   })
 
-  test('is no directory, pipe or device, and nothing of it is waited for', () => {
+  test('is rejected without waiting if it is a directory, pipe or device', () => {
     mkdirSync(path)
     expect(refusal().message).toContain('directory')
     rmSync(path, { recursive: true })
@@ -61,7 +61,7 @@ describe.skipIf(platform === 'win32')('a file that holds a secret', () => {
     expect(refusal().message).toContain('not a regular file')
   })
 
-  test('that is missing, large or no text is told as such', () => {
+  test('is reported as missing, too large or not text', () => {
     expect(refusal().message).toContain("doesn't exist")
     writeFileSync(path, 'x'.repeat(101), { mode: 0o600 })
     expect(refusal().message).toContain('larger than 100')

@@ -1,4 +1,4 @@
-// Published vectors of Web3 Secret Storage, version 3: the two of its definition, and keys that begin with zeros.
+// Published vectors of Web3 Secret Storage, version 3: the two of its definition, and keys that start with zeros.
 export const VECTORS = [
   {
     name: 'the vector of the definition, by scrypt',
@@ -122,5 +122,5 @@ export const VECTORS = [
   },
 ] as const
 
-/** A keystore that opens in no time, with the password `foo`: for tests of what isn't the key derivation. */
+/** A keystore with cheap key derivation and the password `foo`, for tests that don't concern the derivation. */
 export const LIGHT = VECTORS[2]
