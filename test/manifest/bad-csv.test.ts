@@ -6,7 +6,7 @@ const GOOD = `Dawn,First,${ALICE}`
 const WHITE = ['stdin:2:3 (receiver) receiver is not an EVM address (0x and 40 hex digits)']
 const flipped = ALICE.replace('fB', 'FB')
 
-/** Name, manifest, and every issue with its place. */
+/** Name, manifest, and every issue with its location. */
 const CASES: [string, string | Uint8Array, string[]][] = [
   ['nothing', '', ['stdin is empty']],
   ['white space', ' \n\t\n', ['stdin is empty']],
@@ -157,7 +157,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   ['an empty description', `${HEAD}\nDawn,,${ALICE}\n`, ['stdin:2:2 (description) description is required']],
   ['an empty receiver', `${HEAD}\nDawn,First,\n`, ['stdin:2 (receiver) receiver is required']],
   [
-    'three faults in one row',
+    'three problems in one row',
     `${HEAD},image\n,First,0x12,ftp://x\n`,
     [
       'stdin:2:1 (title) title is required',
@@ -263,7 +263,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:2:4 (id) id "1.23457E+11" is a number that a spreadsheet shortened, so its last digits are lost'],
   ],
   [
-    'an unknown column and faults of rows',
+    'an unknown column and problems of rows',
     `title,nots,description,receiver,image\nDawn,x,First,0x12,/no/such.png\n,y,First,${ALICE},\n`,
     [
       'stdin:1:2 unknown column "nots"',
@@ -273,7 +273,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ],
   ],
   [
-    'a column twice and faults of rows',
+    'a column twice and problems of rows',
     `${HEAD},title\nDawn,First,0x12,x\n`,
     [
       'stdin:1:4 the column "title" is repeated',
@@ -303,7 +303,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     [`stdin:3:4 (contract_address) contract_address is ${BOB}, but the run is for ${ALICE}`],
   ],
   [
-    'a contract that is no address',
+    'a contract that is not an address',
     `${HEAD},contract_address\n${GOOD},mine\n`,
     ['stdin:2:4 (contract_address) contract_address is not an EVM address (0x and 40 hex digits)'],
   ],
@@ -345,7 +345,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   ],
 ]
 
-describe('a bad CSV manifest is told with its place:', () => {
+describe('reports the location of problems in a CSV manifest:', () => {
   test.each(CASES)('%s', async (_name, content, expected) => {
     const whole = await read(content, { format: 'csv', size: 1 << 20 })
     expect(whole.issues.map(told)).toEqual(expected)
@@ -357,7 +357,7 @@ describe('a bad CSV manifest is told with its place:', () => {
   })
 })
 
-describe('rows beside a bad one', () => {
+describe('rows next to a bad one', () => {
   test('are still read', async () => {
     const { rows, issues } = await read(`${HEAD}\n${GOOD}\nDawn,First\n${GOOD}\n`)
     expect(rows.map(({ line }) => line)).toEqual([2, 4])
@@ -366,7 +366,7 @@ describe('rows beside a bad one', () => {
 })
 
 describe('limits', () => {
-  test('an endless cell ends the reading, and the memory it takes stays bounded', async () => {
+  test('stops reading at an endless cell, in bounded memory', async () => {
     async function* endless() {
       yield Buffer.from(`${HEAD}\n${GOOD}\nDusk,"`)
       for (let i = 0; i < 2000; i++) yield Buffer.alloc(64 * 1024, 'x')
@@ -380,34 +380,34 @@ describe('limits', () => {
     expect(issues).toEqual(['stdin:3:2 the row is longer than 4 million characters'])
   })
 
-  test('a long cell that comes in small pieces takes time in proportion to its length', async () => {
+  test('reads a long cell in small chunks in linear time', async () => {
     const start = performance.now()
     const { rows } = await read(`${HEAD}\nDusk,"${'x'.repeat(3_900_000)}",${ALICE}\n`, { size: 512 })
     expect(rows).toHaveLength(1)
     expect(performance.now() - start).toBeLessThan(5000)
   })
 
-  test('senders are refused on Solana, where nothing can be transferred', async () => {
+  test('rejects senders on Solana, which has no transfers', async () => {
     const key = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
     const { issues } = await read(`${HEAD},sender\nDawn,First,${key},${key}\n`, { blockchain: 'solana' })
     expect(issues.map(told)).toEqual(["stdin:2:4 (sender) sender can't be used: transfer is unsupported on solana"])
   })
 
-  test('a number instead of an address is named as the damage of a spreadsheet on Solana too', async () => {
+  test('reports a number in place of an address as spreadsheet damage, on Solana too', async () => {
     const { issues } = await read(`${HEAD}\nDawn,First,1.15E+47\n`, { blockchain: 'solana' })
     expect(issues.map(told)).toEqual([
       'stdin:2:3 (receiver) receiver is a number, not an address: a spreadsheet seems to have changed it',
     ])
   })
 
-  test('where the server takes no uploads, a local file is an error that says so', async () => {
+  test('rejects a local file if the server accepts no uploads', async () => {
     const { issues } = await read(`${HEAD},image\n${GOOD},a.png\n`, { localFiles: false })
     expect(issues.map(told)).toEqual([
       'stdin:2:4 (image) image is a local file, but this server accepts no uploads: a.png',
     ])
   })
 
-  test('without a blockchain in flag or column, that is the error', async () => {
+  test('requires a blockchain in a flag or column', async () => {
     const { issues } = await read(`${HEAD}\n${GOOD}\n`, { blockchain: null })
     expect(issues.map(told)).toEqual(['stdin:2 (blockchain) blockchain is required'])
   })
@@ -417,12 +417,12 @@ test.each([
   ['descripton', 'description'],
   ['imgae', 'image'],
   ['atr:', 'attr:'],
-])('the hint about the unknown column %s names %s', async (name, meant) => {
+])('suggests %2$s in the hint about the unknown column %1$s', async (name, meant) => {
   const { issues } = await read(`${HEAD},${name}\n${GOOD},x\n`)
   expect(issues[0]?.hint).toContain(`Did you mean "${meant}"?`)
 })
 
-test('the hint about an unknown column has the flags that make it an attribute', async () => {
+test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
     'To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',

@@ -6,14 +6,14 @@ import { ALICE, BOB, read, told } from './helpers.ts'
 
 const PLAIN = `title,description,receiver,image,attr:Mood\nDawn,First,${ALICE},https://a.test/1.png,calm\n`
 
-/** The mappings that a reading told, and what it gave. */
+/** The reported mappings, and the result. */
 async function mappedOf(content: string, options: Partial<ManifestOptions> = {}) {
   const mapped: ColumnMapping[] = []
   const result = await read(content, { ...options, onMapped: (found) => mapped.push(...found) })
   return { ...result, mapped: Object.fromEntries(mapped) }
 }
 
-describe('a column is read by its name', () => {
+describe('reads a column by its name', () => {
   test.each([
     ['TITLE', 'title'],
     ['Name', 'title'],
@@ -35,7 +35,7 @@ describe('a column is read by its name', () => {
     ['ATTR:Hour', 'attr:Hour'],
     ['Extra:artist', 'extra:artist'],
     ['File:animation', 'file:animation'],
-  ])('%s as %s, and the reading tells it', async (name, meaning) => {
+  ])('%s as %s, and reports the mapping', async (name, meaning) => {
     const cells: Record<string, string> = {
       title: 'Dawn',
       description: 'First',
@@ -57,7 +57,7 @@ describe('a column is read by its name', () => {
     expect(mapped).toEqual({ [name]: meaning })
   })
 
-  test('in JSON rows as well, and not in metadata objects', async () => {
+  test('in JSON rows too, but not in metadata objects', async () => {
     const rows = [{ Name: 'Dawn', Description: 'First', Wallet: ALICE }]
     const { rows: found, mapped } = await mappedOf(JSON.stringify(rows))
     expect(found[0]).toMatchObject({ receiver: ALICE, metadata: { title: 'Dawn', description: 'First' } })
@@ -74,7 +74,7 @@ describe('a column is read by its name', () => {
 })
 
 describe('columnMap', () => {
-  test('gives a column its meaning, before its name does', async () => {
+  test('overrides the meaning of a column name', async () => {
     const text = `title,description,Wallet,Owner,Background\nDawn,First,${ALICE},Mo,red\n`
     const { rows, issues, mapped } = await mappedOf(text, {
       columnMap: [
@@ -90,7 +90,7 @@ describe('columnMap', () => {
     expect(mapped).toEqual({ Wallet: 'receiver', Owner: 'extra:artist', Background: 'attr:Background' })
   })
 
-  test('that names a column which is not there is an error', async () => {
+  test('rejects a column that does not exist', async () => {
     const { issues } = await read(PLAIN, { columnMap: [['Backgruond', 'attr:Background']] })
     expect(issues.map(told)).toEqual(['stdin:1 --map names the column "Backgruond", which is not in the header'])
   })
@@ -99,7 +99,7 @@ describe('columnMap', () => {
 describe('unknown columns', () => {
   const TEXT = `title,description,receiver,Mood,Fur Color\nDawn,First,${ALICE},calm,red\n`
 
-  test('become attributes or extra keys where that is asked for, and are told', async () => {
+  test('become attributes or extra keys on request, and are reported', async () => {
     const attr = await mappedOf(TEXT, { unknownColumns: 'attr' })
     expect(attr.rows[0]?.metadata.attribute).toEqual([
       { tag: 'Mood', value: 'calm' },
@@ -111,14 +111,14 @@ describe('unknown columns', () => {
   })
 })
 
-describe('a row is known by what it says', () => {
+describe('the content key of a row', () => {
   const hashes = async (text: string, options: Partial<ManifestOptions> = {}) => {
     const { rows, issues } = await read(text, options)
     expect(issues).toEqual([])
     return rows.map(contentHash)
   }
 
-  test('flags that say what the names say already change no key', async () => {
+  test('does not change with flags that repeat the meaning of names', async () => {
     const columnMap: ColumnMapping[] = [
       ['title', 'title'],
       ['attr:Mood', 'attr:Mood'],
@@ -127,7 +127,7 @@ describe('a row is known by what it says', () => {
     expect(await hashes(PLAIN, { unknownColumns: 'extra' })).toEqual(await hashes(PLAIN))
   })
 
-  test('names, white space around cells and blank rows change no key', async () => {
+  test('does not change with names, surrounding white space and blank rows', async () => {
     const other = `Name,Desc,Wallet,Picture,ATTR:Mood\n , ,,,\n Dawn ,"First\n", ${ALICE}\t,\u00a0https://a.test/1.png,calm\n`
     expect(await hashes(other)).toEqual(await hashes(PLAIN))
     const json = [

@@ -8,7 +8,7 @@ import { ALICE, BOB, read, told } from './helpers.ts'
 const HEAD = 'title,description,receiver'
 
 describe('a CSV manifest', () => {
-  test('gives a row for each NFT, every column in its place', async () => {
+  test('returns a row for each NFT, with all columns', async () => {
     const { rows, issues } = await read(
       'id,receiver,sender,title,description,attr:color,image,file:animation,extra:artist,attr:size\n' +
         `a1,${ALICE},${BOB},Dawn,First,red,https://example.com/1.png,ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4,Mo,big\n`,
@@ -38,13 +38,13 @@ describe('a CSV manifest', () => {
     ])
   })
 
-  test('an empty cell is absent', async () => {
+  test('treats an empty cell as absent', async () => {
     const { rows } = await read(`${HEAD},image,attr:a,extra:b,id,sender\nDawn,First,${ALICE},,,,,\n`)
     expect(rows[0]).toMatchObject({ id: null, sender: null })
     expect(rows[0]?.metadata).toEqual({ title: 'Dawn', description: 'First', file_fields: [] })
   })
 
-  test('receiver and sender of the flags serve rows without their own', async () => {
+  test('uses receiver and sender of the flags for rows without them', async () => {
     const { rows } = await read(`${HEAD},sender\nA,B,,\nC,D,${BOB},${ALICE}\n`, { receiver: ALICE, sender: BOB })
     expect(rows.map(({ receiver, sender }) => [receiver, sender])).toEqual([
       [ALICE, BOB],
@@ -59,7 +59,7 @@ describe('a CSV manifest', () => {
     ['lone CR', '\r', ','],
     ['semicolons', '\n', ';'],
     ['tabs', '\r\n', '\t'],
-  ])('with %s, with and without a BOM, at any size of pieces', async (_name, newline, delimiter) => {
+  ])('is read with %s, with and without a BOM, in chunks of any size', async (_name, newline, delimiter) => {
     const table = [HEAD.split(','), ['Dawn', 'a,b;c\td "e"', ALICE], ['Dusk', 'x', BOB]]
     const text = Papa.unparse(table, { newline, delimiter })
     for (const content of [text, `\ufeff${text}`, text + newline]) {
@@ -74,34 +74,34 @@ describe('a CSV manifest', () => {
     }
   })
 
-  test('counts rows as a spreadsheet does: a row of several lines once, and blank rows too', async () => {
+  test('counts rows like a spreadsheet: a row of several lines once, and blank rows too', async () => {
     const { rows, issues } = await read(`\n\n${HEAD}\n\n"Da\nwn","a\n\nb",${ALICE}\n,,\nDusk,x,${ALICE}\n\nNoon,x,1\n`)
     expect(rows.map(({ line }) => line)).toEqual([5, 7])
     expect(issues.map(told)).toEqual(['stdin:9:3 (receiver) receiver must begin with 0x, followed by 40 hex digits'])
   })
 
-  test('hostile text is kept as it is', async () => {
+  test('keeps hostile text unchanged', async () => {
     const title = '=HYPERLINK("http://x")'
     const description = '\u001b]52;c;x\u0007 \u202e <script> @SUM(1) \u200d \u0085 e\u0301'
     const { rows } = await read(Papa.unparse([HEAD.split(','), [title, description, ALICE]]))
     expect(rows[0]?.metadata).toMatchObject({ title, description })
   })
 
-  test('an unknown column becomes an extra key only where that was asked for', async () => {
+  test('makes an unknown column an extra key only on request', async () => {
     const text = `${HEAD},artist\nDawn,First,${ALICE},Mo\n`
     expect((await read(text)).issues).toHaveLength(1)
     const { rows } = await read(text, { unknownColumns: 'extra' })
     expect(rows[0]?.metadata.artist).toBe('Mo')
   })
 
-  test('blockchain and contract may stand in the manifest, the same in every row or absent', async () => {
+  test('may have blockchain and contract, if they are the same in every row or absent', async () => {
     const text = `${HEAD},contract_address,blockchain\nA,B,${ALICE},${BOB},astar\nC,D,${ALICE},,\nE,F,${ALICE},${BOB.toLowerCase()},astar\n`
     const { rows, issues } = await read(text, { blockchain: null })
     expect(issues).toEqual([])
     expect(rows).toHaveLength(3)
   })
 
-  test('a column name may have spaces around it', async () => {
+  test('ignores spaces around column names', async () => {
     expect((await read(`title, description , receiver\nA,B,${ALICE}\n`)).rows).toHaveLength(1)
   })
 })
@@ -116,8 +116,8 @@ const nasty = fc
   .map((parts) => parts.join(''))
 const content = fc.oneof(cell, nasty).filter((text) => text.trim() !== '')
 
-describe('for any table', () => {
-  test('what papaparse writes is read back, without white space around cells, at any size of pieces', async () => {
+describe('any table', () => {
+  test('reads what papaparse writes, without white space around cells, in chunks of any size', async () => {
     const row = fc.record({ title: content, description: content, artist: fc.option(content, { nil: '' }) })
     await fc.assert(
       fc.asyncProperty(
@@ -146,7 +146,7 @@ describe('for any table', () => {
     )
   })
 
-  test('a row is taken exactly when the contract takes its metadata', async () => {
+  test('accepts a row exactly if the contract accepts its metadata', async () => {
     const url = fc.oneof(
       fc.webUrl(),
       fc.webUrl().map((text) => text.replace('://', '://a b')),
@@ -211,7 +211,7 @@ describe('for any table', () => {
   })
 
   test.each(['csv', 'json', 'jsonl'] as const)(
-    'random bytes as %s give rows or issues, never a crash',
+    'returns rows or issues for random bytes as %s, and never throws',
     async (format) => {
       const start = fc.constantFrom('', `${HEAD}\n`, '[', '{', '[{"title":', `{"metadata":[`, '\ufeff')
       await fc.assert(

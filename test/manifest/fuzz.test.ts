@@ -7,10 +7,10 @@ import type { ManifestRow } from '../../src/manifest/row.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read } from './helpers.ts'
 
-/** One manifest may take so long, whatever stands in it; far more than any takes. */
+/** Maximum time for any manifest, far more than one needs. */
 const MAX_MS = 5000
 
-// Text that has a meaning in one of the formats, or that nobody sees, or that a terminal or a spreadsheet would obey.
+// Text with a meaning in one of the formats, invisible text, and text that a terminal or a spreadsheet executes.
 const letter = fc.constantFrom(
   ...'aA0 "\'\\,;\t{}[]:#=@+-<\u00e9\u0301\u200b\u202e\u001b\u0007\u{1f600}\u2028',
   '__proto__',
@@ -19,7 +19,7 @@ const text = fc.array(letter, { maxLength: 8 }).map((letters) => letters.join(''
 const multiline = fc.tuple(text, fc.constantFrom('', '\n'), text).map((parts) => parts.join(''))
 const filled = multiline.filter((value) => value.trim() !== '')
 
-/** A row by the names of its columns. */
+/** A row by column name. */
 const row = fc.record(
   {
     title: filled,
@@ -71,7 +71,7 @@ function spell(rows: readonly Row[], { format, delimiter, newline, bom, order, i
   return Buffer.from(bom + lines.join(newline))
 }
 
-/** What a row says, as the manifest's columns say it. */
+/** The content of a row, by column name. */
 function meaning({ receiver, sender, metadata }: ManifestRow): Partial<Record<keyof Row, string>> {
   const image = metadata.file_fields.find(({ key }) => key === 'image')?.url
   const level = metadata.attribute?.[0]?.value
@@ -87,7 +87,7 @@ function meaning({ receiver, sender, metadata }: ManifestRow): Partial<Record<ke
   }
 }
 
-test('what is read is what was written, without white space around it, in every format, dialect and order of columns', async () => {
+test('reads what was written, without surrounding white space, in every format, dialect and column order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(row, { minLength: 1, maxLength: 6 }),
@@ -106,7 +106,7 @@ test('what is read is what was written, without white space around it, in every 
   )
 })
 
-/** A change to the bytes at a place: one becomes another, some go, come twice, or others come in. */
+/** A change of bytes at a position: replace one, remove some, repeat some, or insert others. */
 const mutation = fc.record({
   place: fc.double({ min: 0, max: 1, noNaN: true }),
   kind: fc.constantFrom('set', 'drop', 'repeat', 'insert', 'cut'),
@@ -147,7 +147,7 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-test('a manifest with any bytes changed gives rows that the contract takes, and faults with their places; it never throws', async () => {
+test('returns valid rows and located issues for a manifest with any bytes changed, and never throws', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(row, { minLength: 1, maxLength: 6 }),
@@ -160,7 +160,7 @@ test('a manifest with any bytes changed gives rows that the contract takes, and 
         const found = await read(bytes, { format: how.format, size })
         expect(performance.now() - since).toBeLessThan(MAX_MS)
         for (const { metadata, localFiles } of found.rows) {
-          // A mangled URL may be a path; there is no such file, and that is a fault.
+          // A changed URL may become a path. No such file exists, which is an issue.
           expect(localFiles).toEqual([])
           expect(validate(nftMetadata, metadata)).toMatchObject({ ok: true })
         }
@@ -169,7 +169,8 @@ test('a manifest with any bytes changed gives rows that the contract takes, and 
           expect(message).not.toBe('')
         }
         expect(found.rows.length + found.issues.length).toBeGreaterThan(0)
-        // However it comes in, it says the same. Of what is no text, how it is cut decides which fault is met first.
+        // The result doesn't depend on the chunks. For bytes that aren't text, the chunks determine which problem is
+        // found first.
         const whole = await read(bytes, { format: how.format, size: bytes.length + 1 })
         if (isText(bytes)) expect(whole).toEqual(found)
         else expect(whole.issues.length > 0).toBe(found.issues.length > 0)

@@ -7,7 +7,7 @@ export const OPTIONS: ManifestOptions = { blockchain: 'polygon', localFiles: tru
 export const ALICE = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 export const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 
-/** Text or bytes as standard input gives them, in pieces of `size` bytes. */
+/** Text or bytes like standard input, in chunks of `size` bytes. */
 export async function* pieces(content: string | Uint8Array, size = 7): AsyncIterable<Uint8Array> {
   const bytes = Buffer.from(content)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -31,5 +31,5 @@ export async function read(
   return result
 }
 
-/** `stdin:2:4 (receiver) receiver is …`: an issue as a person sees it. */
+/** An issue as a person sees it, such as `stdin:2:4 (receiver) receiver is …`. */
 export const told = ({ place, message }: ManifestIssue): string => `${formatPlace(place)} ${message}`

@@ -18,7 +18,7 @@ const json = JSON.stringify
 const good = json(ROW)
 
 describe('a JSON manifest', () => {
-  test('is a list of rows with the columns of CSV as keys', async () => {
+  test('can be a list of rows with the columns of CSV as keys', async () => {
     const row = {
       ...ROW,
       id: 'a',
@@ -46,7 +46,7 @@ describe('a JSON manifest', () => {
     expect(rows[1]?.line).toBe(12)
   })
 
-  test('or a list of metadata objects as the API takes them; the flag tells the receiver', async () => {
+  test('can be a list of metadata objects in the format of the API, with the receiver from the flag', async () => {
     const { rows, issues } = await read(json([{ ...METADATA, artist: 'Mo' }]), { receiver: ALICE })
     expect(issues).toEqual([])
     expect(rows[0]).toMatchObject({ receiver: ALICE, metadata: { ...METADATA, artist: 'Mo' } })
@@ -56,7 +56,7 @@ describe('a JSON manifest', () => {
     ['with a list', REQUEST, 2],
     ['with one object', { ...REQUEST, metadata: METADATA }, 1],
     ['to create and transfer', { ...REQUEST, sender_wallet_address: BOB }, 2],
-  ])('or a whole request %s', async (_name, request, count) => {
+  ])('can be a whole request %s', async (_name, request, count) => {
     const { rows, issues } = await read(json(request, null, 1), { blockchain: null })
     expect(issues).toEqual([])
     expect(rows).toHaveLength(count)
@@ -65,19 +65,19 @@ describe('a JSON manifest', () => {
     expect(rows[0]?.line).toBe(Array.isArray(request.metadata) ? 6 : 5)
   })
 
-  test('or one row, or one row a line', async () => {
+  test('can be one row, or one row per line', async () => {
     expect((await read(good)).rows).toHaveLength(1)
     expect((await read(`${good}\n`)).rows).toHaveLength(1)
     const { rows } = await read(`${good}\n\n${good}\r\n${good}`)
     expect(rows.map(({ line }) => line)).toEqual([1, 3, 4])
   })
 
-  test('a key without a value is absent, as an empty cell is', async () => {
+  test('treats a key without a value as absent, like an empty cell', async () => {
     const { rows } = await read(json([{ ...ROW, id: null, image: '', 'extra:a': null }]))
     expect(rows[0]).toMatchObject({ id: null, metadata: { file_fields: [] } })
   })
 
-  test.each([1, 2, 3, 50, 100_000])('is read the same in pieces of %i bytes', async (size) => {
+  test.each([1, 2, 3, 50, 100_000])('is read the same in chunks of %i bytes', async (size) => {
     const list = [{ ...ROW, title: 'q"\\u \\\\ "{[]}' }, { ...ROW, title: 'ünï😀' }, ROW]
     const { rows, issues } = await read(`\ufeff \n${json(list, null, 3)}\n `, { size })
     expect(issues).toEqual([])
@@ -90,9 +90,9 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
   ['an empty file', 'json', '', ['stdin is empty']],
   ['an empty list', 'json', '[]', ['stdin has no rows']],
   ['an empty list of metadata', 'json', json({ ...REQUEST, metadata: [] }), ['stdin has no rows']],
-  ['no list at all', 'json', '"Dawn"', ['stdin:1 is not a JSON manifest: it begins with neither [ nor {']],
+  ['no list', 'json', '"Dawn"', ['stdin:1 is not a JSON manifest: it begins with neither [ nor {']],
   [
-    'an entry that is no object',
+    'an entry that is not an object',
     'json',
     `[${good},\n5, null, ["a"], "x"]`,
     [
@@ -115,7 +115,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     ["stdin:2:10 is not valid JSON: expected ':' after property name"],
   ],
   [
-    'a line that is no JSON',
+    'a line that is not JSON',
     'jsonl',
     `${good}\ntitle: Dawn\n${good}\n`,
     ["stdin:2 is not valid JSON: unexpected token 'i'"],
@@ -219,20 +219,20 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
   ],
 ]
 
-describe('a bad JSON manifest is told with its place:', () => {
+describe('reports the location of problems in a JSON manifest:', () => {
   test.each(CASES)('%s', async (_name, format, content, expected) => {
     expect((await read(content, { format, size: 64 * 1024 })).issues.map(told)).toEqual(expected)
     if (content.length < 5000) expect((await read(content, { format, size: 2 })).issues.map(told)).toEqual(expected)
   })
 
-  test('a million unknown keys give a bounded number of issues', async () => {
+  test('returns a bounded number of issues for a million unknown keys', async () => {
     const members = Array.from({ length: 200_000 }, (_, i) => `"k${i}":"v"`).join(',')
     const { issues } = await read(`[{${members}}]`, { size: 64 * 1024 })
     expect(issues.length).toBeGreaterThan(0)
     expect(issues.length).toBeLessThanOrEqual(20)
   })
 
-  test('rows before and after a bad one are still read', async () => {
+  test('still reads the rows next to a bad one', async () => {
     const { rows } = await read(`${good}\n{"title":\n${good}\n`, { format: 'jsonl' })
     expect(rows.map(({ line }) => line)).toEqual([1, 3])
   })

@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }))
 const issuesOf = async (path: string) =>
   (await validateManifest({ path }, OPTIONS)).issues.map(({ message }) => message)
 
-describe('what is no file is refused without being opened:', () => {
+describe('rejects a path that is not a file without opening it:', () => {
   test('a directory', async () => {
     expect(await issuesOf(folder)).toEqual(['is a directory, not a manifest'])
   })
@@ -36,7 +36,7 @@ describe('what is no file is refused without being opened:', () => {
     expect(await issuesOf('/dev/zero')).toEqual(['is a device, not a file'])
   })
 
-  test.skipIf(process.platform === 'win32')('a link in a circle', async () => {
+  test.skipIf(process.platform === 'win32')('a symbolic link to itself', async () => {
     await symlink(join(folder, 'a.csv'), join(folder, 'b.csv'))
     await symlink(join(folder, 'b.csv'), join(folder, 'a.csv'))
     expect(await issuesOf(join(folder, 'a.csv'))).toEqual([expect.stringMatching(/^can't be read: ELOOP/)])
@@ -66,7 +66,7 @@ describe('local files', () => {
     return { rows, issues }
   }
 
-  test('are looked for beside the manifest, and stay without a URL until they are uploaded', async () => {
+  test('are found next to the manifest, and have no URL until they are uploaded', async () => {
     await mkdir(join(folder, 'art work'))
     await writeFile(join(folder, 'art work', '1.png'), 'x')
     const { rows } = await rowsOf('art work/1.png')
@@ -74,7 +74,7 @@ describe('local files', () => {
     expect(rows[0]?.metadata.file_fields).toEqual([{ key: 'image', url: '' }])
   })
 
-  test('outside of the folder of the manifest are refused, by path or by link, unless the user named their folder', async () => {
+  test('outside of the manifest’s folder are rejected, by path or link, unless the user added their folder', async () => {
     await mkdir(join(folder, 'drop'))
     await writeFile(join(folder, 'id_key'), 'secret')
     await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art.png'))
@@ -85,7 +85,7 @@ describe('local files', () => {
     }
   })
 
-  test('that are hidden, or in a hidden folder, are refused, by path or by link', async () => {
+  test('that are hidden, or in a hidden folder, are rejected, by path or link', async () => {
     await mkdir(join(folder, '.ssh'))
     await writeFile(join(folder, '.ssh', 'id_key'), 'secret')
     await writeFile(join(folder, '.env'), 'secret')
@@ -96,7 +96,7 @@ describe('local files', () => {
     }
   })
 
-  test('may be reached through a link, by an absolute path, or by one with a drive letter in its name', async () => {
+  test('may be reached through a link, by an absolute path, or by a name with a drive letter', async () => {
     await writeFile(join(folder, 'real.png'), 'x')
     await symlink(join(folder, 'real.png'), join(folder, 'link.png'))
     await writeFile(join(folder, 'C:\\x.png'), 'x')
@@ -110,7 +110,7 @@ describe('local files', () => {
     expect((await rowsOf('page.png')).issues[0]).toContain('(image) image is an HTML page: ')
   })
 
-  test('must be regular, not empty, and at most 64 MiB', async () => {
+  test('must be regular files, not empty, and at most 64 MiB', async () => {
     await writeFile(join(folder, 'empty.png'), '')
     await writeFile(join(folder, 'large.png'), 'x')
     await truncate(join(folder, 'large.png'), 64 * 1024 * 1024 + 1)
@@ -121,7 +121,7 @@ describe('local files', () => {
 })
 
 test.skipIf(process.platform === 'win32')(
-  'a local file that is a pipe, a device or a circle is told, and not opened',
+  'rejects a local file that is a pipe, a device or a link to itself without opening it',
   async () => {
     execFileSync('mkfifo', [join(folder, 'pipe.png')])
     await symlink(join(folder, 'circle.png'), join(folder, 'circle.png'))
@@ -144,14 +144,14 @@ describe('the format', () => {
     ['drop.jsonl', JSON.stringify({ title: 'A', description: 'B', receiver: ALICE })],
     ['drop.ndjson', JSON.stringify({ title: 'A', description: 'B', receiver: ALICE })],
     ['drop', JSON.stringify([{ title: 'A', description: 'B', receiver: ALICE }])],
-  ])('of %s is told by its name, else by its beginning', async (name, content) => {
+  ])('of %s is determined by its name, otherwise by its first bytes', async (name, content) => {
     await writeFile(join(folder, name), content)
     expect(await validateManifest({ path: join(folder, name) }, OPTIONS)).toMatchObject({ rows: 1, issueCount: 0 })
   })
 })
 
 describe('validateManifest', () => {
-  test('counts rows, different receivers in any spelling, different files, and tells where all go', async () => {
+  test('counts rows, distinct receivers in any spelling and distinct files, and returns the target', async () => {
     await writeFile(join(folder, 'a.png'), 'x')
     await writeFile(join(folder, 'b.png'), 'x')
     const rows = [
@@ -180,7 +180,7 @@ describe('validateManifest', () => {
     expect(summary.issues).toHaveLength(1000)
   })
 
-  test('tells apart a hundred thousand ids', async () => {
+  test('detects a repeated id among a hundred thousand', async () => {
     const lines = Array.from({ length: 100_000 }, (_, i) => `A,B,${ALICE},id-${i}`)
     lines.push(`A,B,${ALICE},id-77`)
     const { issues } = await read(`${HEAD},id\n${lines.join('\n')}\n`, { size: 64 * 1024 })

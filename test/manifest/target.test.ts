@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { validateManifest } from '../../src/manifest/read.ts'
 
-test('a blockchain that nobody names is told once, and the other faults of the rows with it', async () => {
+test('reports a missing blockchain once, along with the other problems of the rows', async () => {
   async function* rows() {
     yield Buffer.from('title,description,receiver\nA,a,0x1\n,b,0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359\nC,c,\n')
   }

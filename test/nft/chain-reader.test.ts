@@ -13,7 +13,7 @@ interface Call {
 
 const clock = { now: () => 0, sleep: async () => {}, random: () => 0 }
 
-/** A node that answers as the test says; `asked` has the bodies. */
+/** A node whose responses the test determines. `asked` has the request bodies. */
 function node(answer: (body: Call | Call[]) => unknown, status = 200) {
   const asked: (Call | Call[])[] = []
   const transport: Transport = {
@@ -32,28 +32,28 @@ const ok = ({ id, params }: Call) => ({ jsonrpc: '2.0', id, result: params[0]?.d
 const calls = (n: number) =>
   Array.from({ length: n }, (_, i) => ({ to: '0x1', data: `0x${String(i).padStart(4, '0')}` }))
 
-test('many calls go in batches of a hundred, and are told apart by their ids, not by their order', async () => {
+test('sends many calls in batches of a hundred, and matches results by ID instead of order', async () => {
   const { reader, asked } = node((body) => (body as Call[]).map(ok).reverse())
   const results = await reader.call(calls(250))
   expect(asked.map((batch) => (batch as Call[]).length)).toEqual([100, 100, 50])
   expect(results.map((result) => 'data' in result && result.data)).toEqual(calls(250).map(({ data }) => data))
 })
 
-test('a node that takes no batches is asked call by call', async () => {
+test('sends single calls to a node without batches', async () => {
   const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches here' } }
   const { reader, asked } = node((body) => (Array.isArray(body) ? refusal : ok(body)))
   expect(await reader.call(calls(3))).toEqual(calls(3).map(({ data }) => ({ kind: 'value', data })))
   expect(asked).toHaveLength(4)
 })
 
-test('what was not answered is asked again, alone; what is not there for a node that is behind is asked twice', async () => {
+test('repeats calls without a result, and reverted ones once in case the node lags', async () => {
   let left = 2
   const { reader, asked } = node((body) => {
     const batch = body as Call[]
     if (left-- === 2) {
       const [first, second] = batch.map(({ id }) => ({ jsonrpc: '2.0', id }))
       const limit = { code: -32005, message: 'limit exceeded' }
-      // The last of four is left out.
+      // The last of four is missing.
       return [
         { ...first, error: limit },
         { ...second, error: { code: 3, message: 'no such token' } },
@@ -69,7 +69,7 @@ test('what was not answered is asked again, alone; what is not there for a node 
   ])
 })
 
-test('what was told stands, though the node is away when it is asked for the rest', async () => {
+test('keeps the results received so far if the node becomes unreachable', async () => {
   let isAway = false
   const { reader } = node((body) => {
     if (isAway) throw new GdnError('unreachable', 'away')
@@ -83,18 +83,18 @@ test.each([
   ['a revert', { error: { code: 3, message: 'execution reverted' } }, 'reverted'],
   ['a revert of an old node', { error: { code: -32000, message: 'VM Exception: revert' } }, 'reverted'],
   ['an error', { error: { code: -32005, message: 'limit exceeded' } }, 'failed'],
-  ['a result that is no hex', { result: 'x' }, 'failed'],
+  ['a result that is not hex', { result: 'x' }, 'failed'],
   ['half a byte', { result: '0x1' }, 'failed'],
-  ['neither', {}, 'failed'],
-])('%s is told as %j', async (_, answer, kind) => {
+  ['neither result nor error', {}, 'failed'],
+])('reports %s as %j', async (_, answer, kind) => {
   const { reader } = node((body) => (body as Call[]).map(({ id }) => ({ jsonrpc: '2.0', id, ...answer })))
   expect(await reader.call(calls(1))).toMatchObject([{ kind }])
 })
 
 test.each([
-  ['an answer that is none', 200, { hello: 'world' }],
-  ['a refusal', 404, { error: { title: 'Not Found', message: 'no' } }],
-])('%s means that no chain answers there; the path, which may hold a key, is not told', async (_, status, answer) => {
+  ['an unrelated response', 200, { hello: 'world' }],
+  ['an HTTP error', 404, { error: { title: 'Not Found', message: 'no' } }],
+])('reports that no chain responds for %s, without the path, which may have a key', async (_, status, answer) => {
   const { reader } = node(() => answer, status)
   await expect(reader.chainId()).rejects.toMatchObject({
     code: 'bad_answer',
@@ -102,7 +102,7 @@ test.each([
   })
 })
 
-describe('metadata is read', () => {
+describe('reads metadata', () => {
   const CID = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
 
   async function read(url: string, gateway = 'https://gateway.example', status = 200, body = '{"a":1}') {
@@ -133,7 +133,7 @@ describe('metadata is read', () => {
     'data:application/json,{}',
     'ipfs://x',
     '',
-  ])('never from %j: a token names what it likes', async (url) => {
+  ])('never from %j, because a token may name any URL', async (url) => {
     expect(await read(url)).toEqual({
       stored: { kind: 'failed', message: 'its token URI is not an ipfs URL' },
       urls: [],
@@ -145,12 +145,12 @@ describe('metadata is read', () => {
     [410, '', 'missing'],
     [403, '', 'failed'],
     [200, '<html>', 'missing'],
-  ])('HTTP %i with %j is %s', async (status, body, kind) => {
+  ])('and treats HTTP %i with %j as %s', async (status, body, kind) => {
     expect((await read(`ipfs://${CID}`, undefined, status, body)).stored.kind).toBe(kind)
   })
 })
 
-test('what the chain could not be asked is not read, rather than wrong', async () => {
+test('reports what could not be read as unverified instead of wrong', async () => {
   const { reader } = node(() => ({}), 500)
   const claim = { contractAddress: '0x1', tokenId: '1', owner: '0x2', metadataUrl: null, requested: null }
   const storage = { readJson: async () => ({ kind: 'failed', message: 'x' }) as const }

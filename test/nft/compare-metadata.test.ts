@@ -18,39 +18,39 @@ const requested = {
   artist: 'E. Tide',
 }
 
-/** The file as gdn's own backend makes it. */
+/** The file that gdn's own backend creates. */
 const file = (): Record<string, unknown> =>
   JSON.parse(Buffer.from(metadataFile(requested as never, { image: OTHER, sheet: V1 })).toString())
 
-test('the file that gdn’s backend makes of an order has no differences', () => {
+test('finds no difference in a file created by gdn’s backend', () => {
   expect(metadataDifferences(requested, file())).toEqual([])
   const { attribute: _, ...plain } = requested
   expect(metadataDifferences(plain, { ...file(), attributes: [] })).toEqual([])
 })
 
-test('further keys and another order of keys are no difference', () => {
+test('ignores additional keys and the order of keys', () => {
   const reversed = Object.fromEntries(Object.entries(file()).reverse())
   expect(metadataDifferences(requested, { ...reversed, external_url: 'https://example.com' })).toEqual([])
 })
 
-test('an ar URL stays as it was given', () => {
+test('keeps an ar URL unchanged', () => {
   const url = `ar://${'a'.repeat(43)}`
   const nft = { ...requested, file_fields: [{ key: 'image', url }] }
   expect(metadataDifferences(nft, { ...file(), image: url })).toEqual([])
   expect(metadataDifferences(nft, { ...file(), image: `${url}b` })).toMatchObject([{ what: 'image', expected: url }])
 })
 
-describe('a difference is', () => {
+describe('finds', () => {
   test.each<[string, (stored: Record<string, unknown>) => unknown, object]>([
     ['another title', (stored) => ({ ...stored, name: 'Dusk' }), { what: 'name', expected: 'Dawn', found: 'Dusk' }],
-    ['no description', ({ description: _, ...rest }) => rest, { what: 'description', expected: 'first', found: null }],
+    ['a missing description', ({ description: _, ...rest }) => rest, { what: 'description', expected: 'first', found: null }],
     [
-      'a file left where it was',
+      'a file that was not stored',
       (stored) => ({ ...stored, image: 'https://example.com/a.png' }),
       { what: 'image', expected: 'an ipfs URL of https://example.com/a.png', found: 'https://example.com/a.png' },
     ],
     [
-      'another content of a file that had a CID',
+      'other content of a file that had a CID',
       (stored) => ({ ...stored, sheet: `ipfs://${OTHER}` }),
       { what: 'sheet', expected: `ipfs://${V0}`, found: `ipfs://${OTHER}` },
     ],
@@ -73,13 +73,13 @@ describe('a difference is', () => {
         found: '[{"trait_type":"mood","value":"wild"}]',
       },
     ],
-    ['no object', () => ['x'], { what: 'metadata', expected: 'a JSON object', found: '["x"]' }],
+    ['metadata that is not an object', () => ['x'], { what: 'metadata', expected: 'a JSON object', found: '["x"]' }],
   ])('%s', (_, change, difference) => {
     expect(metadataDifferences(requested, change(file()))).toEqual([difference])
   })
 })
 
-test('a key that every object has is none of the file', () => {
+test('ignores keys that every object inherits', () => {
   const odd = { ...requested, toString: 'x' }
   expect(metadataDifferences(odd, file())).toEqual([{ what: 'toString', expected: 'x', found: null }])
 })

@@ -22,6 +22,6 @@ test.each([
   [`ipfs://${CID}/\ud800`],
   ['ipfs://../admin'],
   [`http://169.254.169.254/${CID}`],
-])('takes %j to no other part of the gateway, and to no other server', (url) => {
+])('rejects %j, which would reach other parts of the gateway or another server', (url) => {
   expect(atGateway(GATEWAY, url)).toBeNull()
 })

@@ -6,7 +6,7 @@ import { report, seededRandom } from '../helpers/seed.ts'
 const ROUNDS = Number(process.env.GDN_SOAK_ROUNDS ?? 4)
 const ROUND_MS = 600_000
 
-it(`${ROUNDS} rounds of 500 requests, the backend killed every few seconds`, {
+it(`completes ${ROUNDS} rounds of 500 requests while the backend is killed every few seconds`, {
   timeout: ROUNDS * ROUND_MS,
 }, async () => {
   const { random } = seededRandom('chaos soak')
@@ -17,7 +17,7 @@ it(`${ROUNDS} rounds of 500 requests, the backend killed every few seconds`, {
   }
 })
 
-it(`${ROUNDS} drops of 400 NFTs on a network that undoes its blocks`, { timeout: ROUNDS * ROUND_MS }, async () => {
+it(`completes ${ROUNDS} drops of 400 NFTs on a network with reorgs`, { timeout: ROUNDS * ROUND_MS }, async () => {
   const { random } = seededRandom('reorg soak')
   for (let round = 0; round < ROUNDS; round++) {
     report(await reorgDrop({ nfts: 200, faults: 0, restarts: 4, random }))

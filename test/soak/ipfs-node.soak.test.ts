@@ -13,8 +13,8 @@ import { startJsIpfs } from '../helpers/js-ipfs.ts'
 import { MemoryBlockTable } from '../helpers/memory-block-table.ts'
 import { serve } from '../helpers/served-backend.ts'
 
-// Kubo is no package of npm's or Debian's; js-ipfs answers the same requests, and nobody here has written it. It ignores
-// `offline` and looks for blocks that it lacks until it is stopped, so nothing is asked for here that it hasn't.
+// Kubo is in neither npm nor Debian. js-ipfs implements the same requests, and is not our code. It ignores `offline`
+// and searches for missing blocks until it is stopped, so the tests request only blocks that it has.
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 test.each([1, 1000, 262_144, 262_145, 1_000_000, 5_000_000])(
-  'a file of %i bytes gets from it the CID that gdn gives it, is pinned, and comes back in any part',
+  'a file of %i bytes has the same CID in the node and gdn, is pinned, and can be read in parts',
   async (size) => {
     const bytes = randomBytes(size)
     const own = await createFileStorage({ dataDir: join(folder, `own-${size}`), blocks: new MemoryBlockTable() })
@@ -69,7 +69,7 @@ test.each([1, 1000, 262_144, 262_145, 1_000_000, 5_000_000])(
   },
 )
 
-test('metadata goes there as it is, its directory is pinned, and each file is found by its path', async () => {
+test('metadata is stored unchanged, its directory is pinned, and each file is found by its path', async () => {
   const remote = openKuboNode({ api: node.api, authorization: null, userAgent: 'gdn/test' })
   const built = await buildDirectory(
     Array.from({ length: 200 }, (_, index) => ({ name: `${index}.json`, bytes: Buffer.from(`{"name":"${index}"}`) })),
@@ -90,7 +90,7 @@ test('metadata goes there as it is, its directory is pinned, and each file is fo
   await remote.close()
 })
 
-test('what gdn serve mints is in the node: picture and metadata, by the CIDs that the API tells', async () => {
+test('NFTs of gdn serve have their picture and metadata in the node, under the CIDs of the API', async () => {
   const dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
   const settings = `storage: { kind: ipfs, api: '${node.api}' }\n`

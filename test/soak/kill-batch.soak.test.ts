@@ -5,7 +5,7 @@ import { report, seededRandom } from '../helpers/seed.ts'
 const ROUNDS = Number(process.env.GDN_SOAK_ROUNDS ?? 50)
 const ROUND_MS = 180_000
 
-it(`${ROUNDS} drops on the hosted service, gdn killed over a bad line, in every second one other clients minting the same`, {
+it(`completes ${ROUNDS} drops on a hosted service while gdn is killed, half of them with other clients that mint the same`, {
   timeout: ROUNDS * ROUND_MS,
 }, async () => {
   const { random } = seededRandom('kill-batch hosted soak')
@@ -19,7 +19,7 @@ it(`${ROUNDS} drops on the hosted service, gdn killed over a bad line, in every 
   expect(kills).toBeGreaterThan(ROUNDS)
 })
 
-it(`${ROUNDS} drops on our own backend, gdn killed over a bad line`, { timeout: ROUNDS * ROUND_MS }, async () => {
+it(`completes ${ROUNDS} drops on our own backend while gdn is killed on a bad connection`, { timeout: ROUNDS * ROUND_MS }, async () => {
   const { random } = seededRandom('kill-batch backend soak')
   let kills = 0
   for (let round = 0; round < ROUNDS; round++) {

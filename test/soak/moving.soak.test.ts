@@ -13,7 +13,7 @@ const AT_ONCE = 8
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const PATIENCE_MS = 3_600_000
 
-// Where there is no PostgreSQL, test/postgres-missing.test.ts says so.
+// Without PostgreSQL, test/postgres-missing.test.ts reports it.
 const moves = findPostgres() === null ? [] : [NFTS]
 
 let postgres: PostgresServer
@@ -41,7 +41,7 @@ async function post<Answer>(to: ServedBackend, endpoint: string, body: object): 
   return (await response.json()) as Answer
 }
 
-/** Rows and hash of each table, as an export has them. */
+/** Rows and hash of each table, as in an export. */
 async function tablesIn(path: string): Promise<Record<string, { rows: number; sha256: string }>> {
   const ends = (await readFile(path, 'utf8')).split('\n').filter((line) => line.startsWith('{"end":'))
   const tables = ends.map((line) => JSON.parse(line) as { end: string; rows: number; sha256: string })
@@ -49,7 +49,7 @@ async function tablesIn(path: string): Promise<Record<string, { rows: number; sh
 }
 
 test.each(moves)(
-  'a data dir with %i NFTs moves to PostgreSQL: the same counts and hashes, and the next token id',
+  'moves a data dir with %i NFTs to PostgreSQL with the same counts and hashes, and the next token id',
   async (nfts) => {
     backend = await serve(old.path, ['--rate-limits', 'off']).ready
     const minting = performance.now()
@@ -95,7 +95,7 @@ test.each(moves)(
     const imported = await bare(url)('db', 'import', first)
     expect(exported.nfts).toBe(nfts)
     expect({ ...imported, seconds: 0, database: '' }).toEqual({ ...exported, seconds: 0, database: '' })
-    // Read back from PostgreSQL by another process: table for table the same.
+    // Exports PostgreSQL in another process: every table is the same.
     const again = await bare(url)('db', 'export', second)
     const tables = await tablesIn(first)
     // An import starts a new incarnation.
