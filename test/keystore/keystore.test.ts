@@ -243,7 +243,7 @@ describe('private keys', () => {
     expect(addressOfKey(Buffer.from(digits.padStart(64, '0'), 'hex'))).toBe(address)
   })
 
-  test('both spellings of servers give the same key, and other texts none', () => {
+  test('accepts the two spellings that servers use, and no other', () => {
     const digits = KEY.reveal().slice(2)
     expect(readPrivateKey(digits.toUpperCase())?.reveal()).toBe(KEY.reveal())
     expect(readPrivateKey(KEY.reveal())?.reveal()).toBe(KEY.reveal())

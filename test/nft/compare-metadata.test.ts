@@ -79,7 +79,7 @@ describe('finds', () => {
   })
 })
 
-test('ignores keys that every object inherits', () => {
+test('does not take an inherited key for a key of the file', () => {
   const odd = { ...requested, toString: 'x' }
   expect(metadataDifferences(odd, file())).toEqual([{ what: 'toString', expected: 'x', found: null }])
 })
