@@ -22,7 +22,7 @@ import { NO_NETWORK, OUTER_ADDRESS } from '../../helpers/this-machine.ts'
 
 if (OUTER_ADDRESS === undefined) report(NO_NETWORK)
 
-// What the page itself is made of is nobody's.
+// The assets of the page are public.
 const routes = (await routesOf('GET')).filter(
   (path) => path.startsWith('/explorer/') && !path.startsWith('/explorer/assets/'),
 )
@@ -65,7 +65,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** From another machine, as far as the backend can tell. */
+/** Requests that reach the backend as if from another machine. */
 const outside = () => ({ get: (path: string, headers = {}) => fetch(elsewhere() + path, { headers }) })
 const elsewhere = () => `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`
 
@@ -81,14 +81,14 @@ async function send(path: string, body: unknown, headers: Record<string, string>
 const cookieOf = ({ headers }: Seen) =>
   /^gdn_session_[0-9a-f]{8}=[^;]*/.exec(headers.get('set-cookie') ?? '')?.[0] ?? ''
 
-/** The name of the cookie has the backend's ID, so that two backends on one host keep theirs apart. */
+/** The cookie's name contains the backend's ID, so that two backends on one host have separate cookies. */
 const cookieName = async () => {
   const { headers } = await fetch(`${elsewhere()}/healthz`)
   return `gdn_session_${headers.get('gdn-backend-id')?.slice(0, 8)}`
 }
 
 async function login(key: string): Promise<string> {
-  // No more than so many a second are let in: here one waits until it is one's turn.
+  // Logins per second are limited, so a rejected login is retried.
   const answer = await until(
     () => send('login', { api_key: key }),
     ({ status }) => status !== 429,
@@ -97,7 +97,7 @@ async function login(key: string): Promise<string> {
   return cookieOf(answer)
 }
 
-/** The cookie of a login at a backend of a test's own. */
+/** The cookie of a login at a separate backend. */
 async function cookieFrom(one: TestBackend, key: string): Promise<string> {
   return cookieOf(await one.post('/explorer/login', { api_key: key }))
 }
@@ -110,7 +110,7 @@ async function statusWith(cookie: string, path = 'overview'): Promise<number> {
   return status
 }
 
-/** A route with the names of things in the place of its parameters. */
+/** A route with its parameters replaced by the names of resources. */
 const pathTo = (route: string, { collection, nft, run }: Things) =>
   route
     .replace('/explorer/', '')
@@ -139,17 +139,17 @@ it('the explorer has these routes', () => {
 const closed = routes.filter((route) => route !== '/explorer/session')
 
 describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
-  it.each(closed)('%s is refused without a session', async (route) => {
+  it.each(closed)('%s returns 401 without a session', async (route) => {
     const name = await cookieName()
     for (const cookie of ['', `${name}=`, `${name}=${mine.key.id}.99999999999999.${'A'.repeat(43)}`]) {
       expect(await statusWith(cookie, pathTo(route, mine))).toBe(401)
     }
-    // A key opens a session; by itself it opens nothing here.
+    // A key opens a session, but gives no access without one.
     const { status } = await outside().get(`/explorer/${pathTo(route, mine)}`, mine.key.headers)
     expect(status).toBe(401)
   })
 
-  it('the session says who one is, and that one is nobody yet', async () => {
+  it('the session has the account after the login and null before it', async () => {
     expect(await show(outside(), 'session')).toEqual({ version: '0.0.0-test', open: false, account: null })
     const cookie = await login(mine.key.key)
     expect(await show(outside(), 'session', { cookie })).toMatchObject({
@@ -158,14 +158,14 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     })
   })
 
-  it.each(closed)('%s shows an account nothing of another', async (route) => {
+  it.each(closed)('%s shows an account nothing of other accounts', async (route) => {
     if (route.endsWith('/events')) return
     const cookie = await login(mine.key.key)
     const asked = async (things: Things) =>
       await (await outside().get(`/explorer/${pathTo(route, things)}?q=quagga`, { cookie })).text()
     const answer = await asked(theirs)
     for (const secret of [theirs.title, theirs.nft, theirs.collection.address, theirs.collection.id]) {
-      // What was asked for is repeated where it isn't there.
+      // A response may repeat the requested name if it doesn't exist.
       if (!pathTo(route, theirs).includes(secret)) expect(answer).not.toContain(secret)
     }
     expect(backend.log.filter((line) => line.includes('unexpectedly'))).toEqual([])
@@ -176,7 +176,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   })
 
   it.each(['nft', 'collection', 'run', 'address', 'title'])(
-    'a search by the %s of another finds nothing',
+    'a search by the %s of another account finds nothing',
     async (what) => {
       const cookie = await login(mine.key.key)
       const q = (of: Things) =>
@@ -188,7 +188,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     },
   )
 
-  it('the cookie is for this server alone, and no script reads it', async () => {
+  it('the cookie is sent to this server only and hidden from scripts', async () => {
     const answer = await send('login', { api_key: mine.key.key })
     expect(answer.headers.get('set-cookie')).toMatch(
       /^gdn_session_[0-9a-f]{8}=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
@@ -197,7 +197,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     await sleep(1000)
   })
 
-  it('a wrong key is refused, and one that may not read', async () => {
+  it('rejects a wrong key and a key without nft:read', async () => {
     const mintOnly = await makeKey(dataDir.path, { permissions: ['nft:create'] })
     const expired = await makeKey(dataDir.path, { expiresAt: now() - 1 })
     expect((await send('login', { api_key: 'gdn_nothing' })).status).toBe(401)
@@ -208,7 +208,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     await sleep(1000)
   })
 
-  it('the key of the local account is refused', async () => {
+  it('rejects the key of the local account', async () => {
     const { status, json } = await send('login', { api_key: backend.apiKey.reveal() })
     expect([status, json.error.message]).toEqual([403, expect.stringMatching(/only from the server's own machine/)])
     const here = await fetch(`http://127.0.0.1:${new URL(backend.url).port}/explorer/login`, {
@@ -222,18 +222,18 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   })
 
   it.each([
-    ['no JSON', 'api_key=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    ['a form', 'api_key=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
     ['text', '{"api_key":"x"}', { 'content-type': 'text/plain' }, 415],
-    ['no key', {}, {}, 400],
+    ['without a key', {}, {}, 400],
     ['null', 'null', {}, 400],
     ['a list', { api_key: ['x'] }, {}, 400],
-    ['a page of a stranger', { api_key: 'x' }, { origin: 'https://evil.example' }, 403],
-  ] as const)('a login that is %s is refused', async (_, body, headers, status) => {
+    ['from a page of another origin', { api_key: 'x' }, { origin: 'https://evil.example' }, 403],
+  ] as const)('rejects a login: %s', async (_, body, headers, status) => {
     expect((await send('login', body, headers)).status).toBe(status)
     await sleep(250)
   })
 
-  it('a page of a stranger is refused whatever it asks for, and can not log anybody out', async () => {
+  it('returns 403 to a page of another origin, which cannot log a user out', async () => {
     const cookie = await login(mine.key.key)
     const headers = { cookie, origin: 'https://evil.example' }
     expect((await outside().get('/explorer/overview', headers)).status).toBe(403)
@@ -274,7 +274,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     expect([await statusWith(ended), await statusWith(other)]).toEqual([401, 401])
   })
 
-  it('a session that was ended after a backup is not valid once the backup is restored', async () => {
+  it('a session that ended after a backup is not valid once the backup is restored', async () => {
     const other = await freshDataDir()
     const before = await startTestBackend(other.path, { host: '0.0.0.0' })
     const { key } = await makeKey(other.path, { email: 'me@example.com' })
@@ -296,7 +296,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     }
   })
 
-  it('a login is counted and its size checked before its body is read', async () => {
+  it('returns 413 for a large login', async () => {
     const large = await until(
       () => send('login', { api_key: 'x'.repeat(2000) }),
       ({ status }) => status !== 429,
@@ -304,7 +304,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     expect(large.status).toBe(413)
   })
 
-  it('many logins in a row are refused for a while', async () => {
+  it('returns 429 for many logins in a row', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 20 }, async () => (await send('login', { api_key: 'gdn_guess' })).status),
     )
@@ -313,7 +313,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     await sleep(1000)
   })
 
-  it('a login is counted before its body arrives', async () => {
+  it('counts a login before its body arrives', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': 100 }
     const logins = Array.from({ length: 20 }, () =>
       request(`${elsewhere()}/explorer/login`, { method: 'POST', headers }),
@@ -330,14 +330,14 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
 
   it.each([
     [
-      'one client of a trusted proxy, with a forged header of its own',
+      'one client of a trusted proxy that forges a header',
       ['127.0.0.1'],
       (n: number) => `10.9.0.${n}, 203.0.113.1`,
     ],
-    ['one IPv6 network, which one customer has', ['127.0.0.1'], (n: number) => `2001:db8:0:1::${n}`],
-    ['one client whose port the proxy names', ['127.0.0.1'], (n: number) => `203.0.113.1:${4000 + n}`],
-    ['a peer that is no trusted proxy', [], (n: number) => `203.0.113.${n}`],
-  ])('logins are counted for %s', async (_, trustProxy, forwarded) => {
+    ['one IPv6 network of a customer', ['127.0.0.1'], (n: number) => `2001:db8:0:1::${n}`],
+    ['one client with its port in the header', ['127.0.0.1'], (n: number) => `203.0.113.1:${4000 + n}`],
+    ['a peer that is not a trusted proxy', [], (n: number) => `203.0.113.${n}`],
+  ])('counts logins per client: %s', async (_, trustProxy, forwarded) => {
     const other = await freshDataDir()
     const proxied = await startTestBackend(other.path, { trustProxy })
     const attempt = async (client: string) =>
@@ -353,7 +353,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     }
   })
 
-  it('a session ends with its key', async () => {
+  it('a session ends when its key is revoked', async () => {
     const key = await makeKey(dataDir.path, { email: 'me@example.com' })
     const cookie = await login(key.key)
     expect(await statusWith(cookie)).toBe(200)
@@ -370,7 +370,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     shift = 0
   })
 
-  it('a session that was changed is none', async () => {
+  it('a changed session cookie is not valid', async () => {
     const cookie = await login(mine.key.key)
     const name = await cookieName()
     const [id = '', end = '', random = '', signature = ''] = cookie.replace(`${name}=`, '').split('.')
@@ -383,16 +383,16 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
 })
 
 describe('on loopback', () => {
-  it('a server that others can reach asks for a session too', async () => {
+  it('a server that other machines can reach requires a session too', async () => {
     const response = await fetch(`http://127.0.0.1:${new URL(backend.url).port}/explorer/overview`)
     expect(response.status).toBe(401)
   })
 
-  it('a server for this machine alone shows everything without one, but not through a proxy', async () => {
+  it('a server on loopback only needs no session, except through a proxy', async () => {
     const other = await freshDataDir()
     const local = await startTestBackend(other.path, { trustProxy: ['127.0.0.1'] })
     const status = async (headers = {}) => (await local.get('/explorer/overview', headers)).status
-    // It is a proxy's, and doesn't say for whom.
+    // The request comes from a proxy that doesn't name its client.
     expect(await status()).toBe(401)
     expect(await status({ 'x-forwarded-for': '203.0.113.9' })).toBe(401)
     expect(await status({ 'x-forwarded-for': '127.0.0.1' })).toBe(200)

@@ -37,7 +37,7 @@ afterAll(async () => {
 })
 
 describe('on Solana', () => {
-  it('collections, NFTs, runs and owners are shown as on any blockchain, but for gas', async () => {
+  it('shows collections, NFTs, runs and owners as on any blockchain, except for gas', async () => {
     const receiver = solanaWallet('receiver')
     const run = { receiver, headers: { 'gdn-run': 'on-solana' } }
     const solana = await createTestCollection(backend, { ...SOLANA_COLLECTION, name: 'Suns' })
@@ -63,14 +63,14 @@ describe('on Solana', () => {
     expect((await show(backend, `search?q=${receiver}`)).exact).toMatchObject({ kind: 'owner', nfts: 2 })
   })
 
-  it('an address is what it is: another case is another address', async () => {
+  it('addresses are case-sensitive', async () => {
     const { status } = await look(backend, `owners/${solanaWallet('receiver').toLowerCase()}/nfts`)
     expect(status).toBe(200)
     expect((await show(backend, `owners/${solanaWallet('receiver').toLowerCase()}/nfts`)).total).toBe(0)
   })
 })
 
-it('a grant is told of by its first owner and its second', async () => {
+it('the history of a grant has its first and second owner', async () => {
   const { nfts } = await call(backend, 'createnfttrans', {
     ...{ contract_address: collection.address, blockchain: 'polygon' },
     ...{ sender_wallet_address: WALLETS[0], receiver_wallet_address: WALLETS[2], metadata: plainMetadata(1, 'Grant') },
@@ -85,7 +85,7 @@ it('a grant is told of by its first owner and its second', async () => {
   ])
 })
 
-it('an owner that a reorg has taken back is gone from the history', async () => {
+it('a reorg removes reverted owners from the history', async () => {
   const { token_id } = await show(backend, `nfts/${id}`)
   const [owner, other, third] = [WALLETS[1], WALLETS[0], WALLETS[2]]
   const event = (block_number: number, previous: string, next: string) => ({
@@ -110,7 +110,7 @@ it('an owner that a reorg has taken back is gone from the history', async () => 
   expect(await steps()).toEqual([owner, [[null, owner]]])
 })
 
-it('an address that two blockchains have is told apart by the blockchain', async () => {
+it('an address that exists on two blockchains is resolved by the blockchain', async () => {
   const bnb = await createTestCollection(backend, { blockchain: 'bnb-testnet', name: 'Twin' })
   await withStore(dataDir.path, ({ db }) =>
     db.updateTable('collections').set({ contract_address: collection.address }).where('id', '=', bnb.id).execute(),
@@ -122,7 +122,7 @@ it('an address that two blockchains have is told apart by the blockchain', async
   expect((await look(backend, `collections/${collection.address}?blockchain=astar`)).status).toBe(404)
 })
 
-it('transactions are linked to the block explorer of the settings', async () => {
+it('transactions link to the configured block explorer', async () => {
   await withStore(dataDir.path, async (store) => {
     const chains = { transactionUrl: (name: string, hash: string) => `https://scan.example/${name}/tx/${hash}` }
     const deps = { store, storage: {}, chains, now: Date.now } as unknown as ServiceDeps

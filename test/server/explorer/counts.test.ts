@@ -71,7 +71,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ what: fc.constant('delete' as const), collection, share }),
 )
 
-/** So that they fill several buckets, places are left empty now and then. */
+/** Skips sequence numbers so that the NFTs fill several buckets. */
 async function leap(): Promise<void> {
   const by = 3000
   if (isOnPostgres())
@@ -116,7 +116,7 @@ const numbers = ({ files, waiting, deployed, failed }: Row) => ({
   failed: Number(failed),
 })
 
-/** What counting each NFT comes to. */
+/** The counts computed from the NFTs themselves. */
 async function counted(where = sql``) {
   const { rows } = await sql<Row & { key: string }>`
     select nfts.collection_id || ' ' || coalesce(requests.run, '') || ' ' || (nfts.seq >> 12) as key, ${COUNTED} from nfts
@@ -135,11 +135,11 @@ async function kept() {
   return Object.fromEntries(all.filter(([, row]) => Object.values(row).some((count) => count !== 0)))
 }
 
-it('the counts are what counting comes to, whatever is written, one after the other or at once', async () => {
+it('the stored counts equal a count of the rows after any writes, sequential or concurrent', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { maxLength: 6 }), async (rounds) => {
       for (const round of rounds) {
-        // Those that change the same rows may wait for each other in a circle, which isn't what this is about.
+        // Concurrent changes of the same rows may deadlock, which this test doesn't cover.
         const [inserts, others] = [
           round.filter((one) => one.what === 'insert'),
           round.filter((one) => one.what !== 'insert'),
@@ -154,7 +154,7 @@ it('the counts are what counting comes to, whatever is written, one after the ot
   )
 })
 
-it('what a collection and a run have is their sum', async () => {
+it('the counts of a collection and of a run are the sums of their buckets', async () => {
   await make({ what: 'insert', collection: 'c0', request: 'r1', count: 7, state: ['initiated', 'mint'] })
   const all = await countsOfCollections(store.db, COLLECTIONS)
   for (const id of COLLECTIONS) {
@@ -175,7 +175,7 @@ it('what a collection and a run have is their sum', async () => {
   expect(ofNone).toEqual(NO_NFTS)
 })
 
-it.skipIf(!isOnPostgres())('who counts waits for nobody: transactions that are open at once all count', async () => {
+it.skipIf(!isOnPostgres())('concurrent transactions update the counts without waiting for each other', async () => {
   const before = (await countsOfCollections(store.db, ['c1'])).get('c1')?.waiting ?? 0
   let arrived = 0
   let go = () => {}
@@ -191,7 +191,7 @@ it.skipIf(!isOnPostgres())('who counts waits for nobody: transactions that are o
             ...{ status: 'initiated', step: 'mint', next_attempt_at: 1 },
           },
         ])
-        // Each has counted, and none has ended: were there one row for all, this would never come to pass.
+        // All have counted and none has committed. With a single row for the counts, they would block each other.
         if (++arrived === 5) go()
         await all
       }),
@@ -201,7 +201,7 @@ it.skipIf(!isOnPostgres())('who counts waits for nobody: transactions that are o
 })
 
 it.skipIf(!isOnPostgres())(
-  'counting costs as much again as there are rows, whatever came first in the session',
+  'the cost of counting is proportional to the rows, whatever ran first in the session',
   async () => {
     const rows = Array.from({ length: 4000 }, (_, at) => ({
       ...{ id: `many${at}-${number++}`, request_id: 'r0', collection_id: 'c2', receiver: 'w', metadata: '{}' },
@@ -225,12 +225,12 @@ it.skipIf(!isOnPostgres())(
       await sql`set session_replication_role = origin`.execute(db)
       return { counting, without }
     })
-    // A plan made for one row and kept took forty times as long here.
+    // A cached plan for a single row took forty times as long here.
     expect(took.counting / took.without).toBeLessThan(10)
   },
 )
 
-it('a page of a list begins where counting through it would', () => {
+it('a page of a list starts at the same item as a scan of the list', () => {
   const counts = fc.record({
     files: fc.nat(3),
     waiting: fc.nat(3),

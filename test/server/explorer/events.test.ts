@@ -30,8 +30,8 @@ afterEach(async () => {
 interface Listening {
   status: number
   headers: Headers
-  /** Each event that came, with what it carries. */
-  // biome-ignore lint/suspicious/noExplicitAny: what an event carries is what the tests are about
+  /** The events received, with their data. */
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the data
   events: { event: string; data: any }[]
   comments: number
   ended: boolean
@@ -77,8 +77,8 @@ async function listen(query = '', { url = backend.url, headers = {} } = {}): Pro
 const untilSeen = (listening: Listening, right: (events: Listening['events']) => boolean) =>
   until(async () => listening.events, right)
 
-describe('who listens', () => {
-  it('is told the overview at once, then when something has changed, and else nothing', async () => {
+describe('a subscriber', () => {
+  it('gets the overview at once, then after each change, and nothing else', async () => {
     backend = await startTestBackend(dataDir.path)
     const listening = await listen()
     expect(listening.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -95,11 +95,11 @@ describe('who listens', () => {
       event: 'overview',
       data: { collections: { deployed: 1 }, nfts: { initiated: 0, deployed: 3, failed: 0 } },
     })
-    // At most one a second.
+    // At most one event per second is sent.
     expect(listening.events.length).toBeLessThan(10)
   })
 
-  it('is told of the one thing that is asked for, and of nothing that is not there', async () => {
+  it('gets events of the requested resources, and none for resources that do not exist', async () => {
     backend = await startTestBackend(dataDir.path)
     const collection = await createTestCollection(backend)
     const [id = ''] = await mint(backend, collection, plainMetadata(1), { headers: { 'gdn-run': 'some-run' } })
@@ -119,7 +119,7 @@ describe('who listens', () => {
     expect(token_id).toBe('1')
   })
 
-  it('is told of an NFT of megabytes as well, once', async () => {
+  it('gets an NFT of several megabytes once', async () => {
     backend = await startTestBackend(dataDir.path)
     const collection = await createTestCollection(backend)
     const [metadata] = plainMetadata(1)
@@ -132,14 +132,14 @@ describe('who listens', () => {
     expect([listening.ended, listening.events.filter(({ event }) => event === 'nft').length]).toEqual([false, 1])
   })
 
-  it('hears of what can be read, whatever others ask for', async () => {
+  it('gets events even if another subscriber’s resource cannot be read', async () => {
     backend = await startTestBackend(dataDir.path)
     const collection = await createTestCollection(backend)
     const [odd = ''] = await mint(backend, collection, plainMetadata(1))
     const [fine = ''] = await mint(backend, collection, plainMetadata(1))
     await settled(backend, [odd, fine])
     const store = await openTestStore(dataDir.path)
-    // A time that is none.
+    // An invalid time.
     await store.db
       .updateTable('requests')
       .set({ accepted_at: 9e15 })
@@ -150,7 +150,7 @@ describe('who listens', () => {
     await untilSeen(first, (events) => events.length > 0)
     const second = await listen(`?nft=${fine}`)
     await untilSeen(second, (events) => events.some(({ event }) => event === 'nft'))
-    // A change is told to all, the first of whom asks for what can't be read.
+    // A change is sent to all subscribers; the resource of the first can't be read.
     await createTestCollection(backend)
     await untilSeen(second, (events) => events.at(-1)?.data.collections?.deployed === 2)
     expect(second.events.at(-1)?.data.collections?.deployed).toBe(2)
@@ -158,7 +158,7 @@ describe('who listens', () => {
     expect(backend.log.join('\n')).toContain('changes could not be sent to web explorers')
   })
 
-  it('hears now and then that the connection is open', async () => {
+  it('gets heartbeats', async () => {
     backend = await startTestBackend(dataDir.path, { heartbeatMs: 50 })
     const listening = await listen()
     await until(
@@ -168,7 +168,7 @@ describe('who listens', () => {
     expect(listening.comments).toBeGreaterThan(2)
   })
 
-  it('is let go at once when the backend ends', async () => {
+  it('is disconnected at once when the backend stops', async () => {
     backend = await startTestBackend(dataDir.path)
     const listening = await listen()
     await untilSeen(listening, (events) => events.length > 0)
@@ -179,7 +179,7 @@ describe('who listens', () => {
     expect(performance.now() - since).toBeLessThan(6000)
   })
 
-  it('is one of no more than a hundred', async () => {
+  it('is rejected with 503 beyond a hundred subscribers', async () => {
     backend = await startTestBackend(dataDir.path)
     const all = await Promise.all(Array.from({ length: 105 }, () => listen()))
     const statuses = all.map(({ status }) => status).sort()
@@ -187,7 +187,7 @@ describe('who listens', () => {
     expect(statuses.slice(-5)).toEqual([503, 503, 503, 503, 503])
     expect(all.find(({ status }) => status === 503)?.headers.get('retry-after')).toBe('30')
     for (const { end } of all) end()
-    // Those who left make room.
+    // Closed connections free their slots.
     const again = await until(
       () => listen(),
       ({ status }) => status === 200,
@@ -197,7 +197,7 @@ describe('who listens', () => {
   })
 
   it.skipIf(OUTER_ADDRESS === undefined)(
-    'with a session is told of one account, and let go when its key ends',
+    'with a session gets events of one account and is disconnected when its key is revoked',
     async () => {
       backend = await startTestBackend(dataDir.path, { host: '0.0.0.0', heartbeatMs: 100 })
       const url = `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`

@@ -23,7 +23,7 @@ let collection: TestCollection
 
 beforeAll(async () => {
   dataDir = await freshDataDir()
-  // Pages are what is hostile here.
+  // HTML is among the hostile files here.
   backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
   collection = await createTestCollection(backend, { name: '<script>alert(1)</script>' })
 })
@@ -40,7 +40,7 @@ const mintWith = async (metadata: object): Promise<string> => {
 
 const unexpected = () => backend.log.filter((line) => line.includes('unexpectedly'))
 
-it('a page of NFTs with a megabyte of metadata each keeps nobody else waiting, and is read once', async () => {
+it('a page of NFTs with 1 MB of metadata each does not block other requests and is parsed once', async () => {
   const own = await createTestCollection(backend, { name: 'Long' })
   const metadata = JSON.stringify({ title: 'Long', description: 'é\n'.repeat(400_000), file_fields: [] })
   const database = await openTestStore(dataDir.path)
@@ -78,7 +78,7 @@ describe('titles', () => {
     "'; drop table nfts; --",
     '%s%n%x',
     '__proto__',
-  ])('are told as they are, as JSON: %j', async (title) => {
+  ])('are returned unchanged as JSON: %j', async (title) => {
     const id = await mintWith({ title, attribute: [{ tag: title.slice(0, 50), value: title }], constructor_: title })
     const answer = await backend.get(`/explorer/nfts/${id}`)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -106,14 +106,14 @@ describe('a file', () => {
     ['a web page', '<!doctype html><script>alert(1)</script>', { kind: 'other', width: null }],
     ['text', 'just text', { kind: 'other', content_type: 'text/plain; charset=utf-8', width: null }],
     [
-      'a PNG without end',
+      'a truncated PNG',
       Buffer.from('89504e470d0a1a0a', 'hex'),
       { kind: 'image', content_type: 'image/png', width: null },
     ],
     ['a PNG of no size', png(0, 0), { kind: 'image', width: null, height: null }],
     ['a PNG of absurd size', png(4_000_000_000, 1), { kind: 'image', width: null, height: null }],
     ['an SVG that never ends', `<svg ${'a="b" '.repeat(50_000)}`, { kind: 'svg', width: null }],
-    ['an SVG of many beginnings', '<svg '.repeat(100_000), { kind: 'svg', width: null }],
+    ['an SVG with many opening tags', '<svg '.repeat(100_000), { kind: 'svg', width: null }],
     ['a glTF model', Buffer.from('676c5446020000000c000000', 'hex'), { kind: 'model', width: null }],
     [
       'a video',
@@ -121,7 +121,7 @@ describe('a file', () => {
       { kind: 'video', content_type: 'video/mp4', width: null },
     ],
     ['a sound', Buffer.from('4944330300000000', 'hex'), { kind: 'audio', content_type: 'audio/mpeg', width: null }],
-  ])('is recognised by its bytes, whatever it is called: %s', async (_, content, expected) => {
+  ])('is recognized by its bytes, whatever its name: %s', async (_, content, expected) => {
     const url = await store(backend, content)
     const since = performance.now()
     const nft = await show(backend, `nfts/${await mintWith({ file_fields: [{ key: 'image', url }] })}`)
@@ -129,7 +129,7 @@ describe('a file', () => {
     expect(nft.media).toMatchObject([{ field: 'image', source: url, ...expected }])
   })
 
-  it('that is no picture gives way in a gallery to one that is', async () => {
+  it('that is not an image is replaced in a gallery by one that is', async () => {
     const page = await store(backend, '<!doctype html><p>no picture</p>')
     const picture = await store(backend, png(3, 2, 'other'))
     const both = [
@@ -143,7 +143,7 @@ describe('a file', () => {
     expect(none.image).toMatchObject({ field: 'image', kind: 'other' })
   })
 
-  it('of a directory is shown where it is', async () => {
+  it('in a directory is shown at its path', async () => {
     const nft = await show(backend, `nfts/${await mintWith({})}`)
     const url = nft.metadata_url
     const inside = await show(backend, `nfts/${await mintWith({ file_fields: [{ key: 'data', url }] })}`)
@@ -155,7 +155,7 @@ describe('a file', () => {
   const heads = fc.constantFrom(
     ...[png(5, 5), gif, jpeg, Buffer.from(svg), Buffer.from('RIFF\0\0\0\0WEBPVP8X'), Buffer.from('\0\0\0\x1cftypavif')],
   )
-  it('of any bytes is looked at without a failure, and read no further than its beginning', async () => {
+  it('of any bytes is inspected without an error by reading only its beginning', async () => {
     await fc.assert(
       fc.asyncProperty(heads, bytes, fc.nat(300), async (head, rest, cutAt) => {
         let read = 0
@@ -178,7 +178,7 @@ describe('a file', () => {
     )
   })
 
-  it('is looked at once; a storage that is slow or away keeps nobody waiting', async () => {
+  it('is inspected once; slow or unavailable storage does not delay the response', async () => {
     let opened = 0
     const content = {
       type: 'file' as const,
@@ -233,23 +233,23 @@ describe('parameters', () => {
     'limit=-1',
     'limit=%00',
     'limit=１２',
-  ])('that are none are refused with a word: %s', async (query) => {
+  ])('that are invalid return 400: %s', async (query) => {
     for (const path of paths()) {
       const { status, json } = await look(backend, `${path}?${query}`)
-      // What isn't known by this name isn't looked at.
+      // Unknown parameters are ignored.
       if (query === 'offset[]=1') expect(status).toBe(200)
       else expect([status, json.error.title]).toEqual([400, 'Request Validation Error'])
     }
   })
 
   it.each(['status=done', 'status=initiated&status=failed', 'q=%00', `q=${'x'.repeat(501)}`, 'owner=%00'])(
-    'of a filter too: %s',
+    'of a filter that are invalid return 400: %s',
     async (query) => {
       expect((await look(backend, `collections/${collection.id}/nfts?${query}`)).status).toBe(400)
     },
   )
 
-  it('of any kind are answered, and never by a failure', async () => {
+  it('of any kind return 200, 400 or 404, never an internal error', async () => {
     const name = fc.constantFrom('offset', 'limit', 'q', 'status', 'owner', 'blockchain', '__proto__', 'x')
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -278,7 +278,7 @@ describe('parameters', () => {
     expect(unexpected()).toEqual([])
   })
 
-  it('nothing but reading is answered', async () => {
+  it('methods other than GET return 404', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const response = await fetch(`${backend.url}/explorer/collections`, { method })
       expect(response.status).toBe(404)

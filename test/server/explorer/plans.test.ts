@@ -7,7 +7,7 @@ import { wordTerm } from '../../../src/server/store/title-index.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 
-/** NFTs of one collection after another, so many of each. */
+/** Number of NFTs per collection. The collections follow one another. */
 const COUNT = 30_000
 const BUCKETS = { first: 0, last: Math.ceil((3 * COUNT) / 4096) }
 
@@ -48,15 +48,15 @@ const part = (id: string, status: 'failed' | null) => ({ collectionId: id, run: 
 const PAGE = { offset: 0, limit: 60 }
 
 const QUESTIONS: Record<string, (id: string) => Promise<unknown>> = {
-  'its first': (id) => firstNfts(store.db, [id], 6),
-  'its last': (id) => lastNfts(store.db, [id], 20),
+  'its first NFTs': (id) => firstNfts(store.db, [id], 6),
+  'its last NFTs': (id) => lastNfts(store.db, [id], 20),
   'a page of it': (id) => nftsOfBuckets(store.db, part(id, null), PAGE),
-  'a page of those that failed': (id) => nftsOfBuckets(store.db, part(id, 'failed'), PAGE),
-  'what an address owns of it': (id) => nftsOwned(store.db, { collectionId: id, owner: 'w' }, PAGE),
-  'those beside one of it': (id) => neighbours(store.db, middleOf(id)),
+  'a page of its failed NFTs': (id) => nftsOfBuckets(store.db, part(id, 'failed'), PAGE),
+  'a page of its NFTs of an owner': (id) => nftsOwned(store.db, { collectionId: id, owner: 'w' }, PAGE),
+  'the neighbors of one of its NFTs': (id) => neighbours(store.db, middleOf(id)),
 }
 
-/** The fastest of some: what else the machine does makes none of them faster. */
+/** The fastest of several runs, as other load on the machine only slows a run. */
 async function fastest(ask: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let turn = 0; turn < 7; turn++) {
@@ -67,13 +67,13 @@ async function fastest(ask: () => Promise<unknown>): Promise<number> {
   return Math.min(...times)
 }
 
-it.each(Object.entries(QUESTIONS))('%s takes no longer for the NFTs of others, before it or after', async (_, ask) => {
+it.each(Object.entries(QUESTIONS))('a query for %s takes no longer with NFTs of other collections before or after them', async (_, ask) => {
   const [early, late] = [await fastest(() => ask('early')), await fastest(() => ask('late'))]
-  // Going through the others takes 14 ms and more.
+  // A scan of the other collections takes at least 14 ms.
   expect(Math.abs(early - late)).toBeLessThan(6)
 })
 
-it('what is told of a collection is its own, in its order', async () => {
+it('queries return only NFTs of the collection, in their order', async () => {
   const names = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
   const { db } = store
   expect(names(await firstNfts(db, ['middle'], 3))).toEqual(['middle1', 'middle2', 'middle3'])
@@ -88,7 +88,7 @@ it('what is told of a collection is its own, in its order', async () => {
   expect(await neighbours(db, last)).toEqual({ previous: `middle${COUNT - 1}`, next: null })
 })
 
-it('a word is found in a collection, however many others have had it since', async () => {
+it('a word is found in a collection, however many NFTs of later collections have it', async () => {
   const { db } = store
   await sql`insert into nft_terms (term, seq) select ${wordTerm('a', 'moon')}, seq from nfts`.execute(db)
   const explorer = { db, indexer: { caughtUp: async () => {}, stop: async () => {} } }

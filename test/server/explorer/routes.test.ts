@@ -83,7 +83,7 @@ it('the session on loopback is open', async () => {
   expect(await show(backend, 'session')).toEqual({ version: '0.0.0-test', open: true, account: null })
 })
 
-it('the overview counts what there is, and shows what came last', async () => {
+it('the overview has the counts and the latest NFTs', async () => {
   const overview = await show(backend, 'overview')
   expect(overview).toMatchObject({
     collections: { initiated: 0, deployed: 1, failed: 0 },
@@ -98,7 +98,7 @@ it('the overview counts what there is, and shows what came last', async () => {
 
 describe('a collection', () => {
   it.each(['its id', 'its address', 'its address in lower case', 'its address in upper case'])(
-    'goes by %s',
+    'is found by %s',
     async (by) => {
       const names: Record<string, string> = {
         'its id': collection.id,
@@ -122,7 +122,7 @@ describe('a collection', () => {
         owners: 2,
         transaction: { kind: 'collection', state: 'final', explorer_url: null },
       })
-      // Its own, a mint and a transfer.
+      // The gas of its deployment, a mint and a transfer.
       expect(Number(shown.gas_used)).toBeGreaterThan(3 * 21_000)
       expect(shown.covers).toMatchObject([{ field: 'image', kind: 'image', width: 640, height: 480 }])
     },
@@ -152,14 +152,14 @@ describe('the NFTs of a collection', () => {
     return [total, items.map((nft: { nft_gdn_id: string }) => nft.nft_gdn_id)]
   }
 
-  it('come in the order of acceptance, page by page', async () => {
+  it('are listed in the order of acceptance, page by page', async () => {
     expect(await listed('')).toEqual([4, [...ids, failed]])
     expect(await listed('limit=2')).toEqual([4, ids.slice(0, 2)])
     expect(await listed('limit=2&offset=2')).toEqual([4, [ids[2], failed]])
     expect(await listed('offset=4')).toEqual([4, []])
   })
 
-  it('are chosen by status, owner and title', async () => {
+  it('are filtered by status, owner and title', async () => {
     expect(await listed('status=failed')).toEqual([1, [failed]])
     expect(await listed('status=deployed&offset=1')).toEqual([3, ids.slice(1)])
     expect(await listed('status=initiated')).toEqual([0, []])
@@ -172,7 +172,7 @@ describe('the NFTs of a collection', () => {
 })
 
 describe('an NFT', () => {
-  it('is shown with its files, its metadata, its transactions and its owners', async () => {
+  it('is shown with its files, metadata, transactions and owners', async () => {
     const nft = await show(backend, `nfts/${moved}`)
     const cid = image.replace('ipfs://', '')
     const file = {
@@ -228,7 +228,7 @@ describe('an NFT', () => {
     expect(nft.image).toMatchObject({ url: null, cid: null, content_type: null, kind: 'other' })
   })
 
-  it('is among what its owner has', async () => {
+  it('is among the NFTs of its owner', async () => {
     const { total, items } = await show(backend, `owners/${WALLETS[2].toLowerCase()}/nfts`)
     expect([total, items[0].nft_gdn_id, items[0].collection.name]).toEqual([1, moved, 'Golden Apes'])
     expect(await show(backend, `owners/${WALLETS[1]}/nfts?offset=1&limit=1`)).toMatchObject({
@@ -239,7 +239,7 @@ describe('an NFT', () => {
 })
 
 describe('a run', () => {
-  it('is shown with what became of it', async () => {
+  it('is shown with its counts and failures', async () => {
     expect(await show(backend, 'runs')).toMatchObject({ total: 1, items: [{ run: RUN }] })
     const shown = await show(backend, `runs/${RUN}`)
     expect(shown).toMatchObject({
@@ -260,7 +260,7 @@ describe('a run', () => {
   })
 
   it.each(['', 'a b', 'x'.repeat(65), 'ünï', "'; drop table runs --"])(
-    'is not begun by a header that names none: %j',
+    'is not created by an invalid header: %j',
     async (header) => {
       const headers = { 'gdn-run': Buffer.from(header).toString('latin1') }
       const [id] = await mint(backend, collection, plainMetadata(1), { headers })
@@ -270,7 +270,7 @@ describe('a run', () => {
   )
 })
 
-describe('what is not there', () => {
+describe('a missing resource', () => {
   it.each([
     'collections/nothing',
     'collections/0x0000000000000000000000000000000000000001/nfts',
@@ -280,7 +280,7 @@ describe('what is not there', () => {
     'nfts/%00',
     `nfts/${'x'.repeat(400)}`,
     'nothing',
-  ])('is a 404: %s', async (path) => {
+  ])('returns 404: %s', async (path) => {
     const { status, json } = await look(backend, path)
     expect([status, json.error.title]).toEqual([404, 'Not Found'])
   })

@@ -62,16 +62,16 @@ const titles = async (q: string) => (await hitsOf(q)).flatMap(({ nft }) => nft?.
 
 describe('titles are found', () => {
   it.each([
-    ['by a word, in whatever case', 'GOLDEN', ['Golden Dragon #7', 'golden retriever']],
-    ['by the beginning of a word', 'drag', ['Golden Dragon #7']],
-    ['by all words, in any order', 'retr golden', ['golden retriever']],
+    ['by a word in any case', 'GOLDEN', ['Golden Dragon #7', 'golden retriever']],
+    ['by a prefix of a word', 'drag', ['Golden Dragon #7']],
+    ['by all words in any order', 'retr golden', ['golden retriever']],
     ['by a number', 'dragon 7', ['Golden Dragon #7']],
     ['with and without accents', 'cafe munster', ['Café Münster']],
     ['with accents', 'CAFÉ', ['Café Münster']],
-    ['in scripts that do not part words', '龍', ['黄金の龍']],
+    ['in scripts without spaces between words', '龍', ['黄金の龍']],
     ['in other alphabets', 'привет', ['ПРИВЕТ мир']],
     ['by an emoji', '🚀', ['👩‍🚀 astronaut']],
-    ['by a word that is very long', 'xxxx', [`${'x'.repeat(500)}`]],
+    ['by a prefix of a very long word', 'xxxx', [`${'x'.repeat(500)}`]],
   ])('%s', async (_, q, expected) => expect(await titles(q)).toEqual(expected))
 
   it.each([
@@ -87,20 +87,20 @@ describe('titles are found', () => {
     '((((',
     '*',
     'a OR b NEAR',
-  ])('and what none has finds none: %s', async (q) => {
+  ])('only if a title has the text: %s', async (q) => {
     const found = await titles(q)
-    // A per cent sign parts words, as any other sign.
+    // A percent sign separates words, like other punctuation.
     expect(found).toEqual(q === 'cotton%' ? ['100% cotton_shirt'] : [])
   })
 
-  it('soon after they were accepted, and however their NFT fares', async () => {
+  it('soon after the request was accepted, whatever the status of the NFT', async () => {
     const [id] = await mint(backend, collection, [
       { title: 'Fresh one', description: '', file_fields: [{ key: 'image', url: 'http://127.0.0.1:1/none.png' }] },
     ])
     expect((await hitsOf('fresh')).map(({ nft }) => nft?.nft_gdn_id)).toEqual([id])
   })
 
-  it('in metadata of a megabyte, and lists stay small', async () => {
+  it('in metadata of 1 MB, while lists stay small', async () => {
     const big = 'y'.repeat(1_000_000)
     const [id] = await mint(backend, collection, {
       file_fields: [],
@@ -119,14 +119,14 @@ describe('titles are found', () => {
   })
 })
 
-describe('exactly one thing is found', () => {
+describe('an exact match is found', () => {
   it.each(['the id of an NFT', 'its id in upper case'])('by %s', async (by) => {
     const id = ids['Café Münster'] ?? ''
     const { exact } = await show(backend, `search?q=${by.includes('upper') ? id.toUpperCase() : id}`)
     expect(exact).toMatchObject({ kind: 'nft', nft: { nft_gdn_id: id }, collection: { name: 'Bestiary %_' } })
   })
 
-  it('by the id and the address of a collection, in whatever case', async () => {
+  it('by the ID and the address of a collection, in any case', async () => {
     for (const q of [collection.id, collection.address, collection.address.toLowerCase(), ` ${collection.address} `]) {
       const { exact } = await show(backend, `search?q=${encodeURIComponent(q)}`)
       expect(exact).toMatchObject({ kind: 'collection', collection: { contract_address: collection.address } })
@@ -143,13 +143,13 @@ describe('exactly one thing is found', () => {
     expect((await show(backend, 'search?q=a-run')).exact).toMatchObject({ kind: 'run', run: { run: 'a-run' } })
   })
 
-  it('by the hash of the transaction that made a collection', async () => {
+  it('by the hash of the transaction that created a collection', async () => {
     const { transaction } = await show(backend, `collections/${collection.id}`)
     const { exact } = await show(backend, `search?q=${transaction.transaction_hash.toUpperCase().replace('0X', '0x')}`)
     expect(exact).toMatchObject({ kind: 'collection', collection: { transaction_gdn_id: collection.id } })
   })
 
-  it('by the id of a transfer and by its transaction', async () => {
+  it('by the ID of a transfer and by its transaction', async () => {
     const id = ids['ПРИВЕТ мир'] ?? ''
     const { token_id } = await show(backend, `nfts/${id}`)
     const { response } = await call(backend, 'transfernft', {
@@ -184,7 +184,7 @@ describe('several NFTs are found', () => {
     }
   })
 
-  it('by the request that they came with', async () => {
+  it('by the ID of their request', async () => {
     const [request] = await withStore(dataDir.path, ({ db }) =>
       db
         .selectFrom('nfts')
@@ -196,7 +196,7 @@ describe('several NFTs are found', () => {
   })
 })
 
-it.each(['3', '#3', ' 3 '])('in a collection, an NFT is found by its token id: %j', async (q) => {
+it.each(['3', '#3', ' 3 '])('an NFT in a collection is found by its token ID: %j', async (q) => {
   const found = await show(backend, `collections/${collection.id}/nfts?q=${encodeURIComponent(q)}`)
   expect(found).toMatchObject({ total: 1, items: [{ token_id: '3' }] })
   expect(
@@ -207,7 +207,7 @@ it.each(['3', '#3', ' 3 '])('in a collection, an NFT is found by its token id: %
   })
 })
 
-it('collections are found by a part of their name, in whatever case', async () => {
+it('collections are found by a part of their name in any case', async () => {
   for (const q of ['bestiary', 'TIARY', '%_']) {
     expect((await hitsOf(q)).filter(({ kind }) => kind === 'collection')).toMatchObject([
       { collection: { name: 'Bestiary %_' } },
@@ -215,7 +215,7 @@ it('collections are found by a part of their name, in whatever case', async () =
   }
 })
 
-it('nothing is found by nothing', async () => {
+it('an empty search finds nothing', async () => {
   for (const q of ['', '%20', '%20%20']) expect(await show(backend, `search?q=${q}`)).toEqual({ exact: null, hits: [] })
   expect((await look(backend, `search?q=${'x'.repeat(501)}`)).status).toBe(400)
 })
@@ -253,7 +253,7 @@ describe('the title in the beginning of metadata', () => {
   ])('of %s', (beginning, title) => expect(titleIn(beginning)).toBe(title))
 })
 
-it('what takes its place in the order late, after later ones were indexed, is indexed too', async () => {
+it('an NFT committed with a lower sequence number than indexed ones is indexed too', async () => {
   const { status } = await until(
     () => showCollection(backend, collection.id),
     (record) => record.status === 'deployed',
@@ -293,7 +293,7 @@ it('what takes its place in the order late, after later ones were indexed, is in
       [0, 1],
       [3, 3],
     ])
-    // After a while nobody is waited for.
+    // After six minutes, gaps are no longer waited for.
     await beside.transaction((on) => indexMore(on, Date.now() + 6 * 60_000, 10))
     expect((await db.selectFrom('nft_term_cursor').selectAll().executeTakeFirstOrThrow()).gaps).toBe('[]')
     await sql`delete from nfts where id like 'late-%'`.execute(db)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createSlowFacts } from '../../../src/server/explorer/slow-facts.ts'
 
-/** Finds one after the other, each after so many milliseconds. */
+/** Returns a function that resolves with the values in turn, each after `ms` milliseconds. */
 function finder<Value>(values: readonly Value[], ms = 0) {
   const state = { asked: 0 }
   const find = async (): Promise<Value> => {
@@ -13,7 +13,7 @@ function finder<Value>(values: readonly Value[], ms = 0) {
   return { state, find }
 }
 
-it('what is quick to find is never told as it was before', async () => {
+it('a value that is fast to compute is always current', async () => {
   const facts = createSlowFacts()
   const { state, find } = finder([1, 2, 3])
   expect(await facts.get('a', 'first', find)).toBe(1)
@@ -24,7 +24,7 @@ it('what is quick to find is never told as it was before', async () => {
   expect(facts.isDue()).toBe(false)
 })
 
-it('what takes long is told as it was, and found anew after fifty times as long', async () => {
+it('a slow value is cached for fifty times its computation time', async () => {
   const facts = createSlowFacts()
   const { state, find } = finder([1, 2], 60)
   expect(await facts.get('a', 'first', find)).toBe(1)
@@ -32,12 +32,12 @@ it('what takes long is told as it was, and found anew after fifty times as long'
   expect([state.asked, facts.isDue()]).toEqual([1, false])
 })
 
-it('who was told what is no longer so hears when it may be asked for again, once', async () => {
+it('isDue returns true once when a returned stale value may be computed again', async () => {
   const facts = createSlowFacts()
   const { find } = finder([1, 2], 60)
   await facts.get('a', 'first', find)
   await facts.get('a', 'second', find)
-  // Fifty times 60 ms, and somewhat more where the machine is busy.
+  // Fifty times 60 ms, and longer on a busy machine.
   for (const end = Date.now() + 30_000; !facts.isDue() && Date.now() < end; ) await sleep(20)
   expect(facts.isDue()).toBe(false)
   const before = facts.found
@@ -46,7 +46,7 @@ it('who was told what is no longer so hears when it may be asked for again, once
   expect(await facts.get('a', 'second', find)).toBe(2)
 })
 
-it('what is found to be as it was is no news', async () => {
+it('a value that is computed again without a change does not count as found', async () => {
   const facts = createSlowFacts()
   const { find } = finder([{ count: 1 }, { count: 1 }, { count: 2 }])
   const news: number[] = []
@@ -57,7 +57,7 @@ it('what is found to be as it was is no news', async () => {
   expect(news).toEqual([0, 0, 1])
 })
 
-it('nobody waits long for what takes long, and who did not hears that it was found', async () => {
+it('soon returns null for a slow value, which counts as found later', async () => {
   const facts = createSlowFacts()
   const { find } = finder([1], 1300)
   expect(await facts.soon('a', 'first', find)).toBe(null)
@@ -65,7 +65,7 @@ it('nobody waits long for what takes long, and who did not hears that it was fou
   expect([facts.found, await facts.soon('a', 'first', find)]).toEqual([1, 1])
 })
 
-it('what could not be found is asked for again', async () => {
+it('a value whose computation failed is computed again', async () => {
   const facts = createSlowFacts()
   const fail = () => Promise.reject(new Error('the database is away'))
   await expect(facts.get('a', 'first', fail)).rejects.toThrow('away')

@@ -192,7 +192,7 @@ describe('an invalid request returns 400 in form B, with the location, type and 
     ['text for a timeout', { email, timeout: '60' }, [fault(['timeout'], 'type_error.integer', /not a string/)]],
     ['null for a timeout', { email, timeout: null }, [fault(['timeout'], 'type_error.integer', /not null/)]],
     ['no e-mail address', { timeout: 1 }, [fault(['email'], 'value_error.missing', /^is required$/)]],
-    ['an e-mail address that is none', { email: 'artist' }, [fault(['email'], 'value_error.email', /e-mail address/)]],
+    ['an invalid e-mail address', { email: 'artist' }, [fault(['email'], 'value_error.email', /e-mail address/)]],
     ['a number for an e-mail address', { email: 7 }, [fault(['email'], 'type_error.str', /not a number/)]],
     [
       'an e-mail address of 260 characters',
@@ -200,7 +200,7 @@ describe('an invalid request returns 400 in form B, with the location, type and 
       [limit('value_error.any_str.max_length', 'must have at most 254 characters', 254, 'email')],
     ],
     ['an unknown field', { email, minutes: 5 }, [fault(['minutes'], 'value_error.extra', /not a known field/)]],
-    ['several faults', { timeout: 0 }, [fault(['email'], 'value_error.missing', /./), ge]],
+    ['several errors', { timeout: 0 }, [fault(['email'], 'value_error.missing', /./), ge]],
     ['a list', [], [fault([], 'type_error.dict', /must be an object/)]],
     ['no JSON', '{', [fault([], 'value_error.jsondecode', /not valid JSON/)]],
     ['nothing', '', [fault([], 'value_error.jsondecode', /not valid JSON/)]],

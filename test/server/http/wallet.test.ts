@@ -133,7 +133,7 @@ describe('POST to a signed URL', () => {
     ['poisoned JSON', '{"__proto__":{}}', 'application/json'],
     ['a form', 'email=x', 'application/x-www-form-urlencoded'],
     ['bytes of no type', '\0\x01', ''],
-    ['an empty body that says it is JSON', '', 'application/json'],
+    ['an empty body of type JSON', '', 'application/json'],
   ])('ignores a body: %s', async (_what, body, type) => {
     const headers = type === '' ? {} : { 'content-type': type }
     expect((await post(await signedPath(), { body, headers })).status).toBe(200)
