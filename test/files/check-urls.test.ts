@@ -63,13 +63,13 @@ test('limits the requests to many origins at once', async () => {
   expect(most).toBeLessThanOrEqual(18)
 })
 
-test('reports a lasting failure as an error after one request', async () => {
+test('reports a permanent failure as an error after one request', async () => {
   const { asked, findings } = await run(files(1), (url) => lasting(`${url} answered 404 Not Found`))
   expect(asked).toHaveLength(1)
   expect(findings).toMatchObject([{ severity: 'error', message: 'https://files.example/0.png answered 404 Not Found' }])
 })
 
-test('retries a passing failure once, after the requested delay, and then reports a warning', async () => {
+test('retries a temporary failure once, after the requested delay, and then reports a warning', async () => {
   const { asked, findings } = await run(files(1), (url) => passing(`${url} answered 503`, { retryAfterMs: 7000 }))
   expect(asked.map(({ at }) => at)).toEqual([0, 7100])
   expect(findings).toMatchObject([{ severity: 'warning' }])

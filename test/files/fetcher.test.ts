@@ -124,7 +124,7 @@ describe('fetches a file', () => {
   })
 })
 
-describe('lasting failures, without a retry', () => {
+describe('permanent failures, without a retry', () => {
   const html = '<!doctype html><title>Not here</title>'
   const answers: [reason: string, answer: RequestListener][] = [
     ['returned 404 Not Found', (_, response) => response.writeHead(404).end('no')],
@@ -237,7 +237,7 @@ describe('lasting failures, without a retry', () => {
   })
 })
 
-describe('passing failures, which may succeed on a retry', () => {
+describe('temporary failures, which may succeed on a retry', () => {
   test.each([
     [408, 'Request Timeout'],
     [425, 'Too Early'],

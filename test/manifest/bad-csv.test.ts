@@ -352,7 +352,7 @@ describe('reports the location of problems in a CSV manifest:', () => {
     for (const issue of whole.issues) expect(issue.place.file).toBe('stdin')
   })
 
-  test.each(CASES)('%s, read in small pieces', async (_name, content, expected) => {
+  test.each(CASES)('%s, read in small chunks', async (_name, content, expected) => {
     expect((await read(content, { format: 'csv', size: 3 })).issues.map(told)).toEqual(expected)
   })
 })

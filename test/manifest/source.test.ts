@@ -23,7 +23,7 @@ describe('rejects a path that is not a file without opening it:', () => {
     expect(await issuesOf(folder)).toEqual(['is a directory, not a manifest'])
   })
 
-  test('a path where nothing is', async () => {
+  test('a path that does not exist', async () => {
     expect(await issuesOf(join(folder, 'no.csv'))).toEqual(["doesn't exist"])
   })
 
