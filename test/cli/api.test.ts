@@ -13,7 +13,7 @@ async function at(url: string, argv: string[], options: CliOptions = {}) {
 
 describe('the endpoint', () => {
   test.each([['getnfts'], ['/api/v1/getnfts'], ['api/v1/getnfts/']])(
-    'is named by its name or its path: %s',
+    'accepts a name or a path: %s',
     async (word) => {
       const { url, calls } = await fakeApi({ getnfts: () => ({ body: { any: 'thing' } }) })
       const { code, stdout } = await at(url, [word])
@@ -34,14 +34,14 @@ describe('the endpoint', () => {
     ['/v1/wallet/create', 'private key'],
     ['https://wallet.test/v1/create?signature=x', 'private key'],
     ['/api/v1/Wallet', 'private key'],
-  ])('%s is refused before anything is sent', async (word, message) => {
+  ])('rejects %s before anything is sent', async (word, message) => {
     const { url, calls } = await fakeApi({})
     const { code, stderr, stdout } = await at(url, [word, '--yes'])
     expect({ code, stderr, stdout }).toMatchObject({ code: 2, stderr: expect.stringContaining(message), stdout: '' })
     expect(calls).toEqual([])
   })
 
-  test('a path of the API that the contract does not know is asked once, under a key', async () => {
+  test('sends a request to an unknown endpoint once, with an idempotency key', async () => {
     const { url, calls } = await fakeApi({ newthing: () => ({ status: 503, body: { busy: true } }) })
     const { code, stdout } = await at(url, ['/api/v1/newthing'])
     expect({ code, stdout }).toEqual({ code: 9, stdout: '{"busy":true}\n' })
@@ -51,7 +51,7 @@ describe('the endpoint', () => {
 })
 
 describe('the request', () => {
-  test('is a file or standard input as it is, to the last digit', async () => {
+  test('sends a file or standard input unchanged, byte for byte', async () => {
     const { url, calls } = await fakeApi({ getnfts: (_body, { headers }) => ({ body: headers['content-length'] }) })
     const text = '{"n": 9007199254740993,  "x": [1]}'
     const { stdout } = await at(url, ['getnfts', '-f', '-'], { stdin: text })
@@ -59,7 +59,7 @@ describe('the request', () => {
     expect(calls).toHaveLength(1)
   })
 
-  test('is made of fields: text, JSON, elements of lists; they win over the file', async () => {
+  test('builds the body from text, JSON and list fields; fields override the file', async () => {
     const { url, bodies } = await fakeApi({ getnfts: () => ({ body: {} }) })
     const fields = ['a=x=y', 'b:={"c":1}', 'd[]=1', 'd[]:=2', 'e:=null'].flatMap((field) => ['--field', field])
     await at(url, ['getnfts', '-f', '-', ...fields], { stdin: '{"a":0,"d":[9],"z":1}' })
@@ -75,14 +75,14 @@ describe('the request', () => {
     [['--field', 'a:={"__proto__":1}'], '__proto__'],
     [['-f', '/dev/zero'], 'not a regular file'],
     [['--idempotency-key', 'a b'], '--idempotency-key'],
-  ])('%j is refused before anything is sent', async (argv, message) => {
+  ])('rejects %j before anything is sent', async (argv, message) => {
     const { url, calls } = await fakeApi({})
     const { code, stderr } = await at(url, ['getnfts', ...argv])
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
     expect(calls).toEqual([])
   })
 
-  test('--dry-run prints it and sends nothing', async () => {
+  test('is printed and not sent with --dry-run', async () => {
     const { url, calls } = await fakeApi({})
     const { stdout } = await at(url, ['createnft', '--field', 'a=1', '--dry-run'])
     expect(JSON.parse(stdout)).toEqual({ method: 'POST', url: `${url}/api/v1/createnft`, body: { a: '1' } })
@@ -90,20 +90,20 @@ describe('the request', () => {
   })
 })
 
-describe('the answer', () => {
+describe('the response', () => {
   test.each([
     [400, 5],
     [401, 4],
     [403, 4],
     [422, 5],
-  ])('of a refusal (%i) goes to stdout too, the reason to stderr', async (status, code) => {
+  ])('prints an error response (%i) to stdout too, and the reason to stderr', async (status, code) => {
     const { url } = await fakeApi({ getnfts: () => ({ ...REFUSED, status }) })
     const result = await at(url, ['getnfts'])
     expect(result).toMatchObject({ code, stderr: expect.stringContaining('inconsistent') })
     expect(JSON.parse(result.stdout)).toEqual(REFUSED.body)
   })
 
-  test('is JSON on stdout, or nothing: HTML stands in the error, inert', async () => {
+  test('prints only JSON to stdout; an HTML response appears escaped in the error', async () => {
     const { url } = await fakeApi({})
     const { createServer } = await import('node:http')
     const html = createServer((_request, response) => {
@@ -120,32 +120,32 @@ describe('the answer', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
-  test('is spread out on a terminal, and on one line with --json', async () => {
+  test('is indented on a terminal, and one line with --json', async () => {
     const { url } = await fakeApi({ getnfts: () => ({ body: { a: [1] } }) })
     expect((await at(url, ['getnfts'], { tty: true })).stdout).toBe('{\n  "a": [\n    1\n  ]\n}\n')
     expect((await at(url, ['getnfts', '--json'], { tty: true })).stdout).toBe('{"a":[1]}\n')
   })
 })
 
-describe('what creates', () => {
-  test('is sent once, whatever the answer; a failure is of unknown outcome', async () => {
+describe('requests that create something', () => {
+  test('sends the request once and reports an unknown outcome on a 502', async () => {
     const { url, calls } = await fakeApi({ createnft: () => ({ status: 502, body: {} }) })
     const { code } = await at(url, ['createnft', '--idempotency-key', 'mine'])
     expect(code).toBe(9)
     expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine'])
   })
 
-  test('what reads is asked again after a passing failure', async () => {
+  test('retries a read after a temporary error', async () => {
     let asked = 0
     const { url } = await fakeApi({ getnfts: () => (++asked < 2 ? { status: 503, body: {} } : { body: { ok: 1 } }) })
     expect(await at(url, ['getnfts'])).toMatchObject({ code: 0, stdout: '{"ok":1}\n' })
   })
 
   test.each([
-    ['a real network', 'polygon'],
-    ['a blockchain that it does not know', 'mystery'],
+    ['a public network', 'polygon'],
+    ['an unknown blockchain', 'mystery'],
     ['no blockchain', undefined],
-  ])('on %s needs --yes off a terminal, before anything is sent', async (_what, blockchain) => {
+  ])('requires --yes off a terminal before anything is sent: %s', async (_what, blockchain) => {
     const { dir } = await tempHome()
     const file = join(dir, 'request.json')
     await writeFile(file, JSON.stringify({ blockchain }))
@@ -153,7 +153,7 @@ describe('what creates', () => {
     expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
   })
 
-  test('on a testnet needs none', async () => {
+  test('needs no confirmation on a testnet', async () => {
     const { code } = await at('https://not-here.invalid', ['createnft', '--field', 'blockchain=polygon-mumbai'])
     expect(code).toBe(6)
   })

@@ -12,7 +12,7 @@ const isgdnnft = (requests: object) => ({
   body: { requests: { nft_gdn_id: 'x', ...requests }, response: { isgdnnft: false } },
 })
 
-/** A server that knows one key. */
+/** A server that accepts one key. */
 async function server(key = KEY): Promise<FakeApi> {
   return await fakeApi({
     getisgdnnft: (body, { headers }) => (headers['x-api-key'] === key ? isgdnnft(body) : refusal(401, 'Unauthorized')),
@@ -32,7 +32,7 @@ async function home() {
 }
 
 describe('gdn auth login', () => {
-  test('tries the key from a pipe, saves it in a 0600 file where there is no keyring, and says so without it', async () => {
+  test('checks a piped key, saves it in a 0600 file if there is no keyring, and never prints it', async () => {
     const { gdn, said, credentials } = await home()
     const { url, calls } = await server()
     const { code, stderr } = await gdn(['auth', 'login', '--base-url', url], { stdin: `${KEY}\r\n` })
@@ -43,7 +43,7 @@ describe('gdn auth login', () => {
     expect(said.filter((text) => textHolds(text, KEY))).toEqual([])
   })
 
-  test('keeps it in the keyring where one works, and then in no file', async () => {
+  test('stores the key in the keyring if one works, and in no file', async () => {
     const { gdn, dir, said } = await home()
     const { url } = await server()
     const keyring = memoryKeyring()
@@ -54,7 +54,7 @@ describe('gdn auth login', () => {
     expect(said.filter((text) => textHolds(text, KEY))).toEqual([])
   })
 
-  test('--store file declines the keyring; --store keyring insists on it', async () => {
+  test('skips the keyring with --store file, and requires it with --store keyring', async () => {
     const { gdn, credentials } = await home()
     const keyring = memoryKeyring()
     const login = ['auth', 'login', '--base-url', 'https://a.test', '--no-check', '--store']
@@ -66,7 +66,7 @@ describe('gdn auth login', () => {
     expect(insisted.stderr).toContain('the keyring is locked')
   })
 
-  test('a keyring that is locked gives way to the file', async () => {
+  test('falls back to the file if the keyring is locked', async () => {
     const { gdn, credentials } = await home()
     const login = ['auth', 'login', '--base-url', 'https://a.test', '--no-check']
     expect((await gdn(login, { stdin: KEY, keyring: lockedKeyring() })).code).toBe(0)
@@ -74,10 +74,10 @@ describe('gdn auth login', () => {
   })
 
   test.each([
-    ['that the server refuses', 401, 4, 'Copy the whole key again'],
-    ['that is permitted nothing', 403, 4, 'Copy the whole key again'],
-    ['at a server that answers nonsense', 500, 6, '--no-check'],
-  ])('a key %s is not saved', async (_what, status, code, hint) => {
+    ['that the server rejects', 401, 4, 'Copy the whole key again'],
+    ['that has no permission', 403, 4, 'Copy the whole key again'],
+    ['when the server returns an error', 500, 6, '--no-check'],
+  ])('does not save a key %s', async (_what, status, code, hint) => {
     const { gdn, dir } = await home()
     const api = await fakeApi({
       getisgdnnft: () => refusal(status, 'no'),
@@ -96,7 +96,7 @@ describe('gdn auth login', () => {
     expect(await filesHolding(dir, KEY)).toEqual([])
   })
 
-  test('a key that may do something, only not read, is saved', async () => {
+  test('saves a key that has some permission but not read', async () => {
     const { gdn } = await home()
     const { url, bodies } = await fakeApi({
       getisgdnnft: () => refusal(403, 'Forbidden'),
@@ -106,7 +106,7 @@ describe('gdn auth login', () => {
       getpresignedurl: () => refusal(403, 'Forbidden'),
     })
     expect((await gdn(['auth', 'login', '--base-url', url], { stdin: KEY })).code).toBe(0)
-    // Nothing that could take effect was sent to find that out.
+    // The check sent nothing that could take effect.
     expect(bodies('createnft')).toEqual([{}])
   })
 
@@ -114,15 +114,15 @@ describe('gdn auth login', () => {
     ['two lines', `${KEY}\nmore`, 'this is not an API key'],
     ['nothing', '', 'is empty'],
     ['an escape sequence', '\u001b[2J', 'this is not an API key'],
-    ['a blank within', 'a b', 'this is not an API key'],
-  ])('%s for a key is refused, and not repeated', async (_what, stdin, message) => {
+    ['a key with a space', 'a b', 'this is not an API key'],
+  ])('rejects %s as a key without repeating it', async (_what, stdin, message) => {
     const { gdn } = await home()
     const { code, stderr } = await gdn(['auth', 'login', '--base-url', 'https://a.test'], { stdin })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
     expect(textHolds(stderr, KEY)).toBe(false)
   })
 
-  test('a key file must be for its owner only', async () => {
+  test('rejects a key file that others can read', async () => {
     const { gdn, dir } = await home()
     const file = join(dir, 'key')
     await writeFile(file, `${KEY}\n`, { mode: 0o644 })
@@ -133,7 +133,7 @@ describe('gdn auth login', () => {
     expect((await gdn(login)).code).toBe(0)
   })
 
-  test('a key as an argument is refused', async () => {
+  test('rejects a key given as an argument', async () => {
     const { gdn, dir } = await home()
     const { code, stderr } = await gdn(['auth', 'login', KEY, '--base-url', 'https://a.test'])
     expect(code).toBe(2)
@@ -141,7 +141,7 @@ describe('gdn auth login', () => {
     expect(await filesHolding(dir, KEY)).toEqual([])
   })
 
-  test('a key is never saved for a server in clear text, nor for one that only a project names', async () => {
+  test('never saves a key for a plain HTTP server, nor for one that only a project file names', async () => {
     const { gdn, dir } = await home()
     const clear = await gdn(['auth', 'login', '--base-url', 'http://a.test', '--no-check'], { stdin: KEY })
     expect(clear).toMatchObject({ code: 2, stderr: expect.stringContaining('clear text') })
@@ -158,7 +158,7 @@ describe('gdn auth login', () => {
     expect(await filesHolding(dir, KEY)).toEqual([])
   })
 
-  test('the local backend needs none, and no server at all is an error that names the flag', async () => {
+  test('needs no key for the local backend, and names the flag if no server is selected', async () => {
     const { gdn } = await home()
     expect((await gdn(['auth', 'login', '--local'], { stdin: KEY })).stderr).toContain('has its own key')
     expect((await gdn(['auth', 'login'], { stdin: KEY })).stderr).toContain('--base-url')
@@ -166,7 +166,7 @@ describe('gdn auth login', () => {
 })
 
 describe('gdn auth status', () => {
-  test('lists every key with where it is kept and its beginning, and never the key', async () => {
+  test('lists every key by its prefix with its storage location, and never in full', async () => {
     const { gdn, said, env, credentials } = await home()
     const keyring = memoryKeyring()
     const login = (url: string, options: CliOptions) =>
@@ -194,7 +194,7 @@ describe('gdn auth status', () => {
     expect(said.filter((text) => textHolds(text, KEY))).toEqual([])
   })
 
-  test('--check tries each key at its own server, and at no other', async () => {
+  test('checks each key only at its own server with --check', async () => {
     const { gdn } = await home()
     const [good, bad] = [await server(), await server('another')]
     for (const { url } of [good, bad]) {
@@ -208,7 +208,7 @@ describe('gdn auth status', () => {
     expect(bad.calls.map(({ headers }) => headers['x-api-key'])).toEqual([`${KEY}${new URL(bad.url).port}`])
   })
 
-  test('a key that works is said to work; a server that is away is no word on the key', async () => {
+  test('reports a key as working, and leaves it undetermined if the server is unreachable', async () => {
     const { gdn } = await home()
     const { url } = await server()
     await gdn(['auth', 'login', '--base-url', url], { stdin: KEY })
@@ -220,13 +220,13 @@ describe('gdn auth status', () => {
     expect(JSON.parse(away.stdout)).toMatchObject([{ works: null, problem: expect.stringContaining('127.0.0.1:9') }])
   })
 
-  test('no key is no error', async () => {
+  test('exits with 0 if no key is saved', async () => {
     const { gdn } = await home()
     const { code, stdout, stderr } = await gdn(['auth', 'status', '--json'])
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   })
 
-  test("the local backend's key is listed", async () => {
+  test('lists the key of the local backend', async () => {
     const { gdn, dir } = await home()
     const file = join(dir, '.local', 'share', 'gdn', 'local', 'api-key')
     await mkdir(dirname(file), { recursive: true })
@@ -235,7 +235,7 @@ describe('gdn auth status', () => {
     expect(JSON.parse(stdout)).toMatchObject([{ server: 'local', in_use: true, place: file, key: 'gdn_0123…' }])
   })
 
-  test('a short key shows nothing that would give it away', async () => {
+  test('shows no part of a short key that would reveal it', async () => {
     const { gdn } = await home()
     await gdn(['auth', 'login', '--no-check', '--base-url', 'https://a.test'], { stdin: 'abc' })
     expect(JSON.parse((await gdn(['auth', 'status', '--json'])).stdout)).toMatchObject([{ key: '…' }])
@@ -243,7 +243,7 @@ describe('gdn auth status', () => {
 })
 
 describe('gdn auth logout', () => {
-  test('forgets the key of one server, in file and keyring, and is no error where there is none', async () => {
+  test('deletes the key of one server from file and keyring, and exits with 0 if there is none', async () => {
     const { gdn, credentials } = await home()
     const keyring = memoryKeyring()
     for (const name of ['a', 'b'])

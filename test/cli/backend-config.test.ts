@@ -24,7 +24,7 @@ const listed = async (env: Record<string, string>, ...flags: string[]) => {
   return (JSON.parse(stdout) as { blockchain: string }[]).map(({ blockchain }) => blockchain)
 }
 
-test("GDN_BACKEND_CONFIG names a backend's settings for its administration too; --config goes before it", async () => {
+test('reads the backend configuration from GDN_BACKEND_CONFIG for administration too; --config overrides it', async () => {
   const env = { GDN_BACKEND_CONFIG: await settings('a.yaml', 'polygon') }
   expect(await listed(env)).toEqual(['polygon'])
   expect(await listed(env, '--config', await settings('b.yaml', 'fantom'))).toEqual(['fantom'])
@@ -32,7 +32,7 @@ test("GDN_BACKEND_CONFIG names a backend's settings for its administration too; 
 })
 
 test.each(['key list', 'db status', 'webhook list', 'tx list'])(
-  '%s says which settings can not be read',
+  "%s names the configuration file that can't be read",
   async (command) => {
     const path = join(dir, 'nowhere.yaml')
     const { code, stderr } = await cli([...command.split(' '), '--json'], { env: { GDN_BACKEND_CONFIG: path } })

@@ -5,8 +5,8 @@ import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
-describe('bad input 6: a file to write to', () => {
-  test('that is a link is refused, and what it leads to is left alone', async () => {
+describe('bad input 6: an output file', () => {
+  test('rejects a link and leaves its target unchanged', async () => {
     const { path, options } = await folder({ victim: 'theirs' })
     await symlink(path('victim'), path('log'))
     const result = await cli(['serve', '--port', '0', '--data-dir', path('data'), '--log-file', path('log')], options)
@@ -14,7 +14,7 @@ describe('bad input 6: a file to write to', () => {
     expect(await readFile(path('victim'), 'utf8')).toBe('theirs')
   })
 
-  test('in a folder that is not there is refused by the name of its flag', async () => {
+  test('rejects a path in a missing folder and names the flag', async () => {
     const { path, options } = await folder({})
     const argv = ['serve', '--port', '0', '--data-dir', path('data'), '--log-file', '../none/serve.log']
     expect(await cli(argv, options)).toMatchObject({ code: 2, stderr: expect.stringContaining('--log-file: ') })
@@ -22,7 +22,7 @@ describe('bad input 6: a file to write to', () => {
 })
 
 describe('bad input 8: a key', () => {
-  test('in a file that others may read is refused with the command that mends it, and not told', async () => {
+  test('rejects a file that others can read, prints the command that fixes it, and never the key', async () => {
     const { path, options } = await folder({ 'key.txt': 'sesame-open-1234\n' })
     await chmod(path('key.txt'), 0o644)
     const argv = ['auth', 'login', '--no-check', '--base-url', 'https://a.test', '--key-file', path('key.txt')]
@@ -34,7 +34,7 @@ describe('bad input 8: a key', () => {
     expect(stderr).not.toContain('sesame')
   })
 
-  test('with CR LF inside is refused from a file too, one with a line end behind it is taken', async () => {
+  test('rejects a key with CR LF inside a file too, and accepts one with a trailing line end', async () => {
     const { path, options } = await folder({})
     const login = async (key: string) => {
       await writeFile(path('key.txt'), key, { mode: 0o600 })
@@ -50,7 +50,7 @@ describe('bad input 8: a key', () => {
   })
 })
 
-test('bad input 16: rows that are the same in everything are an NFT each', async () => {
+test('bad input 16: mints one NFT for each of several identical rows', async () => {
   const [head = '', row = ''] = CSV.split('\n')
   const { path, options } = await folder({ 'drop.csv': `${head}\n${row}\n${row}\n${row}\n` })
   const listing = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] }
@@ -61,7 +61,7 @@ test('bad input 16: rows that are the same in everything are an NFT each', async
   expect(JSON.parse(stdout)).toMatchObject({ total: 3, deployed: 3 })
 })
 
-test('bad input 29: a megabyte of joined emoji, and right-to-left text, is one line of a table and takes no time', async () => {
+test('bad input 29: prints a megabyte of joined emoji or right-to-left text quickly, as one table line', async () => {
   const title = '👩‍👩‍👧‍👦'.repeat(42_000)
   const told = [title, 'שלום عالم', '漢字'.repeat(1000)].map((each, i) =>
     nft(`id-${i}`, { request_metadata: { title: each, description: '', file_fields: [] } }),
@@ -79,7 +79,7 @@ test('bad input 29: a megabyte of joined emoji, and right-to-left text, is one l
   expect(performance.now() - begun).toBeLessThan(10_000)
 })
 
-test('bad input 53: no terminal at all: what would be asked is refused with the flag that answers it', async () => {
+test('bad input 53: without a terminal, rejects what would prompt and names the flag that answers it', async () => {
   const { options } = await folder({})
   const { GDN_API_KEY: _key, ...env } = options.env
   for (const argv of [
@@ -116,7 +116,7 @@ describe('bad input 53: a terminal of 20 columns', () => {
   })
 })
 
-test('bad input 49: a home that is a link, with spaces, emoji and quotes, works as any other', async () => {
+test('bad input 49: works in a linked home with spaces, emoji and quotes in its name', async () => {
   const { path, options } = await folder({})
   const odd = path(`my "home" 🏠 it's`)
   await mkdir(odd)
@@ -128,7 +128,7 @@ test('bad input 49: a home that is a link, with spaces, emoji and quotes, works 
   expect(await readFile(join(odd, '.config/gdn/config.json'), 'utf8')).toContain(OWNER)
 })
 
-test('bad input 7: duplicate keys in the user’s own configuration are told with their line', async () => {
+test('bad input 7: reports duplicate keys in the user configuration with their line', async () => {
   const { path, options } = await folder({})
   await mkdir(path('.config/gdn'), { recursive: true })
   await writeFile(path('.config/gdn/config.json'), '{\n"profile": "a",\n"profile": "b"\n}')

@@ -11,7 +11,7 @@ import { CSV, TARGET } from './drop.ts'
 import { OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
-/** Where a command is pointed at, and through what. */
+/** The URL that a command uses, and the environment with its proxy. */
 interface Way {
   url: string
   env?: NodeJS.ProcessEnv
@@ -45,7 +45,7 @@ async function withCertificate(): Promise<Way> {
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** A host beyond a proxy that says this in place of a tunnel. */
+/** A host behind a proxy that sends these bytes instead of opening a tunnel. */
 async function beyondProxy(bytes: string): Promise<Way> {
   const proxy = await startTcpServer((socket) => socket.once('data', () => void socket.end(bytes)))
   atTheEnd(() => proxy.close())
@@ -54,7 +54,7 @@ async function beyondProxy(bytes: string): Promise<Way> {
 
 const HTML = '<html><body>Please sign in to Free Wi-Fi</body></html>'
 
-/** Nothing was sent, whatever the command. */
+/** Network conditions under which no request is sent. */
 const OUT_OF_REACH: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
   ['nothing listens', async () => ({ url: 'http://127.0.0.1:1' }), /nothing listens at http:\/\/127\.0\.0\.1:1/],
   [
@@ -76,7 +76,7 @@ const OUT_OF_REACH: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
   ['a proxy hangs up', () => beyondProxy(''), /the proxy closed the connection/],
 ]
 
-/** Somebody was there: what was asked may be known of, what was ordered may have been done. */
+/** Network conditions after a connection: the server may have executed the request. */
 const CUT_OFF: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
   ['it hangs up', () => answering('drop'), /socket hang up|other side closed/],
   ['it speaks another protocol', () => speakingRaw('220 smtp.example ESMTP\r\n'), /Expected HTTP/],
@@ -96,7 +96,7 @@ const CUT_OFF: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
   ['the answer is a list', () => answering({ json: [1, 2] }), /200 application\/json "\[1,2\]"/],
 ]
 
-/** Commands of every kind: one question, several, a creation, a drop. */
+/** Read-only commands with one request or several. */
 const ASKING: string[][] = [
   ['nft', 'show', 'a'],
   ['nft', 'list', ...TARGET],
@@ -119,7 +119,7 @@ async function run(argv: readonly string[], { url, env }: Way) {
   return await cli([...words, '--base-url', url, '--json'], { env: { ...own, ...env }, cwd: home })
 }
 
-/** What each command ends with in each way. */
+/** The result of each command under each condition. */
 async function outcomes(ways: typeof OUT_OF_REACH, commands: readonly string[][]) {
   const inWay = async ([what, way, seen]: (typeof OUT_OF_REACH)[number]) => {
     const there = await way()
@@ -139,7 +139,7 @@ type Outcomes = Awaited<ReturnType<typeof outcomes>>
 let unsent: Outcomes
 let unanswered: Outcomes
 let inDoubt: Outcomes
-// All at once: most of it is waiting for another try.
+// In parallel, because most of the time is spent waiting for retries.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-network-'))
   atTheEnd(() => rm(folder, { recursive: true, force: true }))
@@ -161,15 +161,15 @@ function expectUnreachable(all: Outcomes, count: number): void {
   }
 }
 
-test('where nothing could be sent every command is 6, and says what was seen and what to do', () => {
+test('exits with 6 if nothing could be sent, and says what happened and what to do', () => {
   expectUnreachable(unsent, OUT_OF_REACH.length * (ASKING.length + CREATING.length))
 })
 
-test('a question that gets no answer of the API is 6, and says what was seen and what to do', () => {
+test('exits with 6 if a read gets no valid API response, and says what happened and what to do', () => {
   expectUnreachable(unanswered, CUT_OFF.length * ASKING.length)
 })
 
-test('what creates says what was seen, and never that nothing was made: 9, or 6 before it', () => {
+test('exits with 9 or 6 if a creation gets no valid response, and says what happened', () => {
   expect(inDoubt).toHaveLength(CUT_OFF.length * CREATING.length)
   for (const { where, seen, code, message } of inDoubt) {
     expect([6, 9], where).toContain(code)

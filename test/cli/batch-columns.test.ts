@@ -15,8 +15,8 @@ async function sheet(text = SHEET) {
   return { path, gdn, drop: path('drop.csv') }
 }
 
-describe('columns that are read as others', () => {
-  test('are told by validate, preview and a dry run, as a note or in the JSON', async () => {
+describe('mapped columns', () => {
+  test('are reported by validate, preview and a dry run, as a note or in JSON', async () => {
     const { gdn, drop } = await sheet()
     const commands = [
       ['batch', 'validate', drop],
@@ -31,7 +31,7 @@ describe('columns that are read as others', () => {
     }
   })
 
-  test('are told by validate with the flags to send the manifest with', async () => {
+  test('are reported by validate with the flags to mint the manifest with', async () => {
     const { gdn, drop } = await sheet()
     const { stderr } = await gdn('batch', 'validate', drop, ...TARGET, '--map', 'Mood=attr:Fur Color')
     expect(stderr).toContain("--map 'Mood=attr:Fur Color'")
@@ -43,7 +43,7 @@ describe('columns that are read as others', () => {
   test.each([
     ['batch mint', (drop: string) => ['batch', 'mint', drop]],
     ['nft mint -f', (drop: string) => ['nft', 'mint', '-f', drop]],
-  ])('%s mints each row once, and results and resume need no flags', async (_name, command) => {
+  ])('%s mints each row once; results and resume need no mapping flags', async (_name, command) => {
     const { gdn, drop } = await sheet()
     const api = await fakeApi(service())
     const at = [...TARGET, '--base-url', api.url]
@@ -57,14 +57,14 @@ describe('columns that are read as others', () => {
       { line: 3, title: 'Dusk', status: 'deployed' },
     ])
     expect((await gdn('batch', 'resume', 'drop', '--base-url', api.url)).code).toBe(0)
-    // Other names for the same cells make no other rows.
+    // Other column names for the same cells don't make new rows.
     await writeFile(drop, SHEET.replace('Name,Description,Wallet,Mood', 'title,description,receiver,attr:Mood'))
     expect((await gdn(...command(drop), ...at)).code).toBe(0)
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 })
 
-describe('a column that means nothing known', () => {
+describe('an unknown column', () => {
   test('is an error that names the flag for an attribute', async () => {
     const { gdn, drop } = await sheet()
     const result = await gdn('batch', 'validate', drop, ...TARGET, '--json')
@@ -76,11 +76,11 @@ describe('a column that means nothing known', () => {
   })
 
   test.each([
-    ['a meaning that is none', 'Mood=mood', 'unknown column "mood"'],
-    ['a meaning in other letters', 'Mood=Title', '"Title" is not a column; did you mean "title"?'],
-    ['a prefix without a key', 'Mood=attr:', 'needs a name after the colon'],
-    ['no meaning', 'Mood', 'must be key=value'],
-  ])('--map with %s is refused before the manifest is read', async (_what, mapping, message) => {
+    ['an unknown target', 'Mood=mood', 'unknown column "mood"'],
+    ['a target in the wrong case', 'Mood=Title', '"Title" is not a column; did you mean "title"?'],
+    ['a prefix without a name', 'Mood=attr:', 'needs a name after the colon'],
+    ['no target', 'Mood', 'must be key=value'],
+  ])('rejects --map with %s before the manifest is read', async (_what, mapping, message) => {
     const { gdn } = await sheet()
     const { code, stderr } = await gdn('batch', 'validate', 'nope.csv', ...TARGET, '--map', mapping)
     expect(code).toBe(2)

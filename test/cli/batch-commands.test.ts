@@ -6,7 +6,7 @@ import { CSV, folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
-/** A run in which one row was refused; from then on nothing is. */
+/** A run with one rejected row; `relent` makes the server accept all later requests. */
 async function withRefused() {
   const { path, options } = await folder()
   let refuses = true
@@ -26,7 +26,7 @@ async function withRefused() {
 }
 
 describe('batch retry', () => {
-  test('sends what the server refused again, and nothing else', async () => {
+  test('retries only the rows that the server rejected', async () => {
     const { api, gdn, relent } = await withRefused()
     relent()
     const { code, stdout } = await gdn('retry')
@@ -37,12 +37,12 @@ describe('batch retry', () => {
     expect(api.bodies('createnft')).toHaveLength(3)
   })
 
-  test('what is refused again is told again, with 7', async () => {
+  test('exits with 7 if the server rejects the rows again', async () => {
     const { gdn } = await withRefused()
     expect((await gdn('retry')).code).toBe(7)
   })
 
-  test.each(['retry', 'resume'])('batch %s --dry-run sends nothing, and shows what would be', async (verb) => {
+  test.each(['retry', 'resume'])('batch %s --dry-run shows the rows and requests it would send, and sends nothing', async (verb) => {
     const { api, gdn } = await withRefused()
     const more = verb === 'resume' ? ['--retry-failed'] : []
     const { code, stdout } = await gdn(verb, '--dry-run', ...more)
@@ -58,8 +58,8 @@ describe('batch retry', () => {
   })
 })
 
-describe('a run that is finished', () => {
-  test('and started again ends with 7 where rows failed, and says how to send them again', async () => {
+describe('a finished run', () => {
+  test('exits with 7 on a second mint if rows failed, and prints the retry command', async () => {
     const { mint } = await withRefused()
     const result = await mint()
     expect(result.code).toBe(7)
@@ -69,7 +69,7 @@ describe('a run that is finished', () => {
     )
   })
 
-  test('resumed, is done; with failed rows it ends with 7 and says how to go on', async () => {
+  test('exits with 7 on resume if rows failed, and prints the retry command', async () => {
     const { gdn } = await withRefused()
     const result = await gdn('resume')
     expect(result.code).toBe(7)
@@ -79,7 +79,7 @@ describe('a run that is finished', () => {
   })
 })
 
-test('resume warns where the manifest differs from the planned one, and goes on with the planned rows', async () => {
+test('resume warns if the manifest differs from the planned one, and continues with the planned rows', async () => {
   const { path, options } = await folder()
   const api = await fakeApi(service())
   const server = ['--base-url', api.url]
@@ -97,7 +97,7 @@ test('resume warns where the manifest differs from the planned one, and goes on 
   expect((await cli(['batch', 'resume', 'drop', ...server], options)).stderr).toContain('now has errors')
 })
 
-test('an edited row that was minted is shown beside what it was, and nothing is sent', async () => {
+test('shows an edited row that was already minted next to its old content, and sends nothing', async () => {
   const { path, options } = await folder()
   const api = await fakeApi(service())
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url]
@@ -112,7 +112,7 @@ test('an edited row that was minted is shown beside what it was, and nothing is 
   expect(api.bodies('createnft')).toHaveLength(2)
 })
 
-test('resume goes on with the drop that is named, not with a later one', async () => {
+test('resume continues the selected drop, not a later one', async () => {
   const { path, options } = await folder()
   const { createnft, getnfts } = service()
   const api = await fakeApi({ createnft, getnfts })
@@ -133,19 +133,19 @@ describe('batch reconcile --row', () => {
     return given
   }
 
-  test('says what rows became; a key may hold =', async () => {
+  test('parses the outcome of each row; a key may contain =', async () => {
     expect(await rowsOf('--row', 'hour-03=01a1', '--row', 'a=b=absent')).toEqual([
       { key: 'hour-03', nftGdnId: '01a1' },
       { key: 'a=b', nftGdnId: null },
     ])
   })
 
-  test.each(['x', '=x', 'x='])('%s is refused', async (row) => {
+  test.each(['x', '=x', 'x='])('rejects %s', async (row) => {
     const { code, stderr } = await cli(['batch', 'reconcile', 'drop', '--row', row])
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--row: must be key=id') })
   })
 
-  test('two words on one row are refused', async () => {
+  test('rejects two outcomes for one row', async () => {
     const { gdn } = await withRefused()
     const result = await gdn('reconcile', '--row', 'a=1', '--row', 'a=2')
     expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('"a" is given twice') })
@@ -159,7 +159,7 @@ describe('batch template', () => {
     ['jsonl', 'avalanche-fuji'],
     ['csv', 'solana'],
     ['jsonl', 'solana-testnet'],
-  ])('--format %s -b %s is a manifest that is valid as it is', async (format, blockchain) => {
+  ])('prints a valid manifest for --format %s -b %s', async (format, blockchain) => {
     const { stdout, code } = await cli(['batch', 'template', '--format', format, '-b', blockchain])
     expect(code).toBe(0)
     const { options, path } = await folder()
@@ -169,7 +169,7 @@ describe('batch template', () => {
     expect(JSON.parse(checked.stdout)).toMatchObject({ valid: true, rows: 2, receivers: 2, blockchain })
   })
 
-  test('takes the receiver of its rows, and prints the manifest alone', async () => {
+  test('fills in the receiver, and prints only the manifest', async () => {
     const { stdout, stderr } = await cli(['batch', 'template', '--receiver', OWNER, '-q'])
     expect(stderr).toBe('')
     expect((await cli(['batch', 'template'])).stderr).toContain('Replace the receivers and images')
@@ -181,7 +181,7 @@ describe('batch template', () => {
 })
 
 describe('batch mint --dry-run', () => {
-  test('is a table for a person: what, how long, in which order, and the first request', async () => {
+  test('prints a table on a terminal: row counts, duration, order and the first request', async () => {
     const { path, options } = await folder({
       'drop.csv': `${CSV}Noon,third,${OWNER.toLowerCase()}\nRain,fourth,0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed\nWind,fifth,${OWNER}\n`,
     })
@@ -209,7 +209,7 @@ describe('batch mint --dry-run', () => {
     expect(stderr).toContain('Nothing was sent')
   })
 
-  test('tells what changed since the last time, and what is done already', async () => {
+  test('shows the changes since the last run, and the rows that are already done', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url]
@@ -221,7 +221,7 @@ describe('batch mint --dry-run', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
-  test('where a chain can be asked, it tells about how much gas that takes, and what it costs', async () => {
+  test('estimates gas and cost if the chain is reachable', async () => {
     const { path, options } = await folder()
     const handlers = { '/rpc/polygon': () => ({ body: { jsonrpc: '2.0', id: 1, result: '0x3b9aca00' } }) }
     const api = await fakeApi(handlers)

@@ -8,7 +8,7 @@ import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
-/** A machine with `drop.csv`, and a service that shows what it minted. */
+/** A home with `drop.csv`, and a service that lists what it minted. */
 async function machine(refuse: (title: string) => boolean = () => false) {
   const { path, options } = await folder()
   const { createnft, getnfts } = service(refuse)
@@ -33,7 +33,7 @@ async function machine(refuse: (title: string) => boolean = () => false) {
   const mint = (file: string, ...more: string[]) => run('mint', path(file), ...target, ...more)
   const stateDir = join(path('.local'), 'state', 'gdn')
   const state = () => contentOf(join(path('.local'), 'state'))
-  /** Has another backend answer at the address. */
+  /** Makes another backend respond at the address. */
   const become = (id: string) => {
     backendId = id
   }
@@ -52,7 +52,7 @@ type Machine = Awaited<ReturnType<typeof machine>>
 interface Situation {
   name: string
   refuse?: (title: string) => boolean
-  /** Brings the machine there, and returns the command. */
+  /** Sets up the situation, and returns the command. */
   prepare(machine: Machine): Promise<string[]> | string[]
   code: number
   error: string | null
@@ -67,7 +67,7 @@ const command = ({ path, url }: Machine, file: string, ...more: string[]) => [
 const SITUATIONS: Situation[] = [
   { name: 'a new drop', prepare: (m) => command(m, 'drop.csv'), code: 0, error: null },
   {
-    name: 'a manifest with a fault',
+    name: 'a manifest with an error',
     prepare: async (m) => {
       await writeFile(m.path('drop.csv'), CSV.replace(OWNER, '0x12'))
       return command(m, 'drop.csv')
@@ -95,7 +95,7 @@ const SITUATIONS: Situation[] = [
     error: 'batch_failed_rows',
   },
   {
-    name: 'an edited row that was sent',
+    name: 'an edited row that was already sent',
     prepare: async (m) => {
       await m.mint('drop.csv')
       await writeFile(m.path('drop.csv'), EDITED)
@@ -105,7 +105,7 @@ const SITUATIONS: Situation[] = [
     error: 'edited_rows',
   },
   {
-    name: 'an edited row that is minted in addition',
+    name: 'an edited row minted with --new-rows',
     prepare: async (m) => {
       await m.mint('drop.csv')
       await writeFile(m.path('drop.csv'), EDITED)
@@ -115,7 +115,7 @@ const SITUATIONS: Situation[] = [
     error: null,
   },
   {
-    name: 'a finished run that is ordered again',
+    name: 'a finished run minted again with --again',
     prepare: async (m) => {
       await m.mint('drop.csv')
       return command(m, 'drop.csv', '--again')
@@ -124,7 +124,7 @@ const SITUATIONS: Situation[] = [
     error: null,
   },
   {
-    name: 'rows that another run has',
+    name: 'rows that belong to another run',
     prepare: async (m) => {
       await m.mint('drop.csv')
       await writeFile(m.path('copy.csv'), CSV)
@@ -134,7 +134,7 @@ const SITUATIONS: Situation[] = [
     error: 'already_accepted',
   },
   {
-    name: 'rows that the collection has, with a lost state',
+    name: 'rows already in the collection after the state was lost',
     prepare: async (m) => {
       await m.mint('drop.csv')
       await rm(join(m.path('.local'), 'state'), { recursive: true })
@@ -144,7 +144,7 @@ const SITUATIONS: Situation[] = [
     error: 'seems_minted',
   },
   {
-    name: 'another marker key than the run began with',
+    name: "a marker key other than the run's own",
     prepare: async (m) => {
       await m.mint('drop.csv')
       return command(m, 'drop.csv', '--marker-key', 'serial')
@@ -153,7 +153,7 @@ const SITUATIONS: Situation[] = [
     error: 'usage',
   },
   {
-    name: 'local files that the server does not take',
+    name: 'local files when the server accepts no uploads',
     prepare: async (m) => {
       await writeFile(m.path('a.png'), Buffer.from('89504e470d0a1a0a', 'hex'))
       await writeFile(m.path('drop.csv'), `title,description,receiver,image\nDawn,first,${OWNER},a.png\n`)
@@ -163,13 +163,13 @@ const SITUATIONS: Situation[] = [
     error: 'invalid_manifest',
   },
   {
-    name: 'a server that does not answer',
+    name: 'an unreachable server',
     prepare: (m) => command({ ...m, url: 'http://127.0.0.1:9' }, 'drop.csv'),
     code: 6,
     error: 'unreachable',
   },
   {
-    name: 'a resumed run at another server',
+    name: 'a run resumed at another server',
     prepare: async (m) => {
       await m.mint('drop.csv')
       const other = await machine()
@@ -179,7 +179,7 @@ const SITUATIONS: Situation[] = [
     error: 'wrong_backend',
   },
   {
-    name: 'a resumed run whose address another backend has',
+    name: 'a run resumed at an address that another backend now uses',
     prepare: async (m) => {
       m.become(randomUUID())
       await m.mint('drop.csv', '--no-wait')
@@ -190,7 +190,7 @@ const SITUATIONS: Situation[] = [
     error: 'wrong_backend',
   },
   {
-    name: 'a run that a process works on',
+    name: 'a run that another process is working on',
     prepare: async (m) => {
       await m.mint('drop.csv', '--no-wait')
       const state = await openState(m.stateDir)
@@ -204,8 +204,8 @@ const SITUATIONS: Situation[] = [
   },
 ]
 
-describe('batch mint --dry-run comes to the verdict of the real run, and writes nothing', () => {
-  test.each(SITUATIONS)('$name', async ({ refuse, prepare, code, error }) => {
+describe('batch mint --dry-run', () => {
+  test.each(SITUATIONS)('exits with the code of the real run and writes nothing for $name', async ({ refuse, prepare, code, error }) => {
     const of = await machine(refuse)
     const argv = await prepare(of)
     const before = await of.state()
@@ -221,7 +221,7 @@ describe('batch mint --dry-run comes to the verdict of the real run, and writes 
     expect(errorOf(real).code).toBe(error)
   })
 
-  test('without the server, where --no-lookup says so', async () => {
+  test('works without the server with --no-lookup', async () => {
     const of = await machine()
     const argv = command({ ...of, url: 'http://127.0.0.1:9' }, 'drop.csv', '--dry-run')
     expect(errorOf(await cli(argv, of.options)).hint).toContain('Add --no-lookup to plan without the server.')

@@ -16,7 +16,7 @@ const linesOf = (text: string): Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-/** What programs read, on a clock that the test turns. */
+/** Event output as programs read it, with a clock that the test advances. */
 async function setUp() {
   let text = ''
   const stdout = {
@@ -40,7 +40,7 @@ async function setUp() {
 }
 
 describe('the events of a batch', () => {
-  test('are a line each, in order, the summary last', async () => {
+  test('are one line each, in order, with the summary last', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '-o', 'ndjson']
@@ -72,7 +72,7 @@ describe('the events of a batch', () => {
     })
   })
 
-  test('are the summary alone with --json, and the same one', async () => {
+  test('are only the summary with --json, with the same fields', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url]
@@ -85,7 +85,7 @@ describe('the events of a batch', () => {
     expect(summary).toEqual(json)
   })
 
-  test('go on with a summary where there is nothing left to do, and end with the error on stderr where rows failed', async () => {
+  test('end with a summary even if nothing is left to do, and with an error on stderr if rows failed', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service((title) => title === 'Dusk'))
     const argv = [path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '-o', 'ndjson']
@@ -97,7 +97,7 @@ describe('the events of a batch', () => {
     expect(linesOf(resumed.stdout)).toMatchObject([{ event: 'summary', failed: 1 }])
   })
 
-  test('tell nothing of a manifest that is wrong but the error', async () => {
+  test('are replaced by an error for an invalid manifest', async () => {
     const { path, options } = await folder({ 'drop.csv': CSV.replace('Dawn', '') })
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', 'http://127.0.0.1:9', '-o', 'ndjson']
     const result = await cli(argv, options)
@@ -105,7 +105,7 @@ describe('the events of a batch', () => {
     expect(errorOf(result).code).toBe('invalid_manifest')
   })
 
-  test('-q and progress have no part in it: a terminal gets nothing between the lines', async () => {
+  test('are not mixed with progress output on a terminal', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '-o', 'ndjson']
@@ -184,13 +184,13 @@ describe('the events of a batch', () => {
       { type: 'waiting', pending: 4 },
       { event: 'waiting', pending: 4 },
     ],
-  ])('%j is told as %j', async (event, line) => {
+  ])('converts %j to %j', async (event, line) => {
     const { events, told } = await setUp()
     events.tell(event)
     expect(await told()).toEqual([line])
   })
 
-  test('rows come at most twice a second, the newest before something else begins, and before the summary', async () => {
+  test('limits rows events to two per second, and writes the latest before another event and the summary', async () => {
     const { events, told, pass } = await setUp()
     for (let deployed = 1; deployed <= 100; deployed++) {
       events.tell({ type: 'rows', counts: counts({ deployed }) })

@@ -38,7 +38,7 @@ describe('the preview of a manifest that has a run', () => {
     return { ...made, at, shown }
   }
 
-  test('says in its header and on each card that the rows are minted, with their tokens', async () => {
+  test('shows in its header and on each card that the rows are minted, with their tokens', async () => {
     const { shown } = await minted()
     const { html, stderr } = await shown()
     expect(html).toContain('Preview of a drop: every row is already minted')
@@ -53,7 +53,7 @@ describe('the preview of a manifest that has a run', () => {
     })
   })
 
-  test('tells rows that were not sent from those that were, a third copy from two, and a failure with its reason', async () => {
+  test('distinguishes sent from unsent rows, counts copies, and shows the reason of a failure', async () => {
     const { shown, path } = await minted((title) => title === 'Dusk')
     await writeFile(path('drop.csv'), `${CONTENT}Dawn,same,${OWNER}\nNoon,new,${OWNER}\n`)
     const { html } = await shown()
@@ -67,7 +67,7 @@ describe('the preview of a manifest that has a run', () => {
     expect(html).toContain('Not sent 2')
   })
 
-  test('does not take a run of another collection for its own', async () => {
+  test('ignores a run of another collection', async () => {
     const { shown } = await minted()
     const { html } = await shown('-c', '0x1111111111111111111111111111111111111111')
     expect(html).toContain('Preview of a drop: no row was sent from this machine')
@@ -76,7 +76,7 @@ describe('the preview of a manifest that has a run', () => {
 })
 
 describe('the page', () => {
-  test('has a card for each row: picture, title, description, attributes, and the rest folded', async () => {
+  test('has a card for each row: picture, title, description, attributes and the rest collapsed', async () => {
     const { run, page, path } = await drop([row('Dawn'), row('Dusk')])
     const { code, stdout } = await run('--json')
     expect(code).toBe(0)
@@ -102,7 +102,7 @@ describe('the page', () => {
     expect(html).toContain('<b>2</b><span>rows, all valid</span>')
   })
 
-  test('shows each fault on top and beside its row, with line, column and what to do, and the exit code is 2', async () => {
+  test('shows each error at the top and beside its row with line, column and hint, and exits with 2', async () => {
     const { run, page } = await drop([row('Dawn'), row('Gone', 'nope.png'), row('Bad', 'a.png', '0x12')])
     const result = await run('--json')
     expect(result.code).toBe(2)
@@ -120,7 +120,7 @@ describe('the page', () => {
     expect(html).toContain('With errors 2')
   })
 
-  test('has all faults of one row on its card, and each unreadable line on its own', async () => {
+  test('shows all errors of a row on its card, and gives each unreadable line its own card', async () => {
     const { run, page } = await drop([row('', 'nope.png', '0x12'), 'too,few', 'and,again', row('Good')])
     expect((await run()).code).toBe(2)
     const found = cards(await page())
@@ -131,14 +131,14 @@ describe('the page', () => {
     expect(found[3]).toContain('>Good</h2>')
   })
 
-  test('of a manifest that has no rows at all says why', async () => {
+  test('says why a manifest has no rows', async () => {
     const made = await folder({ 'drop.csv': 'title,nonsense\n' })
     expect((await preview(made, [made.path('drop.csv')])).code).toBe(2)
     const html = await readFile(made.path('drop-preview.html'), 'utf8')
     expect(cards(html)[0]).toContain('The manifest itself')
   })
 
-  test('is not made of a manifest that is not there', async () => {
+  test('is not written if the manifest does not exist', async () => {
     const made = await folder({})
     const { code, stdout, stderr } = await preview(made, [made.path('drop.csv')])
     expect([code, stdout]).toEqual([2, ''])
@@ -146,14 +146,14 @@ describe('the page', () => {
     expect(await readdir(made.path('.'))).toEqual([])
   })
 
-  test('takes a manifest from standard input', async () => {
+  test('reads a manifest from standard input', async () => {
     const made = await folder({})
     const { code } = await preview(made, ['-'], { stdin: `${HEADER}\n${row('Dawn', 'https://example.com/a.png')}\n` })
     expect(code).toBe(0)
     expect(cards(await readFile(made.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
   })
 
-  test('names pictures from where it is written, whatever is in their names', async () => {
+  test('links pictures relative to its own folder, whatever characters their names contain', async () => {
     const name = `in %41 #1?x 'q'&"é.png`
     const { run, path } = await drop([row('Dawn', name.replaceAll('"', '""'))])
     await writeFile(path(name), png(QUARTERS))
@@ -173,7 +173,7 @@ describe('hostile text', () => {
     "' onmouseover='alert(1)",
     '&lt;b&gt;',
     'x\u0001y\u009bz',
-  ])('is text, wherever it stands: %j', async (text) => {
+  ])('is escaped everywhere: %j', async (text) => {
     const quoted = text.replaceAll('"', '""')
     const made = await folder({
       'drop.csv': `title,description,image,receiver,id,attr:${'mood'},extra:artist\n"${quoted}","${quoted}",a.png,${OWNER},"${quoted}","${quoted}","${quoted}"\n`,
@@ -195,7 +195,7 @@ describe('hostile text', () => {
     ['data:text/html,<script>alert(1)</script>', 2],
     ['https://example.com/x.png', 0],
     ['ipfs://bafkreib6exkz5ykhsqzjv7i6vyvyzk6x2mvvazx7lzr4h6tm3lqzq4x7ru', 0],
-  ])('no picture is loaded from elsewhere, and only web addresses are links: %s', async (url, exit) => {
+  ])('loads no remote picture, and links only web addresses: %s', async (url, exit) => {
     const { run, page } = await drop([row('Dawn', url)])
     expect((await run()).code).toBe(exit)
     const html = await page()
@@ -206,14 +206,14 @@ describe('hostile text', () => {
     expect(html).toMatch(/img-src file:;/)
   })
 
-  test('with --remote-images those of the web are loaded, and only those', async () => {
+  test('loads pictures from the web, and nothing else, with --remote-images', async () => {
     const { run, page } = await drop([row('Dawn', 'https://example.com/x.png')])
     await run('--remote-images')
     expect(await page()).toContain('<img src="https://example.com/x.png"')
     expect(await page()).toMatch(/img-src file: https: http:;/)
   })
 
-  test('a title of 500 characters and metadata of a megabyte are cut, and say so', async () => {
+  test('truncates a title of 500 characters and metadata of a megabyte, and says so', async () => {
     const { run, page } = await drop([row('W'.repeat(500)), `Big,"${'x'.repeat(1_000_000)}",a.png,${OWNER},,,`])
     await run()
     const html = await page()
@@ -223,7 +223,7 @@ describe('hostile text', () => {
 })
 
 describe('the file', () => {
-  test('that exists is written over with --force only, or where a person says so', async () => {
+  test('is overwritten only with --force', async () => {
     const { run, path } = await drop([row('Dawn')])
     await writeFile(path('drop-preview.html'), 'mine')
     const { code, stderr } = await run()
@@ -236,10 +236,10 @@ describe('the file', () => {
 
   test.each([
     ['a folder', 'sub'],
-    ['a folder that is not there', 'none/x.html'],
+    ['a missing folder', 'none/x.html'],
     ['standard output', '-'],
     ['a device', '/dev/null'],
-  ])('that can’t be one is refused before anything is read: %s', async (_, to) => {
+  ])('rejects an output path before anything is read: %s', async (_, to) => {
     const { run, path } = await drop([row('Dawn')])
     await mkdir(path('sub'))
     const { code, stdout, stderr } = await run('--to', to, '--force')
@@ -248,7 +248,7 @@ describe('the file', () => {
     expect((await readdir(path('.'))).filter((name) => name.startsWith('.drop') || name.endsWith('.html'))).toEqual([])
   })
 
-  test('takes the place of a link, never of what the link leads to', async () => {
+  test('replaces a link, never its target', async () => {
     const { run, path } = await drop([row('Dawn')])
     await writeFile(path('precious'), 'mine')
     await symlink(path('precious'), path('drop-preview.html'))
@@ -256,7 +256,7 @@ describe('the file', () => {
     expect(await readFile(path('precious'), 'utf8')).toBe('mine')
   })
 
-  test('that somebody makes while it is written is kept', async () => {
+  test('keeps a file that appears while it is written', async () => {
     const { path } = await folder({})
     const sheet = await SheetFile.open(path('p.html'))
     await sheet.writeCard('mine')
@@ -267,7 +267,7 @@ describe('the file', () => {
     expect((await readdir(path('.'))).filter((name) => name.includes('p.html'))).toEqual(['p.html'])
   })
 
-  test('leaves nothing else behind', async () => {
+  test('leaves no other files behind', async () => {
     const { run, path } = await drop([row('Dawn')])
     await run()
     expect((await readdir(path('.'))).filter((name) => !name.startsWith('.local')).sort()).toEqual(
@@ -276,7 +276,7 @@ describe('the file', () => {
     expect((await readdir(path('.'))).filter((name) => name.startsWith('.drop'))).toEqual([])
   })
 
-  test('opens with --open', async () => {
+  test('opens in the browser with --open', async () => {
     const made = await drop([row('Dawn')])
     const program = made.path('browser')
     await writeFile(program, `#!/bin/sh\nprintf %s "$1" > "${made.path('asked')}"\n`, { mode: 0o700 })
@@ -285,7 +285,7 @@ describe('the file', () => {
     expect(await readFile(made.path('asked'), 'utf8')).toBe(`file://${made.path('drop-preview.html')}`)
   })
 
-  test('of 20,000 rows is made with bounded memory, and stays small', async () => {
+  test('uses bounded memory for 20,000 rows and stays small', async () => {
     const made = await drop(Array.from({ length: 20_000 }, (_, i) => row(`Tide ${i}`)))
     const before = process.memoryUsage().rss
     expect((await made.run('-q')).code).toBe(0)

@@ -15,14 +15,14 @@ const row = (title: string, image = '') => `"${title}",x,"${image}",${OWNER},cal
 const RUN_ID = /[0-9a-f]{16}/
 
 interface Backend {
-  /** What it answers below /explorer; nothing where it has none. */
+  /** Responses below /explorer; without them, the backend has no explorer. */
   explorer?: Readonly<Record<string, unknown>>
   image?: Uint8Array
   refuse?: (title: string) => boolean
   failed?: string
 }
 
-/** A backend that mints at once; its pictures all have one address. */
+/** A backend that mints immediately; its pictures all have one URL. */
 async function backend({ explorer = {}, image, refuse, failed }: Backend = {}) {
   const { createnft, getnfts } = service(refuse)
   const server = createServer(async (request, response) => {
@@ -81,7 +81,7 @@ async function reported(
 const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
 
 describe('the report of a run', () => {
-  test('has each row with its state, token, owner and ids, and counts on top', async () => {
+  test('lists each row with its state, token, owner and IDs, and the counts at the top', async () => {
     const url = await backend()
     const { code, stdout, stderr, html, path } = await reported(url, [row('Dawn'), row('Dusk')])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -99,7 +99,7 @@ describe('the report of a run', () => {
     expect(html).toContain(CONTRACT)
   })
 
-  test('tells gas, the name of the collection and pages of the chain where the backend tells them', async () => {
+  test('shows gas, the collection name and block explorer links if the backend returns them', async () => {
     const url = await backend({
       explorer: {
         '/explorer/session': { version: '1', open: true, account: null },
@@ -116,15 +116,15 @@ describe('the report of a run', () => {
   })
 
   test.each([
-    ['that asks for a key', { '/explorer/session': { version: '1', open: false, account: null } }],
-    ['whose answers are odd', { '/explorer': { gas_used: '<script>', name: 7, open: true, version: '1' } }],
-  ])('does without what an explorer tells %s', async (_, explorer) => {
+    ['requires a key', { '/explorer/session': { version: '1', open: false, account: null } }],
+    ['returns invalid data', { '/explorer': { gas_used: '<script>', name: 7, open: true, version: '1' } }],
+  ])('omits explorer data if the explorer %s', async (_, explorer) => {
     const { code, html } = await reported(await backend({ explorer }), [row('Dawn')])
     expect(code).toBe(0)
     expect(html).toContain('unknown: the server does not report it')
   })
 
-  test('groups what failed by its reason, with the lines', async () => {
+  test('groups failed rows by reason, with their lines', async () => {
     const url = await backend({ failed: 'the image <b>answered</b> 404' })
     const { code, stdout, html } = await reported(url, [row('Dawn'), row('Dusk')])
     expect(code).toBe(0)
@@ -134,7 +134,7 @@ describe('the report of a run', () => {
     expect(cards(html)[1]).toContain('class="card is-bad" id="line-3"')
   })
 
-  test('of an unknown run is exit code 2', async () => {
+  test('exits with 2 for an unknown run', async () => {
     expect(await cli(['batch', 'report', 'nothing'])).toMatchObject({ code: 2, stdout: '' })
   })
 })
@@ -143,19 +143,19 @@ describe('its pictures', () => {
   const noise: Painting = { width: 1200, height: 900, at: (x, y) => [(x * y) & 255, (x * 7 + y) & 255, (y * 13) & 255] }
   const sources = (html: string) => [...html.matchAll(/<img src="([^"]*)"/g)].map(([, source = '']) => source)
 
-  test('come from storage, and small ones are in the file as they are', async () => {
+  test('come from storage; small ones are embedded unchanged', async () => {
     const image = png(QUARTERS)
     const { html, stdout } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
     expect(sources(html)).toEqual([`data:image/png;base64,${image.toString('base64')}`])
     expect(JSON.parse(stdout).pictures).toBe(1)
   })
 
-  test('come from this machine where storage does not have them', async () => {
+  test('come from this machine if storage lacks them', async () => {
     const { html } = await reported(await backend(), [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })
     expect(sources(html)).toHaveLength(1)
   })
 
-  test('are made as large as the page shows them: a JPEG, or a PNG where something shines through', async () => {
+  test('are scaled to the size shown: as JPEG, or as PNG if they are transparent', async () => {
     const large = await reported(await backend({ image: png(noise) }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
     const [jpeg = ''] = sources(large.html)
     expect(jpeg.startsWith('data:image/jpeg;base64,')).toBe(true)
@@ -172,7 +172,7 @@ describe('its pictures', () => {
   test.each<[string, Uint8Array, string]>([
     ['a web page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'The picture is not a picture'],
     ['an SVG of 600 kB', Buffer.from(`<svg>${' '.repeat(600_000)}</svg>`), 'an SVG, which can&#39;t be drawn here'],
-  ])('that can’t be in the file are named: %s', async (_, image, words) => {
+  ])("are listed if they can't be embedded: %s", async (_, image, words) => {
     const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
     expect(sources(html)).toEqual([])
     expect(html).toContain(words)
@@ -180,20 +180,20 @@ describe('its pictures', () => {
     expect(html).toContain(`ipfs://${IMAGE_CID}`)
   })
 
-  test('an SVG is in an image, where it can do nothing', async () => {
+  test("embeds an SVG as an image, so that it can't run scripts", async () => {
     const image = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')
     const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
     expect(sources(html)).toEqual([`data:image/svg+xml;base64,${image.toString('base64')}`])
     expect(html).not.toContain('<svg xmlns')
   })
 
-  test('links lead to the gateway that is named', async () => {
+  test('link to the selected gateway', async () => {
     const gateway = await backend({ image: Buffer.from('nothing') })
     const { html } = await reported(await backend(), [row('Dawn', `ipfs://${IMAGE_CID}`)], {}, '--gateway', gateway)
     expect(html).toContain(`href="${gateway}/ipfs/${IMAGE_CID}"`)
   })
 
-  test('are asked of a gateway that gives no answer a few times, not once for every row', async () => {
+  test('are requested only three times from a gateway that never responds, not once per row', async () => {
     let asked = 0
     const gateway = createServer((request) => {
       asked++
@@ -209,7 +209,7 @@ describe('its pictures', () => {
     expect(html).toContain('8 pictures are not in this file')
   })
 
-  test('on the web are links, and asked for by nobody', async () => {
+  test('on the web are links and are not fetched', async () => {
     const { html } = await reported(await backend(), [row('Dawn', 'https://example.com/x.png')])
     expect(sources(html)).toEqual([])
     expect(html).toContain('href="https://example.com/x.png"')
@@ -217,7 +217,7 @@ describe('its pictures', () => {
 })
 
 describe('the file', () => {
-  test('tells nothing of this machine: no folder, no address of the backend, no key', async () => {
+  test('contains no folder, backend address or key of this machine', async () => {
     const url = await backend()
     const { html, path } = await reported(url, [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })
     expect(html).not.toContain(path('.'))
@@ -225,7 +225,7 @@ describe('the file', () => {
     expect(html).not.toMatch(/127\.0\.0\.1/)
   })
 
-  test('a key that a server says back is blotted out', async () => {
+  test('redacts a key that a server repeats', async () => {
     const key = 'gdn_test_0123456789abcdef'
     const url = await backend({ failed: `wrong key ${key}` })
     const { path, options } = await folder({ 'drop.csv': `${HEADER}\n${row('Dawn')}\n` })
@@ -238,7 +238,7 @@ describe('the file', () => {
     expect(html).not.toContain(key)
   })
 
-  test('is not written over unless that is said, and its usual name is the run’s', async () => {
+  test('is not overwritten without --force, and is named after the run by default', async () => {
     const url = await backend()
     const { path, options, at } = await reported(url, [row('Dawn')])
     const again = await cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], options)
@@ -259,6 +259,6 @@ test.each([
   ['2026-01-01T10:00:00Z', '10 hours'],
   ['2026-01-06T00:00:00Z', '5 days'],
   ['2025-12-31T00:00:00Z', 'less than a second'],
-])('the time until %s is told as %s', (to, words) => {
+])('formats the time until %s as %s', (to, words) => {
   expect(span('2026-01-01T00:00:00Z', to)).toBe(words)
 })

@@ -7,7 +7,7 @@ import { cli } from './harness.ts'
 
 const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error'
 
-/** Mints a manifest, and asks for its results. */
+/** Mints a manifest, and returns a function that reads its results. */
 async function minted(name: string, text: string, refuse?: (title: string) => boolean, ...flags: string[]) {
   const { path, options } = await folder({ [name]: text })
   const api = await fakeApi(service(refuse))
@@ -20,7 +20,7 @@ async function minted(name: string, text: string, refuse?: (title: string) => bo
   return { results, path, options, mint }
 }
 
-/** CSV read as RFC 4180 has it, by nothing of gdn. */
+/** Parses CSV by RFC 4180 without code of gdn. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]]
   for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
@@ -31,7 +31,7 @@ function parseCsv(text: string): string[][] {
   return rows.slice(0, -1)
 }
 
-test('as CSV the results are the manifest with its outcome behind it, every cell as it was minted', async () => {
+test('prints the manifest as minted with outcome columns appended, as CSV', async () => {
   const nasty = 'a "b", c\nd;e =1'
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
   const { results } = await minted(
@@ -62,7 +62,7 @@ test('as CSV the results are the manifest with its outcome behind it, every cell
   expect(second?.slice(5, 10)).toEqual(['', '', 'two', '3', 'deployed'])
 })
 
-test('results show the title of each row, of one that left the manifest too', async () => {
+test('shows the title of each row, even of one that was removed from the manifest', async () => {
   const dawn = `Dawn,d,${OWNER}`
   const { results, path, mint } = await minted('drop.csv', `title,description,receiver\n${dawn}\nDusk,d,${OWNER}\n`)
   expect(JSON.parse(await results('--json')).map(({ title }: { title: string }) => title)).toEqual(['Dawn', 'Dusk'])
@@ -72,7 +72,7 @@ test('results show the title of each row, of one that left the manifest too', as
   expect(JSON.parse(await results('--json')).map(({ title }: { title: string }) => title)).toEqual(['Dawn', 'Dusk'])
 })
 
-test('columns that no row uses are left out; of one kind they come as the rows use them first', async () => {
+test('omits columns that no row uses, and keeps columns of one kind in the order of first use', async () => {
   const rows = [
     { title: 'a', description: 'd', receiver: OWNER, 'attr:z': '1' },
     { title: 'b', description: 'd', receiver: OWNER, 'attr:a': '2', 'file:b': 'https://example.com/b' },
@@ -83,7 +83,7 @@ test('columns that no row uses are left out; of one kind they come as the rows u
   expect(header).toBe(`title,description,image,file:b,receiver,attr:z,attr:a,extra:x,${OUTCOME}`)
 })
 
-test('an attribute that an NFT has twice gets a second column of its name', async () => {
+test('adds a second column of the same name for an attribute that an NFT has twice', async () => {
   const attribute = [
     { tag: 'mood', value: 'calm' },
     { tag: 'mood', value: 'wild' },
@@ -98,7 +98,7 @@ test('an attribute that an NFT has twice gets a second column of its name', asyn
   expect(stdout).toContain(`${OWNER},calm,wild,`)
 })
 
-test('a local file is told by the path that the manifest gave it', async () => {
+test('shows a local file by its path in the manifest', async () => {
   const { path, options } = await folder({
     'drop.csv': `title,description,receiver,image\nDawn,d,${OWNER},media/dawn.png\n`,
   })
@@ -112,7 +112,7 @@ test('a local file is told by the path that the manifest gave it', async () => {
   expect(stdout.split('\r\n')[1]).toMatch(new RegExp(`^Dawn,d,media/dawn.png,${OWNER},`))
 })
 
-test('a row that left the manifest after it was sent is told with empty cells of its own', async () => {
+test('shows empty manifest cells for a row that was removed after it was sent', async () => {
   const { path, options } = await folder()
   const api = await fakeApi(service((title) => title === 'Dusk'))
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
@@ -125,7 +125,7 @@ test('a row that left the manifest after it was sent is told with empty cells of
   expect(lines[2]).toMatch(/^,,,.*,deployed,id-0,/)
 })
 
-test('--fields prints those of the results alone, as CSV too; --status those rows alone', async () => {
+test('prints only the result fields of --fields, also as CSV, and only the rows of --status', async () => {
   const csv = `title,description,receiver\nDawn,d,${OWNER}\nDusk,d,${OWNER}\n`
   const { results } = await minted('drop.csv', csv, (title) => title === 'Dusk')
   expect(await results('-o', 'csv', '--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n3,failed\r\n')
@@ -147,7 +147,7 @@ test.each([
   ['a\n=1', "a\n'=1"],
   ['a = 1, b - c', 'a = 1, b - c'],
   ['x@example.com', 'x@example.com'],
-])('--for-spreadsheet: %j becomes %j', async (cell, harmless) => {
+])('--for-spreadsheet: converts %j to %j', async (cell, harmless) => {
   // A metadata object keeps the white space around its texts.
   const metadata = [{ title: cell, description: 'd', file_fields: [] }]
   const { results } = await minted('drop.json', JSON.stringify(metadata), undefined, '--receiver', OWNER)

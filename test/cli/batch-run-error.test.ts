@@ -28,12 +28,12 @@ const because = <Key extends string>(key: Key, text: string, ...lines: number[])
 
 const commands = runCommands('drop-3f9a', undefined)
 
-describe('what a run that didn’t go well ends with', () => {
-  test('a run that went well has nothing to complain about', () => {
+describe('the error of a run that did not succeed', () => {
+  test('is null if every row was deployed', () => {
     expect(errorOfRun(summary({ counts: counts({ deployed: 3 }) }), commands)).toBeNull()
   })
 
-  test('failed rows: which, each reason once, and the command that sends them again', () => {
+  test('lists failed rows, each reason once, and the command that retries them', () => {
     const failedRows = [...because('error', 'not liked', 3, 4, 5, 9), ...because('error', 'file is gone', 7)]
     const error = errorOfRun(summary({ counts: counts({ deployed: 1, failed: 5 }), failedRows, exitCode: 7 }), commands)
     expect(error?.exitCode).toBe(7)
@@ -43,7 +43,7 @@ describe('what a run that didn’t go well ends with', () => {
     )
   })
 
-  test('rows of unknown outcome by what is known of them, and every way on', () => {
+  test('lists rows of unknown outcome by what is known of them, and every command that resolves them', () => {
     const error = errorOfRun(
       summary({
         counts: counts({ unknown: 5 }),
@@ -71,12 +71,12 @@ describe('what a run that didn’t go well ends with', () => {
     expect(error?.details).toMatchObject({ absent_rows: [{ line: 2 }, { line: 3 }], undecided_rows: [{ key: 'k5' }] })
   })
 
-  test('where no row is absent, none is offered to be sent again', () => {
+  test('does not suggest a retry of absent rows if none is absent', () => {
     const one = summary({ counts: counts({ unknown: 1 }), unknownRows: rows(2), exitCode: 9 })
     expect(errorOfRun(one, commands)?.hint).not.toContain('--absent')
   })
 
-  test('many rows are named as far as they are known', () => {
+  test('lists as many rows as are known', () => {
     const unknownRows = rows(...Array.from({ length: 50 }, (_, i) => 2 + 2 * i))
     const error = errorOfRun(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
     expect(error?.message).toBe(
@@ -84,7 +84,7 @@ describe('what a run that didn’t go well ends with', () => {
     )
   })
 
-  test('of many reasons the first five are told', () => {
+  test('lists the first five of many reasons', () => {
     const failedRows = [1, 2, 3, 4, 5, 6, 7].flatMap((line) => because('error', `reason ${line}`, line))
     const error = errorOfRun(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
     expect(error?.message).toMatch(/line 5: reason 5\n {2}and 2 more rows, for other reasons$/)
@@ -116,7 +116,7 @@ describe('what a run that didn’t go well ends with', () => {
     expect(errorOfRun(summary(some), commands)).toMatchObject({ code, exitCode })
   })
 
-  test('what stopped the run is said first, with what to do about it', () => {
+  test('starts with what stopped the run, and its hint', () => {
     const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
     const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
     expect(error?.message).toBe('nothing answers\n2 rows not sent yet')
@@ -125,14 +125,14 @@ describe('what a run that didn’t go well ends with', () => {
     )
   })
 
-  test('rows that were possibly minted twice are named with their other NFT', () => {
+  test('lists rows that may have been minted twice with their other NFT', () => {
     const doubledRows = [{ key: 'a', line: 3, nft_gdn_id: '01a1' }]
     const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
     expect(error?.message).toContain('line 3: also minted as 01a1')
   })
 
-  test('rows that differ on chain are a complaint of their own, after what else went wrong', () => {
+  test('lists rows that differ on chain separately, after other errors', () => {
     const differing = because('differs', 'owner is 0x1, not 0x2', 4)
     const verified = { counts: { differing: 1 }, differing }
     expect(errorOfRun(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
@@ -148,7 +148,7 @@ describe('what a run that didn’t go well ends with', () => {
     })
   })
 
-  test('commands name the state directory where a flag did, and quote what a shell would read', () => {
+  test('includes --state-dir if it was given, and quotes arguments for a shell', () => {
     expect(runCommands("it's", '/a b')('retry', '--absent')).toBe(
       "gdn batch retry 'it'\\''s' --absent --state-dir '/a b'",
     )

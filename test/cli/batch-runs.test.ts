@@ -8,7 +8,7 @@ import { cli, errorOf } from './harness.ts'
 
 const ELSEWHERE = 'https://api.example.invalid'
 
-/** A home with runs in it, made by minting against a server that takes what the test says. */
+/** A home whose runs come from minting against the server of the test. */
 async function home(files: Record<string, string> = { 'drop.csv': CSV }) {
   const { path, options } = await folder(files)
   const stateDir = path('state')
@@ -18,7 +18,7 @@ async function home(files: Record<string, string> = { 'drop.csv': CSV }) {
     gdn('batch', 'mint', path(name), ...at, '--base-url', url, ...more)
   const list = async (...more: string[]) =>
     JSON.parse((await gdn('batch', 'list', '--state-dir', stateDir, '--json', ...more)).stdout)
-  /** Has this process at work on a drop. */
+  /** Marks a drop as held by this process. */
   const hold = async (generation: number) => {
     const state = await openState(stateDir)
     const holder = JSON.stringify(await thisProcess('a batch'))
@@ -34,7 +34,7 @@ async function home(files: Record<string, string> = { 'drop.csv': CSV }) {
   return { path, options, stateDir, gdn, mint, list, hold }
 }
 
-/** A server that takes the first so many requests and is gone then. */
+/** A server that accepts this many requests, and returns 500 after that. */
 async function takes(requests: number) {
   const { createnft, getnfts } = service()
   let left = requests
@@ -46,7 +46,7 @@ async function takes(requests: number) {
 }
 
 describe('batch list', () => {
-  test('tells the runs newest first, with their state', async () => {
+  test('lists the runs newest first, with their state', async () => {
     const { mint, list } = await home({ 'a.csv': CSV, 'b.csv': CSV })
     const api = await fakeApi(service())
     await mint(api.url, 'a.csv')
@@ -57,7 +57,7 @@ describe('batch list', () => {
     ])
   })
 
-  test('a server that a flag names leaves out the runs of others', async () => {
+  test('omits runs of other servers if a flag selects a server', async () => {
     const { mint, list } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
@@ -66,7 +66,7 @@ describe('batch list', () => {
     expect(await list('--base-url', ELSEWHERE)).toEqual([])
   })
 
-  test('on a terminal it tells how long ago a run began, off one exactly when', async () => {
+  test('shows the age of a run on a terminal, and its exact start time in a pipe', async () => {
     const { mint, options, stateDir, gdn } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
@@ -77,7 +77,7 @@ describe('batch list', () => {
     expect(status.stdout).toMatch(/^STARTED AT {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m)
   })
 
-  test('of the drops of a run that a process works on, a finished one is not running', async () => {
+  test('shows only the held drop of a run as running', async () => {
     const { mint, list, hold } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
@@ -90,7 +90,7 @@ describe('batch list', () => {
   })
 })
 
-test('every command that only reads works in a read-only state directory', async (context) => {
+test('commands that only read work in a read-only state directory', async (context) => {
   const disk = await createSmallDisk(4096)
   if (typeof disk === 'string') return context.skip(disk)
   onTestFinished(() => disk.remove())
@@ -125,7 +125,7 @@ describe('a run is found by', () => {
     }
   })
 
-  test('a name that matches several runs: each is named with its id, collection and server', async () => {
+  test('a name, unless it matches several runs: the error lists each with its ID, collection and server', async () => {
     const { mint, gdn, stateDir, options, path } = await home()
     const api = await fakeApi(service())
     const first = JSON.parse((await mint(api.url)).stdout)
@@ -139,7 +139,7 @@ describe('a run is found by', () => {
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
 
-  test('of several drops of one run the newest is meant', async () => {
+  test('a name that matches several drops of one run: the newest is used', async () => {
     const { mint, gdn, stateDir } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
@@ -150,7 +150,7 @@ describe('a run is found by', () => {
 })
 
 describe('batch rm', () => {
-  test('removes everything that is kept of a finished run, once it is confirmed, and says what that means', async () => {
+  test('removes all data of a finished run after confirmation, and explains the consequence', async () => {
     const { mint, gdn, stateDir, list } = await home()
     const api = await fakeApi(service())
     const { run, run_id } = JSON.parse((await mint(api.url)).stdout)
@@ -164,7 +164,7 @@ describe('batch rm', () => {
     expect(await list()).toEqual([])
   })
 
-  test('a run that has rows to send, or of unknown outcome, needs a yes, and what is lost is said', async () => {
+  test('requires --yes for a run with unsent rows or rows of unknown outcome, and says what is lost', async () => {
     const { mint, gdn, stateDir, list } = await home()
     const api = await takes(1)
     await mint(api.url, 'drop.csv', '--chunk-size', '1', '--timeout', '1s')
@@ -180,7 +180,7 @@ describe('batch rm', () => {
     expect(await list()).toEqual([])
   })
 
-  test('a run that a process works on is refused, with --yes too', async () => {
+  test('rejects a run that a process is working on, even with --yes', async () => {
     const { mint, gdn, stateDir, hold, list } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
@@ -190,7 +190,7 @@ describe('batch rm', () => {
     expect(await list()).toHaveLength(1)
   })
 
-  test('an earlier drop stays as long as a later one is there', async () => {
+  test('rejects an earlier drop while a later one exists', async () => {
     const { mint, gdn, stateDir } = await home()
     const api = await fakeApi(service())
     const { run_id } = JSON.parse((await mint(api.url)).stdout)
@@ -201,7 +201,7 @@ describe('batch rm', () => {
     expect((await gdn('batch', 'rm', run_id, '--state-dir', stateDir, '--yes')).code).toBe(0)
   })
 
-  test('--finished removes all finished ones, drops of one run too, and leaves the rest', async () => {
+  test('removes all finished runs with --finished, each drop of a run included, and keeps the rest', async () => {
     const { mint, gdn, stateDir, list } = await home({ 'a.csv': CSV, 'b.csv': CSV })
     const api = await fakeApi(service())
     await mint(api.url, 'a.csv')
@@ -213,7 +213,7 @@ describe('batch rm', () => {
     expect(await list()).toMatchObject([{ run: expect.stringMatching(/^b-/) }])
   })
 
-  test.each([[[]], [['drop', '--finished']]])('wants a run or --finished, and one of them: %j', async (argv) => {
+  test.each([[[]], [['drop', '--finished']]])('requires either a run or --finished: %j', async (argv) => {
     const { gdn } = await home()
     expect((await gdn('batch', 'rm', ...argv)).code).toBe(2)
   })

@@ -3,7 +3,7 @@ import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, type Reply } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
-/** A service that shows what it minted, and once answers 500 to "Dusk": after it was minted, or before. */
+/** A service that lists what it minted, and returns 500 to "Dusk" once, before or after minting it. */
 async function losesAnswer(when: 'after' | 'before') {
   const { createnft, getnfts } = service()
   const ids: string[] = []
@@ -43,7 +43,7 @@ async function losesAnswer(when: 'after' | 'before') {
 }
 
 describe('a row of unknown outcome', () => {
-  test('ends the run with 9, is named, and every way on is told', async () => {
+  test('makes the run exit with 9, and is listed with every command that resolves it', async () => {
     const { mint } = await losesAnswer('after')
     const result = await mint()
     expect(result.code).toBe(9)
@@ -57,7 +57,7 @@ describe('a row of unknown outcome', () => {
     expect(details).toMatchObject({ unknown_rows: [{ line: 3 }], undecided_rows: [{ line: 3 }] })
   })
 
-  test('is settled by a person: batch reconcile --row key=id', async () => {
+  test('is resolved with batch reconcile --row key=id', async () => {
     const { mint, gdn, keyOf, api, lostId } = await losesAnswer('after')
     await mint()
     const { code, stdout } = await gdn(
@@ -73,7 +73,7 @@ describe('a row of unknown outcome', () => {
     expect(api.bodies('createnft')).toHaveLength(2)
   })
 
-  test('said to be absent stays so with 9, until batch retry --absent sends it again', async () => {
+  test('keeps exit code 9 after --row key=absent, until batch retry --absent sends it again', async () => {
     const { mint, gdn, keyOf, api } = await losesAnswer('before')
     await mint()
     const settled = await gdn('reconcile', '--row', `${await keyOf(3)}=absent`, '--timeout', '5s', '--rate', '100')
@@ -91,7 +91,7 @@ describe('a row of unknown outcome', () => {
     expect(api.bodies('createnft')).toHaveLength(3)
   })
 
-  test('batch reconcile -o ndjson tells what it found, and ends with the summary', async () => {
+  test('batch reconcile -o ndjson prints what it found, and the summary last', async () => {
     const { mint, keyOf, api, options, lostId } = await losesAnswer('after')
     await mint()
     const settle = ['--row', `${await keyOf(3)}=${lostId()}`, '--timeout', '5s', '--rate', '100']
@@ -103,8 +103,8 @@ describe('a row of unknown outcome', () => {
   })
 })
 
-describe('rows that may be minted a second time stop a new run, and are named by line', () => {
-  test('those that another run has', async () => {
+describe('rows that could be minted twice stop a new run and are listed by line', () => {
+  test('if another run has them', async () => {
     const { mint, options } = await losesAnswer('after')
     await mint()
     const result = await mint('--run', 'other')
@@ -119,7 +119,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })
 
-  test('those in the collection after the state was lost: --adopt adopts them, --no-lookup skips the check', async () => {
+  test('if they are in the collection after the state was lost: --adopt adopts them, --no-lookup skips the check', async () => {
     const { mint, api, path } = await losesAnswer('before')
     await mint()
     // Another machine: the same manifest, no state.
@@ -137,7 +137,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
   })
 })
 
-test('--marker-key gives each row a value of its own under that key', async () => {
+test('--marker-key stores a unique value per row under that key', async () => {
   const { path, options } = await folder({ 'drop.csv': CSV })
   const api = await fakeApi(service())
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json', '--marker-key', 'serial']

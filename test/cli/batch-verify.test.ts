@@ -54,8 +54,8 @@ describe('--verify', () => {
       `token URI is ${URI}/7.json, not ${URI}/1.json`,
     ],
     ['another title', { 2: token(2, 'Dust', 'second') }, 'name is Dust, not Dusk'],
-    ['no such token', { 2: undefined } as never, 'token 2 is missing, not on the chain'],
-  ])('%s: exit code 5, and what differs in which row', async (_, tokens, differs) => {
+    ['a missing token', { 2: undefined } as never, 'token 2 is missing, not on the chain'],
+  ])('exits with 5 and lists per row what differs: %s', async (_, tokens, differs) => {
     const changed = Object.fromEntries(
       Object.entries({ ...AS_ORDERED, ...tokens }).filter(([, one]) => one !== undefined),
     )
@@ -73,7 +73,7 @@ describe('--verify', () => {
     expect(csv.stderr).toContain(differs)
   })
 
-  test('exits with 6 where nothing could be read, and says why', async () => {
+  test('exits with 6 if nothing could be read, and says why', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(minting())
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--verify']
@@ -86,7 +86,7 @@ describe('--verify', () => {
     expect({ code: again.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })
   })
 
-  test('exits with 8 where nothing is deployed yet', async () => {
+  test('exits with 8 if nothing is deployed yet', async () => {
     const { path, options } = await folder()
     const { createnft } = minting()
     const api = await fakeApi({ createnft })
@@ -105,7 +105,7 @@ describe('--verify', () => {
     expect({ code: result.code, error: errorOf(result).code }).toEqual({ code: 8, error: 'pending' })
   })
 
-  test('a chain that is named must be the right one, and its URL is not shown: it may hold a key', async () => {
+  test('rejects an RPC URL of another chain without showing the URL, which may contain a key', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(minting())
     const other = await fakeApi({ '/rpc?key=sesame': chain(AS_ORDERED, 1)['/rpc/polygon'] as never })
@@ -117,7 +117,7 @@ describe('--verify', () => {
     expect(result.stderr).not.toContain('sesame')
   })
 
-  test('a gateway that is named is read instead of the server', async () => {
+  test('reads from the selected gateway instead of the server', async () => {
     const { path, options } = await folder()
     const { '/rpc/polygon': rpc, ...files } = chain(AS_ORDERED) as Record<string, never>
     const api = await fakeApi({ ...minting(), '/rpc/polygon': rpc } as never)
@@ -127,7 +127,7 @@ describe('--verify', () => {
     expect(JSON.parse(stdout)).toMatchObject({ verified: 2, unread: 0 })
   })
 
-  test('an NFT that isn’t deployed is not asked about', async () => {
+  test('skips NFTs that are not deployed', async () => {
     const { path, options } = await folder()
     const { createnft } = service()
     const api = await fakeApi({ createnft, '/rpc/polygon': chain({})['/rpc/polygon'] as never })

@@ -5,7 +5,7 @@ import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
 describe('batch validate', () => {
-  test('tells rows and receivers of a manifest that is right', async () => {
+  test('counts the rows and receivers of a valid manifest', async () => {
     const { path, options } = await folder()
     const { code, stdout } = await cli(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'], options)
     expect(code).toBe(0)
@@ -18,7 +18,7 @@ describe('batch validate', () => {
     })
   })
 
-  test('tells every fault at once with line and column, and ends with 2', async () => {
+  test('reports every error at once with line and column, and exits with 2', async () => {
     const { path, options } = await folder({ 'bad.csv': `title,description,receiver\n,d,${OWNER}\nx,d,0x12\n` })
     const result = await cli(['batch', 'validate', path('bad.csv'), ...TARGET, '--json'], options)
     expect(result).toMatchObject({ code: 2, stdout: '' })
@@ -30,7 +30,7 @@ describe('batch validate', () => {
     })
   })
 
-  test('tells a contract address that is none, by its flag', async () => {
+  test('names the flag of an invalid contract address', async () => {
     const { path, options } = await folder()
     const argv = ['batch', 'validate', path('drop.csv'), '-b', 'polygon', '-c', '0x12', '--json']
     const result = await cli(argv, options)
@@ -38,7 +38,7 @@ describe('batch validate', () => {
     expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
   })
 
-  test('says how to send them: with the flags it was given, and with what nothing names yet', async () => {
+  test('prints the mint command with the given flags, and names what is still missing', async () => {
     const { path, options } = await folder()
     const hint = async (...argv: string[]) =>
       (await cli(['batch', 'validate', path('drop.csv'), ...argv], options)).stderr
@@ -59,7 +59,7 @@ describe('batch validate', () => {
 })
 
 describe('batch mint', () => {
-  test('a missing manifest is reported before a server, a key or a collection is asked for', async () => {
+  test('reports a missing manifest before a missing server, key or collection', async () => {
     const result = await cli(['batch', 'mint', 'nope.csv', '--json'])
     expect(result).toMatchObject({ code: 2, stdout: '' })
     expect(errorOf(result)).toMatchObject({
@@ -69,7 +69,7 @@ describe('batch mint', () => {
     })
   })
 
-  test('mints every row, prints one summary, and the rows are in the results', async () => {
+  test('mints every row, prints one summary, and lists the rows in the results', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const { code, stdout, stderr } = await cli(
@@ -92,7 +92,7 @@ describe('batch mint', () => {
     })
   })
 
-  test('a person is told in three rows how it went and where to look, a program every number', async () => {
+  test('prints a three-row summary on a terminal, and every number as JSON', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service((title) => title === 'Dusk'))
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url]
@@ -111,7 +111,7 @@ describe('batch mint', () => {
     expect((await cli(['batch', 'status', name], options)).stdout).toContain('failed\t1\nunknown\t0\n')
   })
 
-  test('the same again prints the summary, exits with 0 and sends nothing; --again orders a second drop', async () => {
+  test('prints the summary again and sends nothing for a finished run; --again mints a second drop', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const mint = (...more: string[]) =>
@@ -131,7 +131,7 @@ describe('batch mint', () => {
     expect(api.bodies('createnft')).toHaveLength(2)
   })
 
-  test('a finished drop whose rows with an id were edited names how many stay as they were sent', async () => {
+  test('says how many edited rows of a finished run stay as they were sent', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const mint = async (title: string) => {
@@ -148,7 +148,7 @@ describe('batch mint', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
-  test('rows that the server refuses end with 7 and are named by line', async () => {
+  test('exits with 7 and lists by line the rows that the server rejects', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service((title) => title === 'Dusk'))
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
@@ -161,7 +161,7 @@ describe('batch mint', () => {
     })
   })
 
-  test('--no-wait returns when all is accepted', async () => {
+  test('returns once all rows are accepted with --no-wait', async () => {
     const { path, options } = await folder()
     const { createnft } = service()
     const api = await fakeApi({ createnft })
@@ -173,7 +173,7 @@ describe('batch mint', () => {
     expect(JSON.parse(stdout)).toMatchObject({ accepted: 2, deployed: 0 })
   })
 
-  test('--dry-run shows requests and bytes, and sends nothing', async () => {
+  test('shows requests and bytes with --dry-run, and sends nothing', async () => {
     const { path, options } = await folder()
     const argv = [
       'batch',
@@ -198,7 +198,7 @@ describe('batch mint', () => {
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toEqual([])
   })
 
-  test('nft mint -f with a manifest is batch mint', async () => {
+  test('nft mint -f mints a manifest like batch mint', async () => {
     const { path, options } = await folder({
       'drop.json': JSON.stringify([{ title: 'a', description: 'b', receiver: OWNER }]),
     })
@@ -211,7 +211,7 @@ describe('batch mint', () => {
     expect(JSON.parse(stdout)).toMatchObject({ total: 1, deployed: 1 })
   })
 
-  test('the collection may stand in the manifest alone', async () => {
+  test('reads the collection from the manifest if no flag names it', async () => {
     const csv = `title,description,receiver,contract_address,blockchain\nDawn,d,${OWNER},${CONTRACT},polygon\n`
     const { path, options } = await folder({ 'drop.csv': csv })
     const api = await fakeApi(service())
@@ -219,17 +219,17 @@ describe('batch mint', () => {
     expect(api.bodies('createnft')).toMatchObject([{ contract_address: CONTRACT, blockchain: 'polygon' }])
   })
 
-  test('standard input needs --run', async () => {
+  test('requires --run for standard input', async () => {
     const { options } = await folder()
     const argv = ['batch', 'mint', '-', ...TARGET, '--base-url', 'http://127.0.0.1:9']
     const { code, stderr } = await cli(argv, { ...options, stdin: CSV })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--run') })
   })
 
-  test('on a real network it asks once, after all rows were checked', async () => {
+  test('prompts once on a public network, after all rows were checked', async () => {
     const { path, options } = await folder()
     const server = ['--base-url', 'https://api.example.invalid']
-    // --again: else it would ask that server first what the collection holds.
+    // Without --again it would first ask that server what the collection holds.
     const result = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...server, '--again', '--json'], options)
     expect(result.code).toBe(3)
     expect(errorOf(result).message).toContain('Mint 2 NFTs for 1 receiver')
@@ -237,7 +237,7 @@ describe('batch mint', () => {
   })
 })
 
-test('--for-spreadsheet neutralises cells that a spreadsheet would run', async () => {
+test('--for-spreadsheet makes cells inert that a spreadsheet would execute', async () => {
   const { path, options } = await folder({ 'drop.csv': `id,title,description,receiver\n=HYPERLINK(1),x,d,${OWNER}\n` })
   const api = await fakeApi(service())
   const { stdout } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json'], options)
@@ -248,14 +248,14 @@ test('--for-spreadsheet neutralises cells that a spreadsheet would run', async (
   expect(await csv('--for-spreadsheet')).toBe("key\r\n'=HYPERLINK(1)\r\n")
 })
 
-test('a run whose manifest is missing: names where it began, and how to resume without its state', async () => {
+test('an error about an unknown run names gdn batch list, and how to resume without state', async () => {
   const { code, stderr } = await cli(['batch', 'reconcile', 'drop.csv', '--local'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/gdn batch list.*\n.*gdn batch mint.*--adopt/)
   expect((await cli(['batch', 'status', 'drop-1234'])).stderr).not.toContain('--adopt')
 })
 
-test('an unknown run is told apart from an error of the server', async () => {
+test('reports an unknown run as a usage error, not as a server error', async () => {
   const { code, stderr } = await cli(['batch', 'status', 'nope'])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn batch list') })
 })

@@ -7,10 +7,10 @@ import type { Deps } from '../../src/cli/deps.ts'
 
 const FOLDER = fileURLToPath(new URL('../../src/cli/commands', import.meta.url))
 
-/** The file of a command, by its name: `nft show` is in `nft/show.ts`. */
+/** The file of a command: `nft show` is in `nft/show.ts`. */
 const fileOf = (command: string) => `${command.replace(' ', '/')}.ts`
 
-test('every command file has a line in the catalogue', async () => {
+test('lists every command file in the catalogue', async () => {
   const commandFiles: string[] = []
   for (const file of await readdir(FOLDER, { recursive: true })) {
     if (!file.endsWith('.ts')) continue
@@ -20,11 +20,11 @@ test('every command file has a line in the catalogue', async () => {
   expect(commandFiles.sort()).toEqual(COMMANDS.map(({ command }) => fileOf(command)).sort())
 })
 
-test.each(COMMANDS)('gdn $command is loaded from the file of its name', async (verb) => {
+test.each(COMMANDS)('loads gdn $command from the file of that name', async (verb) => {
   expect(await verb.load()).toBe(await import(join(FOLDER, fileOf(verb.command))))
 })
 
-test.each(COMMANDS)('gdn $command gets its name and summary from the catalogue', async (verb) => {
+test.each(COMMANDS)('takes the name and summary of gdn $command from the catalogue', async (verb) => {
   const command = await makeCommand(verb, {} as Deps)
   expect([command.name(), command.summary()]).toEqual([verb.command, verb.summary])
 })

@@ -27,7 +27,7 @@ const json = async (...argv: string[]) => {
 }
 
 describe('a Solana cluster on the command line', () => {
-  test('chain list shows it by its genesis, its commitment and its signer, and of nodes only the host', async () => {
+  test('chain list shows genesis hash, commitment, signer, and only the host of each node', async () => {
     await place.write({
       urls: [`${cluster.url}/secret-key`],
       more: { block_explorer_url: 'https://explorer.solana.com/' },
@@ -50,7 +50,7 @@ describe('a Solana cluster on the command line', () => {
     await place.write()
   })
 
-  test('chain setup --dry-run shows what tokens cost and changes nothing; chain setup accepts the signer', async () => {
+  test('chain setup --dry-run shows the cost of tokens and changes nothing; chain setup accepts the signer', async () => {
     const planned = await json('chain', 'setup', 'solana', '--dry-run')
     expect(planned).toMatchObject({
       status: 'planned',
@@ -77,7 +77,7 @@ describe('a Solana cluster on the command line', () => {
     expect(await json('chain', 'setup', 'solana', '--dry-run')).toMatchObject({ status: 'done' })
   })
 
-  test('what a node refuses is told in its words, and is no fault of gdn', async () => {
+  test("reports the error of a node in the node's words", async () => {
     const picky = await startRpcProxy(cluster.url, {
       batches: false,
       answer: ({ method }) =>
@@ -94,7 +94,7 @@ describe('a Solana cluster on the command line', () => {
     }
   })
 
-  test('gdn doctor tells of its nodes and of the funds of its signer', async () => {
+  test('gdn doctor checks the nodes and the funds of the signer', async () => {
     const { stdout } = await gdn('doctor')
     const checks = JSON.parse(stdout) as { check: string; status: string; message: string }[]
     expect(checks.filter(({ check }) => check.startsWith('solana'))).toEqual([
@@ -114,7 +114,7 @@ describe('a Solana cluster on the command line', () => {
   test.each([
     ['--admin-keystore', 'admin.json'],
     ['--factory', '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'],
-  ])('%s is refused: there is no factory', async (flag, value) => {
+  ])('rejects %s, because Solana has no factory', async (flag, value) => {
     const result = await gdn('chain', 'setup', 'solana', flag, value)
     expect([result.code, errorOf(result)]).toEqual([
       2,
@@ -122,7 +122,7 @@ describe('a Solana cluster on the command line', () => {
     ])
   })
 
-  test.each(['setup', 'status'])('of another genesis than its nodes tell chain %s stops at once', async (verb) => {
+  test.each(['setup', 'status'])('chain %s fails if the nodes have another genesis hash than the configuration', async (verb) => {
     await place.write({ more: { genesis_hash: GENESIS_HASHES['mainnet-beta'] } })
     const result = await gdn('chain', verb, 'solana')
     expect([result.code, errorOf(result).message]).toEqual([
@@ -132,7 +132,7 @@ describe('a Solana cluster on the command line', () => {
     await place.write()
   })
 
-  test('another signer than it was set up with is refused with the one that it needs', async () => {
+  test('rejects a signer other than the one it was set up with, and names that one', async () => {
     const path = join(place.dataDir, 'other.json')
     await writeFile(path, JSON.stringify(newKeypair().bytes), { mode: 0o600 })
     await place.write({ more: { signer: { keypair_file: 'other.json' } } })

@@ -6,7 +6,7 @@ import { cli, errorOf } from './harness.ts'
 
 const PNG = '\x89PNG\r\n\x1a\n and so on'
 
-/** Files of this machine, and a manifest of the given ones. */
+/** A file server, and a manifest with the given images. */
 async function drop(...names: string[]) {
   const server = await startHttpServer(({ path }) => {
     if (path === '/gone.png') return { status: 404 }
@@ -18,11 +18,11 @@ async function drop(...names: string[]) {
   return { server, manifest: path('drop.csv'), options }
 }
 
-// Nothing is there: validating needs no server, but its address decides whether files of this machine may do.
+// Nothing listens here: validation needs no server. Its address decides whether local files are allowed.
 const OWN = ['--base-url', 'http://127.0.0.1:9']
 
 describe('batch validate --check-files', () => {
-  test('asks for each file once; what is certain is an error at its first place, all at once with what else is wrong', async () => {
+  test('requests each file once, and reports definite problems as errors together with all others', async () => {
     const { server, manifest, options } = await drop(
       'ok.png',
       'gone.png',
@@ -54,7 +54,7 @@ describe('batch validate --check-files', () => {
     await server.close()
   })
 
-  test('a file of this machine is a warning where the server is on it, and an error for any other server', async () => {
+  test('warns about a file on this machine for a local server, and reports an error for a remote one', async () => {
     const { server, manifest, options } = await drop('ok.png')
     const validate = (...flags: string[]) =>
       cli(['batch', 'validate', manifest, ...TARGET, '--check-files', ...flags], options)
@@ -71,7 +71,7 @@ describe('batch validate --check-files', () => {
     await server.close()
   })
 
-  test('without the flag nothing is asked', async () => {
+  test('requests nothing without the flag', async () => {
     const { server, manifest, options } = await drop('gone.png')
     const { code, stdout } = await cli(['batch', 'validate', manifest, ...TARGET, ...OWN, '--json'], options)
     expect(code).toBe(0)
@@ -82,7 +82,7 @@ describe('batch validate --check-files', () => {
 })
 
 describe('batch mint --check-files', () => {
-  test('sends nothing when a file is missing, and leaves no run behind', async () => {
+  test('sends nothing and creates no run if a file is missing', async () => {
     const { server, manifest, options } = await drop('ok.png', 'gone.png')
     const api = await fakeApi({})
     const flags = [...TARGET, '--base-url', api.url, '--no-lookup', '--check-files', '--json']
@@ -94,7 +94,7 @@ describe('batch mint --check-files', () => {
     await server.close()
   })
 
-  test('sends when nothing is certain to fail, with the warnings told', async () => {
+  test('sends if nothing is certain to fail, and prints the warnings', async () => {
     const { server, manifest, options } = await drop('ok.png')
     const api = await fakeApi(service())
     const flags = [...TARGET, '--base-url', api.url, '--check-files', '--no-lookup']

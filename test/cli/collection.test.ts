@@ -31,7 +31,7 @@ async function home() {
 }
 
 describe('collection create', () => {
-  test('sends what the flags say and waits until it is deployed with its address', async () => {
+  test('sends the flags, waits for deployment, and returns the address', async () => {
     let asked = 0
     const api = await fakeApi({
       createcollection: accepts,
@@ -61,14 +61,14 @@ describe('collection create', () => {
     expect(asked).toBe(3)
   })
 
-  test('flags that are not given are left to the server', async () => {
+  test('omits fields whose flags are not given', async () => {
     const api = await fakeApi({ createcollection: accepts, getcollections: told(record()) })
     const { env } = await home()
     await cli([...CREATE, '--base-url', api.url], { env })
     expect(api.bodies('createcollection')).toEqual([{ name: 'Dawn', blockchain: 'polygon', wallet_address: OWNER }])
   })
 
-  test('a JSON request comes from standard input; flags win over it', async () => {
+  test('reads a JSON request from standard input; flags override it', async () => {
     const api = await fakeApi({ createcollection: accepts })
     const { env } = await home()
     const stdin = JSON.stringify({ name: 'A', blockchain: 'astar', wallet_address: OWNER })
@@ -80,14 +80,14 @@ describe('collection create', () => {
     expect(api.bodies('createcollection')).toEqual([{ name: 'B', blockchain: 'astar', wallet_address: OWNER }])
   })
 
-  test('ids are addresses: what has none yet prints no line', async () => {
+  test('prints addresses with -o ids, and nothing for a collection without one yet', async () => {
     const api = await fakeApi({ createcollection: accepts })
     const { env } = await home()
     const result = await cli([...CREATE, '--no-wait', '-o', 'ids', '--base-url', api.url], { env })
     expect(result).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('a server without getcollections: the request is told, where to find the address, and 8', async () => {
+  test('without getcollections on the server, prints the request, says where the address is, and exits with 8', async () => {
     const api = await fakeApi({ createcollection: accepts })
     const { env } = await home()
     const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
@@ -96,14 +96,14 @@ describe('collection create', () => {
     expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('website') })
   })
 
-  test('records without a status are done when they have an address', async () => {
+  test('treats records without a status as deployed once they have an address', async () => {
     const { status: _status, ...hosted } = record()
     const api = await fakeApi({ createcollection: accepts, getcollections: told(hosted) })
     const { env } = await home()
     expect((await cli([...CREATE, '--base-url', api.url], { env })).code).toBe(0)
   })
 
-  test('a collection that fails ends with 5 and the reason', async () => {
+  test('exits with 5 and the reason if the collection fails', async () => {
     const api = await fakeApi({
       createcollection: accepts,
       getcollections: told(record({ status: 'failed', error: 'no gas' })),
@@ -114,13 +114,13 @@ describe('collection create', () => {
     expect(errorOf(result).message).toContain('no gas')
   })
 
-  test('all faults are told at once, each with its flag', async () => {
+  test('reports all missing flags at once', async () => {
     const { code, stderr } = await cli(['collection', 'create', '--base-url', 'http://127.0.0.1:9'])
     expect(code).toBe(2)
     for (const flag of ['--name', '--wallet', '--blockchain']) expect(stderr).toContain(`${flag}: is required`)
   })
 
-  test('Solana needs a description and an image', async () => {
+  test('requires a description and an image on Solana', async () => {
     const wallet = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
     const argv = ['collection', 'create', '--name', 'x', '--wallet', wallet, '-b', 'solana']
     const { code, stderr } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'])
@@ -129,8 +129,8 @@ describe('collection create', () => {
   })
 })
 
-describe('a collection made here is remembered', () => {
-  test('for that server only: as the default, by its address, and in the list', async () => {
+describe('a collection created here is stored', () => {
+  test('for its server only: as the default, by its address, and in the list', async () => {
     const api = await fakeApi({
       createcollection: accepts,
       getcollections: told(record()),
@@ -154,7 +154,7 @@ describe('a collection made here is remembered', () => {
     expect(errorOf(elsewhere)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
   })
 
-  test('for a backend on this machine by its ID, whatever port it has', async () => {
+  test('for a backend on this machine by its ID, whatever its port', async () => {
     const is = (id: () => string) => ({ '/healthz': () => ({ body: { backend_id: id(), incarnation: id() } }) })
     const [first, second] = ['0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a1', '0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a2']
     let there = first
@@ -168,7 +168,7 @@ describe('a collection made here is remembered', () => {
     expect(JSON.parse((await gdn('collection', 'list', '--base-url', api.url)).stdout)).toEqual([])
   })
 
-  test('with --state-dir it is remembered there', async () => {
+  test('in the directory of --state-dir', async () => {
     const api = await fakeApi({ createcollection: accepts, getcollections: told(record()) })
     const { env, dir } = await home()
     const at = ['--base-url', api.url, '--state-dir', `${dir}/elsewhere`]
@@ -177,7 +177,7 @@ describe('a collection made here is remembered', () => {
     expect(JSON.parse((await cli(['collection', 'list', '--base-url', api.url, '--json'], { env })).stdout)).toEqual([])
   })
 
-  test('two of them: which one has to be said', async () => {
+  test('and is not chosen by default if there are several', async () => {
     let n = 0
     const api = await fakeApi({
       createcollection: (request: object) => ({
@@ -206,7 +206,7 @@ describe('a collection made here is remembered', () => {
 })
 
 describe('collection show', () => {
-  test('an id that the server does not know is named, and ends with 5', async () => {
+  test('exits with 5 and names an ID that the server does not know', async () => {
     const api = await fakeApi({ getcollections: told() })
     const { env } = await home()
     const result = await cli(['collection', 'show', ID, '--base-url', api.url, '--json'], { env })
@@ -214,7 +214,7 @@ describe('collection show', () => {
     expect(errorOf(result)).toMatchObject({ code: 'not_found', message: expect.stringContaining(ID) })
   })
 
-  test('-b chooses the blockchain, and a collection on another one is an error', async () => {
+  test('selects the blockchain with -b, and rejects a collection on another one', async () => {
     const api = await fakeApi({ getcollections: told(record()) })
     const { env } = await home()
     const at = (blockchain: string) =>
@@ -228,7 +228,7 @@ describe('collection show', () => {
     })
   })
 
-  test('an address that was not made from here is told apart from an unknown one', async () => {
+  test('reports an address that was not created here with its own error code', async () => {
     const { env } = await home()
     const result = await cli(['collection', 'show', CONTRACT, '--base-url', 'http://127.0.0.1:9', '--json'], { env })
     expect(result.code).toBe(2)

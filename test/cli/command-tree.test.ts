@@ -79,7 +79,7 @@ const flagOf = async (name: string, long: string) =>
   (await readTree()).commands.find((found) => found.name === name)?.flags.find((found) => found.name === long)
 
 describe('gdn help --json', () => {
-  test('is the whole command tree, in the order of the help', async () => {
+  test('prints the whole command tree, in the order of the help', async () => {
     const found = await readTree()
     expect(found.commands.map(({ name, summary }) => [name, summary])).toEqual(
       COMMANDS.map(({ command: name, summary }) => [name, summary]),
@@ -90,7 +90,7 @@ describe('gdn help --json', () => {
     expect(found.exit_codes.map(({ code }) => code)).toEqual(Object.values(EXIT))
   })
 
-  test('has every flag that the help of a command shows', async () => {
+  test('lists every flag that the help of a command shows', async () => {
     for (const { name, flags } of (await readTree()).commands) {
       const { stdout } = await cli([...name.split(' '), '--help'])
       const usage = stdout.slice(stdout.indexOf('\nUSAGE\n'))
@@ -100,7 +100,7 @@ describe('gdn help --json', () => {
     }
   })
 
-  test('tells what each flag takes', async () => {
+  test('describes the values of each flag', async () => {
     expect(await flagOf('nft list', '--blockchain')).toMatchObject({
       short: '-b',
       type: 'word',
@@ -120,7 +120,7 @@ describe('gdn help --json', () => {
     expect(await flagOf('batch results', '--status')).toMatchObject({ type: 'words' })
   })
 
-  test('of one command or noun is its part of the tree', async () => {
+  test('prints the part of the tree that belongs to one command or noun', async () => {
     const { commands } = await readTree()
     const json = async (...argv: string[]) => JSON.parse((await cli(argv)).stdout)
     expect(await json('help', 'nft', 'mint', '--json')).toEqual(commands.find(({ name }) => name === 'nft mint'))

@@ -21,7 +21,7 @@ afterEach(() => rm(home, { recursive: true, force: true }))
 
 const linux = (uid = process.getuid?.() ?? 0) => ({ platform: 'linux' as const, uid })
 
-describe.skipIf(process.platform === 'win32')('the folder of compiled code', () => {
+describe.skipIf(process.platform === 'win32')('the compile cache folder', () => {
   test('is created below the user cache with mode 0700', async () => {
     expect(compileCacheFolder({ HOME: home })).toBe(folder)
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
@@ -30,7 +30,7 @@ describe.skipIf(process.platform === 'win32')('the folder of compiled code', () 
     expect(compileCacheFolder({ HOME: home, XDG_CACHE_HOME: 'relative' })).toBe(folder)
   })
 
-  test('is not used when it belongs to another user', async () => {
+  test('is not used if it belongs to another user', async () => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const { uid } = await stat(folder)
     expect(compileCacheFolder({ HOME: home }, linux(uid))).toBe(folder)
@@ -43,7 +43,7 @@ describe.skipIf(process.platform === 'win32')('the folder of compiled code', () 
     expect(compileCacheFolder({ HOME: home })).toBeNull()
   })
 
-  test('is not used when it is a link or a file', async () => {
+  test('is not used if it is a link or a file', async () => {
     await mkdir(join(folder, '..'), { recursive: true })
     await mkdir(join(home, 'elsewhere'), { mode: 0o700 })
     await symlink(join(home, 'elsewhere'), folder)
@@ -56,13 +56,13 @@ describe.skipIf(process.platform === 'win32')('the folder of compiled code', () 
   test.each([
     ['without a home', {}],
     ['with an empty home', { HOME: '' }],
-    ['with a home that is no folder', { HOME: '/dev/null' }],
+    ['with a home that is not a folder', { HOME: '/dev/null' }],
   ])('is not used %s', (_, env) => {
     expect(compileCacheFolder(env)).toBeNull()
   })
 })
 
-describe.skipIf(!KEEPS || process.platform === 'win32')('gdn on a Node that keeps compiled code', () => {
+describe.skipIf(!KEEPS || process.platform === 'win32')('gdn on a Node.js with a compile cache', () => {
   function run(env: Record<string, string> = {}) {
     const { status } = spawnSync(process.execPath, [GDN, 'config', 'path'], { env: { HOME: home, ...env } })
     expect(status).toBe(0)
@@ -70,19 +70,19 @@ describe.skipIf(!KEEPS || process.platform === 'win32')('gdn on a Node that keep
 
   const files = async () => await readdir(folder, { recursive: true }).catch(() => [])
 
-  test('keeps it in that folder', async () => {
+  test('stores compiled code in that folder', async () => {
     run()
     expect((await files()).length).toBeGreaterThan(1)
   })
 
-  test('keeps nothing in a folder that others may write to', async () => {
+  test('stores nothing in a folder that others can write to', async () => {
     await mkdir(folder, { recursive: true })
     await chmod(folder, 0o777)
     run()
     expect(await files()).toEqual([])
   })
 
-  test('keeps nothing when the user turns it off', async () => {
+  test('stores nothing if the user turns the cache off', async () => {
     run({ NODE_DISABLE_COMPILE_CACHE: '1' })
     expect(await files()).toEqual([])
   })

@@ -10,7 +10,7 @@ async function home() {
   return { dir, env, gdn, file: join(dir, '.config', 'gdn', 'config.json') }
 }
 
-test('what is set is in force, in that profile, until it is unset', async () => {
+test('applies a setting in its profile until it is unset', async () => {
   const { gdn } = await home()
   expect((await gdn(['config', 'set', 'base_url', 'https://a.test'])).code).toBe(0)
   await gdn(['config', 'set', 'blockchain', 'polygon', '--profile', 'test'])
@@ -28,7 +28,7 @@ test('what is set is in force, in that profile, until it is unset', async () => 
   expect((await gdn(['config', 'get', 'base_url'])).code).toBe(2)
 })
 
-test('config set profile chooses the profile in use', async () => {
+test('config set profile selects the profile in use', async () => {
   const { gdn } = await home()
   await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
   await gdn(['config', 'set', 'profile', 'test'])
@@ -42,14 +42,14 @@ test.each([
   [['rate', '0x10'], 'must be a positive number'],
   [['rate', '-1'], 'must be a positive number'],
   [['contract', 'a\nb'], 'must be one line of text'],
-])('config set %j is refused and changes nothing', async ([name = '', value = ''], message) => {
+])('config set rejects %j and changes nothing', async ([name = '', value = ''], message) => {
   const { gdn, file } = await home()
   const { code, stderr } = await gdn(['config', 'set', name, '--', value])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
   await expect(stat(file)).rejects.toThrow()
 })
 
-test('a key on the command line is refused and not repeated; from standard input it is saved for its server', async () => {
+test('rejects a key on the command line without repeating it, and saves a piped key for its server', async () => {
   const { gdn, dir } = await home()
   const given = await gdn(['config', 'set', 'api_key', 'hush-hush', '--base-url', 'https://a.test'])
   expect(given.code).toBe(2)
@@ -62,13 +62,13 @@ test('a key on the command line is refused and not repeated; from standard input
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-test('a key is saved for one server: with none named it is refused', async () => {
+test('refuses to save a key if no server is selected', async () => {
   const { gdn } = await home()
   const { code, stderr } = await gdn(['config', 'set', 'api_key', '-'], { stdin: 'k' })
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--base-url') })
 })
 
-test('config path tells where things are, and follows the environment', async () => {
+test('config path prints the paths in use, and follows the environment', async () => {
   const { gdn } = await home()
   const { stdout } = await gdn(['config', 'path', '--json'], {
     env: { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s', XDG_DATA_HOME: 'relative/is/ignored', GDN_STATE_DIR: '/mine' },
@@ -82,7 +82,7 @@ test('config path tells where things are, and follows the environment', async ()
   })
 })
 
-test('config list --profiles tells every profile, the built-in one too, and which is in use', async () => {
+test('config list --profiles lists every profile, the built-in one included, and marks the one in use', async () => {
   const { gdn } = await home()
   await gdn(['config', 'set', 'base_url', 'https://a.test', '--profile', 'test'])
   await gdn(['config', 'set', 'profile', 'test'])
@@ -99,7 +99,7 @@ test.each([
   [['config', 'unset', 'contract', '--profile', 'tset'], 'Did you mean test?'],
   [['config', 'get', 'contract', '--profile', 'tset'], 'Did you mean test?'],
   [['config', 'unset', 'contrct'], 'Did you mean contract?'],
-])('a profile or setting that is not there is refused, and nothing is written: %j', async (argv, hint) => {
+])('rejects an unknown profile or setting and writes nothing: %j', async (argv, hint) => {
   const { gdn, file } = await home()
   await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
   const before = await readFile(file, 'utf8')
@@ -108,7 +108,7 @@ test.each([
   expect(await readFile(file, 'utf8')).toBe(before)
 })
 
-test('config get api_key tells where keys are told', async () => {
+test('config get api_key refers to gdn auth status', async () => {
   const { gdn } = await home()
   const { code, stderr } = await gdn(['config', 'get', 'api_key'], { env: { GDN_API_KEY: 'hush-hush' } })
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn auth status') })
@@ -125,7 +125,7 @@ test.each([
   expect((await gdn(['config', 'get', 'base_url', '-o', mode])).stdout).toBe(printed)
 })
 
-test('config set and unset say with --json what they did', async () => {
+test('config set and unset print their change as JSON with --json', async () => {
   const { gdn } = await home()
   const set = await gdn(['config', 'set', 'rate', '2.5', '--json'])
   expect({ ...set, stdout: JSON.parse(set.stdout) }).toEqual({

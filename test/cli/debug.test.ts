@@ -10,7 +10,7 @@ const found = () => ({
 })
 
 describe('--debug', () => {
-  test('shows method, URL, headers and bodies of what was sent and came back, with status, time and request id', async () => {
+  test('prints method, URL, headers and bodies of requests and responses, with status, time and request ID', async () => {
     const api = await fakeApi({ getnfts: found })
     const { stderr, stdout } = await cli(['nft', 'show', 'a', '--base-url', api.url, '--debug'], { env })
     const lines = stderr.split('\n').filter((line) => line.startsWith('debug: '))
@@ -24,25 +24,25 @@ describe('--debug', () => {
     expect(stdout + stderr).not.toContain(KEY)
   })
 
-  test('GDN_DEBUG does the same', async () => {
+  test('is turned on by GDN_DEBUG too', async () => {
     const api = await fakeApi({ getnfts: found })
     const { stderr } = await cli(['nft', 'show', 'a', '--base-url', api.url], { env: { ...env, GDN_DEBUG: '1' } })
     expect(stderr).toContain(`debug: > POST ${api.url}/api/v1/getnfts`)
   })
 
-  test('tells why no answer came', async () => {
+  test('prints why there was no response', async () => {
     const { stderr } = await cli(['doctor', '--base-url', 'http://127.0.0.1:1', '--debug'], { env })
     expect(stderr).toMatch(/^debug: > GET http:\/\/127\.0\.0\.1:1\/healthz$/m)
     expect(stderr).toMatch(/^debug: < no response after \d+ ms: .*ECONNREFUSED/m)
   })
 
-  test('without it nothing of this is said', async () => {
+  test('is off by default', async () => {
     const api = await fakeApi({ getnfts: found })
     expect((await cli(['nft', 'show', 'a', '--base-url', api.url], { env })).stderr).not.toContain('debug')
   })
 })
 
-describe('credentials in the address of a server are refused and not told', () => {
+describe('credentials in a server URL are rejected and not repeated', () => {
   const URL_WITH = 'https://someone:canary-password@api.example.com'
 
   test.each<[string, string[], Record<string, string>]>([
@@ -52,7 +52,7 @@ describe('credentials in the address of a server are refused and not told', () =
     ['config list', ['config', 'list', '--base-url', URL_WITH], {}],
     ['auth login', ['auth', 'login', '--no-check', '--base-url', URL_WITH], {}],
     ['init', ['init', '--hosted', '--no-check', '--yes', '--base-url', URL_WITH], {}],
-    ['one that is no URL besides', ['nft', 'show', 'a', '--base-url', 'ftp://someone:canary-password@h'], {}],
+    ['a URL with another scheme', ['nft', 'show', 'a', '--base-url', 'ftp://someone:canary-password@h'], {}],
   ])('in %s', async (_where, argv, more) => {
     const { code, stdout, stderr } = await cli(argv, { env: { ...env, ...more }, stdin: KEY })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/user name or password|URL/) })

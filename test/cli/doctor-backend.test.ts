@@ -16,7 +16,7 @@ const SIGNER = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A'
 const FACTORY = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const GWEI = '0x3b9aca00'
 const RICH = '0xde0b6b3a7640000'
-/** As an address, and as a yes. */
+/** One word: an address, and also the boolean true. */
 const WORD = `0x${'1'.padStart(64, '0')}`
 
 let dir: string
@@ -74,7 +74,7 @@ async function node(chainId = 137): Promise<StandInNode> {
 const onPolygon = (...urls: string[]) =>
   `chains: { polygon: { rpc_urls: [${urls.map((url) => `'${url}'`).join(', ')}], operators: [{ keystore: op.json, password_file: none }] } }\n`
 
-/** As a backend that was set up leaves it. */
+/** Creates the database of a backend that was set up. */
 async function setUp() {
   await mkdir(join(dir, 'data'), { recursive: true })
   const store = await openStore(join(dir, 'data', 'gdn.db'))
@@ -85,13 +85,13 @@ async function setUp() {
   await store.close()
 }
 
-test('where no backend is named none is looked for', async () => {
+test('checks no backend if none is configured', async () => {
   const { checks } = await doctor(null)
   expect(checks).not.toContain('backend')
   expect(checks).not.toContain('database')
 })
 
-test('settings in the data dir of gdn serve are those of a backend, and so is what the environment names', async () => {
+test('checks a backend configuration in the data directory of gdn serve or named by GDN_BACKEND_CONFIG', async () => {
   const own = join(dir, '.local/share/gdn/local')
   await mkdir(own, { recursive: true, mode: 0o700 })
   await writeFile(join(own, 'backend.yaml'), 'chains: {}\n', { mode: 0o600 })
@@ -101,14 +101,14 @@ test('settings in the data dir of gdn serve are those of a backend, and so is wh
   expect(elsewhere.of('backend')).toMatchObject([{ status: 'fail', message: expect.stringContaining('nowhere.yaml') }])
 })
 
-test('settings that can not be read: 2, with the place, and nothing else is tried', async () => {
+test('exits with 2 and the location for an invalid configuration, and skips the other checks', async () => {
   const { code, of, checks } = await doctor('chains:\n  polygon: { rpc_url: x }\n')
   expect(code).toBe(2)
   expect(of('backend')).toMatchObject([{ status: 'fail', message: expect.stringContaining('rpc_urls') }])
   expect(checks).not.toContain('data dir')
 })
 
-test('a data dir is written to and read from, its room told, and nothing is left in it', async () => {
+test('writes and reads a file in the data directory, reports free space, and leaves nothing behind', async () => {
   const { code, of } = await doctor('chains: {}\n')
   expect(code).toBe(0)
   expect(of('data dir')).toMatchObject([
@@ -118,14 +118,14 @@ test('a data dir is written to and read from, its room told, and nothing is left
   expect(await readdir(join(dir, 'data'))).toEqual([])
 })
 
-test('a data dir that is a file: 2', async () => {
+test('exits with 2 if the data directory is a file', async () => {
   await writeFile(join(dir, 'data'), 'x')
   const { code, of } = await doctor('chains: {}\n')
   expect(code).toBe(2)
   expect(of('data dir')).toMatchObject([{ status: 'fail', fix: expect.stringContaining('--data-dir') }])
 })
 
-test('a database of this version is well; one that lacks migrations is told, and what brings them', async () => {
+test('accepts an up-to-date database, and reports missing migrations with the command that applies them', async () => {
   await setUp()
   expect((await doctor('chains: {}\n', {})).of('database')).toMatchObject([
     { status: 'ok', message: expect.stringMatching(/responds in [\d.]+ ms, schema up to date/) },
@@ -142,7 +142,7 @@ test('a database of this version is well; one that lacks migrations is told, and
   ])
 })
 
-test('a bucket takes a file and gives it back; however often it is looked at, it holds no more', async () => {
+test('stores a file in a bucket and reads it back, without adding objects on later runs', async () => {
   const s3 = await bucket()
   expect((await doctor(inBucket(s3.url))).of('storage')).toMatchObject([
     {
@@ -156,20 +156,20 @@ test('a bucket takes a file and gives it back; however often it is looked at, it
 })
 
 const SPOILT: Readonly<Record<string, (s3: S3StandIn) => unknown>> = {
-  'is away': (s3) => s3.close(),
-  'takes nothing': (s3) => {
+  'is unreachable': (s3) => s3.close(),
+  'rejects writes': (s3) => {
     s3.answer = ({ method }) => (method === 'PUT' ? { status: 403 } : null)
   },
-  'gives back other bytes': (s3) => {
+  'returns other bytes': (s3) => {
     s3.content = (bytes) => Buffer.from(bytes).reverse()
   },
 }
 
 test.each([
-  ['is away', 6, /can't be reached/],
-  ['takes nothing', 4, /403/],
-  ['gives back other bytes', 2, /returns other bytes/],
-])('a bucket that %s: %i', async (what, exitCode, message) => {
+  ['is unreachable', 6, /can't be reached/],
+  ['rejects writes', 4, /403/],
+  ['returns other bytes', 2, /returns other bytes/],
+])('a bucket that %s: exit code %i', async (what, exitCode, message) => {
   const s3 = await bucket()
   await SPOILT[what]?.(s3)
   const { code, of, stdout } = await doctor(inBucket(s3.url))
@@ -178,7 +178,7 @@ test.each([
   expect(textHolds(stdout, S3_KEYS.secret)).toBe(false)
 })
 
-test('a network: each node, the factory and each signer with its funds; no key of a provider is shown', async () => {
+test('checks each node, the factory, and each signer with its funds, and shows no provider key', async () => {
   await setUp()
   const [first, second] = [await node(), await node()]
   const { code, of, stdout } = await doctor(onPolygon(`${first.url}/v2/0123456789abcdef0123456789abcdef`, second.url))
@@ -192,7 +192,7 @@ test('a network: each node, the factory and each signer with its funds; no key o
   expect(stdout).not.toContain('0123456789abcdef')
 })
 
-test('a node that is gone or of another chain is told; what the others say is found out all the same', async () => {
+test('reports a node that is down or on another chain, and still checks the others', async () => {
   await setUp()
   const [there, other, gone] = [await node(), await node(1), await node()]
   await gone.close()
@@ -212,7 +212,7 @@ test.each([
     'fail',
     /^0x\w+ has 0 coins, but a large request may cost/,
   ],
-  ['has little', { eth_getBalance: '0x470de4df820000' }, 'polygon signer', 'warn', /which is enough for few requests/],
+  ['has little funds', { eth_getBalance: '0x470de4df820000' }, 'polygon signer', 'warn', /which is enough for few requests/],
   [
     'is not appointed',
     { eth_call: `0x${'0'.repeat(64)}` },
@@ -220,8 +220,8 @@ test.each([
     'fail',
     /is not appointed by the factory/,
   ],
-  ['has no factory to sign for', { eth_call: '0x' }, 'polygon factory', 'fail', /the network has no factory at 0x/],
-])('a signer that %s', async (_, changed, check, status, message) => {
+  ['has no factory', { eth_call: '0x' }, 'polygon factory', 'fail', /the network has no factory at 0x/],
+])('reports a signer that %s', async (_, changed, check, status, message) => {
   await setUp()
   const only = await node()
   Object.assign(only.answers, changed)
@@ -229,7 +229,7 @@ test.each([
   expect(found).toMatchObject([{ status, message: expect.stringMatching(message), fix: expect.any(String) }])
 })
 
-test('a network at fault is told once, by who says more, where the backend runs beside its settings', async () => {
+test('reports a network problem once, in detail, if the backend runs on the machine of its configuration', async () => {
   await setUp()
   const gone = await node()
   await gone.close()
@@ -240,7 +240,7 @@ test('a network at fault is told once, by who says more, where the backend runs 
   expect(of('backend').filter(({ status }) => status === 'warn')).toMatchObject([{ message: warnings[1] }])
 })
 
-test('a network that was not set up is told, with the command that shows what it costs', async () => {
+test('reports a network that was not set up, with the command that shows the cost', async () => {
   await setUp()
   const store = await openStore(join(dir, 'data', 'gdn.db'))
   await store.db.deleteFrom('chains').execute()
@@ -251,7 +251,7 @@ test('a network that was not set up is told, with the command that shows what it
   ])
 })
 
-test('settings that others may read are refused with the command that closes them', async () => {
+test('rejects a configuration that others can read, and prints the command that fixes it', async () => {
   await writeFile(join(dir, 'backend.yaml'), 'chains: {}\n')
   await chmod(join(dir, 'backend.yaml'), 0o644)
   const { stdout } = await cli(['doctor', '--json', '--config', join(dir, 'backend.yaml')], { env })

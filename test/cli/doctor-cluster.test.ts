@@ -49,7 +49,7 @@ async function doctor(genesis = cluster.genesisHash, url = cluster.url) {
   return (check: string) => findings.filter((finding) => finding.check === check)
 }
 
-test('a cluster: each node, and what the funds of its signer are enough for; no key is opened', async () => {
+test('checks each node and the funds of the signer of a cluster, without opening a key', async () => {
   await setUp()
   await cluster.fund(SIGNER, 10_000_000_000n)
   const of = await doctor()
@@ -65,7 +65,7 @@ test('a cluster: each node, and what the funds of its signer are enough for; no 
   ])
 })
 
-test('a node of another cluster, and a cluster that was not set up, are told', async () => {
+test('reports a node of another cluster, and a cluster that was not set up', async () => {
   const other = await doctor(OTHER_GENESIS)
   expect(other('solana-testnet node')).toMatchObject([{ status: 'fail' }])
   await (await openStore(join(dir, 'data', 'gdn.db'))).close()
@@ -74,7 +74,7 @@ test('a node of another cluster, and a cluster that was not set up, are told', a
   ])
 })
 
-test('several nodes behind one URL need not be at the same block', async () => {
+test('accepts several nodes behind one URL at different blocks', async () => {
   let slot = 1000
   const balancer = await startRpcProxy(cluster.url, {
     batches: false,

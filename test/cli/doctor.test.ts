@@ -35,7 +35,7 @@ async function home() {
   return { dir, env, write, doctor }
 }
 
-/** A server that permits these endpoints and no others; empty requests are refused as the contract says. */
+/** A server that permits only these endpoints, and rejects empty requests as the contract says. */
 async function server(permitted: readonly string[], healthz = () => ({ body: {} })): Promise<FakeApi> {
   const refusal = (status: number) => ({ status, body: { error: { title: 'x', message: 'y' } } })
   const empty = (name: string) => () => refusal(permitted.includes(name) ? 400 : 403)
@@ -55,14 +55,14 @@ async function server(permitted: readonly string[], healthz = () => ({ body: {} 
 
 const SERVER = ['--base-url', 'http://127.0.0.1:9']
 
-test('a machine without anything is told to name a server, and that is no failure', async () => {
+test('suggests selecting a server on a machine without configuration, and exits with 0', async () => {
   const { doctor } = await home()
   const result = await doctor()
   expect({ code: result.code, stderr: result.stderr }).toEqual({ code: 0, stderr: '' })
   expect(wrong(result)).toMatchObject([{ check: 'profile', status: 'warn', fix: expect.stringContaining('gdn init') }])
 })
 
-test('a key is said to work, with what it seems to permit; nothing was sent that could take effect, and no key told', async () => {
+test('reports a working key with its likely permissions, without side effects and without printing the key', async () => {
   const { dir, doctor } = await home()
   const { url, calls, bodies } = await server(['getisgdnnft', 'createnft'])
   const result = await doctor(['--base-url', url], { env: { GDN_API_KEY: KEY }, keyring: memoryKeyring() })
@@ -73,20 +73,20 @@ test('a key is said to work, with what it seems to permit; nothing was sent that
   for (const name of ['createnft', 'transfernft', 'createcollection', 'getpresignedurl']) {
     expect(bodies(name)).toEqual([{}])
   }
-  // The first question, whether anybody is there, is asked without the key.
+  // The health check comes first and carries no key.
   expect(calls[0]).toMatchObject({ path: '/healthz', headers: expect.not.objectContaining({ 'x-api-key': KEY }) })
   expect(textHolds(result.stdout + result.stderr, KEY)).toBe(false)
   expect(await filesHolding(dir, KEY)).toEqual([])
 })
 
-describe('what keeps commands from working fails, with the code that they would end with', () => {
+describe('problems that make commands fail', () => {
   test.each([
     ['a byte order mark', '\ufeff{}', 'begins with a byte order mark'],
     ['a key twice', '{"profile":"a","profile":"b"}', 'is repeated'],
     ['__proto__', '{"__proto__":{}}', 'not allowed as a key'],
     ['an unknown setting', '{"profiles":{"a":{"base_ur":"x"}}}', 'is not a known setting'],
     ['an API key', '{"profiles":{"a":{"api_key":"x"}}}', 'an API key is not allowed here'],
-  ])('configuration with %s: 2', async (_what, text, message) => {
+  ])('exits with 2 for a configuration with %s', async (_what, text, message) => {
     const { write, doctor } = await home()
     const file = await write('.config/gdn/config.json', text)
     const result = await doctor()
@@ -95,7 +95,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(result, 'configuration')?.message).toContain(file)
   })
 
-  test('a tab in a project’s YAML: 2, with its line', async () => {
+  test('exits with 2 for a tab in the YAML of a project, and shows its line', async () => {
     const { dir, write, doctor } = await home()
     const file = await write('project/.gdnrc.yaml', 'blockchain: polygon\n\tcontract: x\n')
     const result = await doctor([], { cwd: join(dir, 'project') })
@@ -103,7 +103,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(result, 'project')).toMatchObject({ status: 'fail', message: expect.stringContaining(`${file}:2`) })
   })
 
-  test('a profile that is not there: 2, with the nearest', async () => {
+  test('exits with 2 for an unknown profile, and suggests the nearest name', async () => {
     const { write, doctor } = await home()
     await write('.config/gdn/config.json', { profiles: { work: {} } })
     const result = await doctor(['--profile', 'wrok'])
@@ -111,7 +111,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(result, 'profile')).toMatchObject({ status: 'fail', fix: 'Did you mean work?' })
   })
 
-  test('saved keys that others may read: 4, with the command that closes them', async () => {
+  test('exits with 4 for saved keys that others can read, and prints the command that fixes it', async () => {
     const { write, doctor } = await home()
     const file = await write('.config/gdn/credentials.json', { 'https://a.test': KEY }, 0o644)
     const result = await doctor()
@@ -119,7 +119,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(result, 'saved keys')).toMatchObject({ status: 'fail', fix: `Run \`chmod 600 '${file}'\`.` })
   })
 
-  test('no server there: 6, and the key isn’t tried', async () => {
+  test('exits with 6 for an unreachable server, and does not check the key', async () => {
     const { doctor } = await home()
     const result = await doctor(SERVER, { env: { GDN_API_KEY: KEY } })
     expect(result.code).toBe(6)
@@ -127,7 +127,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(result, 'API key')).toBeUndefined()
   })
 
-  test('no name for the server, and no local backend: 6', async () => {
+  test('exits with 6 for an unresolvable host name or a missing local backend', async () => {
     const { doctor } = await home()
     const named = await doctor(['--base-url', 'https://not-here.invalid'])
     expect(named.code).toBe(6)
@@ -137,7 +137,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(local, 'server')?.fix).toContain('gdn local start')
   })
 
-  test('a key that is missing or refused: 4', async () => {
+  test('exits with 4 for a missing or rejected key', async () => {
     const { doctor } = await home()
     const { url } = await fakeApi({
       '/healthz': () => ({ body: {} }),
@@ -151,7 +151,7 @@ describe('what keeps commands from working fails, with the code that they would 
     expect(of(missing, 'API key')?.fix).toContain('gdn auth login')
   })
 
-  test('a state folder that can’t be written to: 2', async () => {
+  test('exits with 2 for a state folder that is not writable', async () => {
     const { write, doctor } = await home()
     const file = await write('a-file', 'x')
     const result = await doctor(['--state-dir', join(file, 'state')])
@@ -160,8 +160,8 @@ describe('what keeps commands from working fails, with the code that they would 
   })
 })
 
-describe('what may hurt later is a warning, and the exit code 0', () => {
-  test('a configuration or a state folder that others may write', async () => {
+describe('problems that may matter later', () => {
+  test('warns about a configuration or a state folder that others can write to, and exits with 0', async () => {
     const { dir, write, doctor } = await home()
     const config = await write('.config/gdn/config.json', { profiles: {} }, 0o666)
     const state = join(dir, 'state')
@@ -173,7 +173,7 @@ describe('what may hurt later is a warning, and the exit code 0', () => {
     expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${state}'\`.` })
   })
 
-  test('a damaged state', async () => {
+  test('warns about a damaged state, and exits with 0', async () => {
     const { dir, write, doctor } = await home()
     await write('state/state.db', 'not a database, and long enough to be looked at '.repeat(100))
     const state = join(dir, 'state')
@@ -189,14 +189,14 @@ describe('what may hurt later is a warning, and the exit code 0', () => {
     [{ NODE_EXTRA_CA_CERTS: '/not/here.pem' }, 'proxy and TLS', "can't be read"],
     [{ HTTPS_PROXY: 'proxy:3128' }, 'proxy and TLS', 'HTTPS_PROXY is not the URL'],
     [{ GDN_APIKEY: 'x' }, 'environment', 'GDN_APIKEY is not a variable'],
-  ])('%j', async (env, check, message) => {
+  ])('warns about %j', async (env, check, message) => {
     const { doctor } = await home()
     const result = await doctor([], { env })
     expect(result.code).toBe(0)
     expect(of(result, check)).toMatchObject({ status: 'warn', message: expect.stringContaining(message) })
   })
 
-  test('a proxy is named without its password', async () => {
+  test('shows a proxy without its password', async () => {
     const { doctor } = await home()
     const result = await doctor([], { env: { HTTPS_PROXY: 'http://me:pass-word@proxy.test:3128' } })
     expect(of(result, 'proxy and TLS')?.message).toContain('proxy.test:3128')
@@ -212,11 +212,11 @@ describe('the clock', () => {
   test.each([
     ['ten minutes behind', -600_000, 'this machine is 10 minutes behind https://a.test'],
     ['an hour ahead', 3_600_000, 'this machine is 60 minutes ahead of https://a.test'],
-  ])('%s is a warning', (_what, skew, message) => {
+  ])('warns about a clock that is %s', (_what, skew, message) => {
     expect(clock(date, noon + skew, server)).toMatchObject([{ status: 'warn', message }])
   })
 
-  test('that agrees to the minute is well; one that nobody tells, or our own, is not judged', () => {
+  test('accepts a difference below a minute, and skips the check without a date or for a local server', () => {
     expect(clock(date, noon + 30_000, server)).toMatchObject([{ status: 'ok' }])
     expect(clock(undefined, noon, server)).toEqual([])
     expect(clock('gibberish', noon, server)).toEqual([])
@@ -224,7 +224,7 @@ describe('the clock', () => {
   })
 })
 
-test('on a terminal each finding begins with its word, with what to do under it, at 80 and at 40 columns', async () => {
+test('starts each finding on a terminal with its status, and prints the fix below, at 80 and 40 columns', async () => {
   const { env } = await home()
   for (const columns of [80, 40]) {
     const { stdout, code } = await cli(['doctor', ...SERVER], { env, tty: true, columns })
@@ -235,7 +235,7 @@ test('on a terminal each finding begins with its word, with what to do under it,
   }
 })
 
-describe('what a backend says that it can’t do', () => {
+describe('problems that a backend reports', () => {
   const CONDITION = {
     ready: false,
     problems: ['the disk of the data directory is full: 12 MiB free'],
@@ -256,7 +256,7 @@ describe('what a backend says that it can’t do', () => {
     return { doctor }
   }
 
-  test('is told with what to do about each', async () => {
+  test('are listed, with the fix if there is one', async () => {
     const { doctor } = await home()
     expect(told(await doctor(['--base-url', (await ailing()).url]))).toEqual([
       ['backend', 'the disk of the data directory is full: 12 MiB free', null],
@@ -264,14 +264,14 @@ describe('what a backend says that it can’t do', () => {
     ])
   })
 
-  test('is told once where the server is the local backend', async () => {
+  test('are listed once if the server is the local backend', async () => {
     const { doctor } = await localBackend(await ailing())
     const result = await doctor(['--local'])
     expect(told(result).map(([check]) => check)).toEqual(['backend', 'backend'])
     expect(of(result, 'local backend')?.status).toBe('ok')
   })
 
-  test('is told of the local backend beside another server, with where its log is', async () => {
+  test('are listed for the local backend beside another server, with the command that shows its log', async () => {
     const { doctor } = await localBackend(await fakeApi({ '/readyz': readyz }))
     expect(told(await doctor(SERVER))).toEqual([
       ['local backend', 'the disk of the data directory is full: 12 MiB free', 'Run `gdn local logs` to show its log.'],
@@ -279,7 +279,7 @@ describe('what a backend says that it can’t do', () => {
     ])
   })
 
-  test('is also that nothing is told: a local backend that answers otherwise isn’t ready', async () => {
+  test('include a local backend whose readiness check fails', async () => {
     const { doctor } = await localBackend(await fakeApi({ '/readyz': () => ({ status: 404, body: {} }) }))
     expect(told(await doctor(SERVER))).toMatchObject([
       ['local backend', expect.stringContaining('is not ready: HTTP'), 'Run `gdn local logs` to show its log.'],

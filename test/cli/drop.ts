@@ -14,7 +14,7 @@ export async function folder(files: Record<string, string> = { 'drop.csv': CSV }
   return { path, options: { env: { ...env, GDN_API_KEY: 'key' }, cwd: dir } }
 }
 
-/** createnft that accepts all but what it is told to refuse, and getnfts that knows what was accepted. */
+/** A createnft that rejects rows by title and accepts all others, and a getnfts that returns the accepted ones. */
 export function service(refuse: (title: string) => boolean = () => false) {
   const minted = new Map<string, ReturnType<typeof nft>>()
   return {

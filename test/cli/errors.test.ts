@@ -16,7 +16,7 @@ async function report(error: unknown, settings: Partial<IoSettings> = {}) {
   return { code: reportError(io, stderr, error), text }
 }
 
-test('an error says where, what, and what to do', async () => {
+test('an error contains location, message and hint', async () => {
   const error = new GdnError('invalid_manifest', 'is ragged', {
     place: { file: 'drop.csv', line: 7, column: 3 },
     hint: 'add a comma',
@@ -24,14 +24,14 @@ test('an error says where, what, and what to do', async () => {
   expect(await report(error)).toEqual({ code: 2, text: 'error: drop.csv:7:3: is ragged\n  add a comma\n' })
 })
 
-test('in JSON mode it is one line with code, message, hint and details', async () => {
+test('prints one line of JSON with code, message, hint and details in JSON mode', async () => {
   const error = new GdnError('pending', 'not yet', { hint: 'wait', details: { nft_gdn_ids: ['a'] } })
   const { code, text } = await report(error, { machine: true })
   expect(code).toBe(8)
   expect(text).toBe('{"error":{"code":"pending","message":"not yet","hint":"wait","details":{"nft_gdn_ids":["a"]}}}\n')
 })
 
-test('an unexpected error is one sentence and how to report it; the stack comes with --debug only', async () => {
+test('prints an unexpected error in one sentence with how to report it, and the stack only with --debug', async () => {
   const error = new TypeError('x is undefined')
   const quiet = await report(error)
   expect(quiet.code).toBe(1)
@@ -41,7 +41,7 @@ test('an unexpected error is one sentence and how to report it; the stack comes 
   expect((await report(error, { debug: true })).text).toContain('errors.test.ts')
 })
 
-test('one fault that goes through a whole file is told a few times, not a thousand', async () => {
+test('limits the list of many similar errors in a file', async () => {
   const issues = Array.from({ length: 1000 }, (_, i) => ({
     place: { file: 'd.csv', line: i + 2 },
     message: 'no receiver',
@@ -51,12 +51,12 @@ test('one fault that goes through a whole file is told a few times, not a thousa
   expect(text).toContain('and 994 more')
 })
 
-test('text from outside in an error is made inert', async () => {
+test('escapes external text in an error', async () => {
   const { text } = await report(new GdnError('refused', 'bad \u001b[2J\u202e', { hint: 'a\u0007' }))
   expect(text).toBe('error: bad \\u001b[2J\\u202e\n  a\\u0007\n')
 })
 
-test('a message is broken between words to the width of the terminal, and off a terminal not at all', async () => {
+test('wraps a message between words at the width of a terminal, and never in a pipe', async () => {
   const argv = ['nft', 'show', 'x']
   const narrow = await cli(argv, { stderrTty: true, columns: 40 })
   for (const line of narrow.stderr.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
@@ -65,19 +65,19 @@ test('a message is broken between words to the width of the terminal, and off a 
   expect(narrow.stderr.split(/\s+/)).toEqual(whole.split(/\s+/))
 })
 
-test('an address that is mistyped is told before its blockchain is asked for', async () => {
+test('reports an invalid address before it requires a blockchain', async () => {
   const { code, stderr } = await cli(['nft', 'list', '-c', '0x123', '--base-url', 'http://127.0.0.1:9'], {
     env: { GDN_API_KEY: 'k' },
   })
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('must have 40 hex digits') })
 })
 
-test('an empty request is told as such', async () => {
+test('reports an empty request', async () => {
   const { code, stderr } = await cli(['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9'])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('stdin: is empty') })
 })
 
-test('what is advised about a key exists', async () => {
+test('suggests a command for a rejected key that works when run', async () => {
   const api = await fakeApi({ getnfts: () => ({ status: 401, body: {} }) })
   const { code, stderr } = await cli(['nft', 'show', 'x', '--base-url', api.url], { env: { GDN_API_KEY: 'wrong' } })
   expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining('GDN_API_KEY') })
@@ -85,24 +85,24 @@ test('what is advised about a key exists', async () => {
   expect(await cli(command.split(' '), { stdin: 'right\n' })).toMatchObject({ code: 0 })
 })
 
-describe('which server', () => {
-  test('none named is 2, and says how to name one', async () => {
+describe('selecting a server', () => {
+  test('exits with 2 if none is selected, and names every way to select one', async () => {
     const { code, stderr } = await cli(['nft', 'show', 'x'])
     expect(code).toBe(2)
     for (const way of ['gdn init', '--local', '--base-url']) expect(stderr).toContain(way)
   })
 
-  test('--local with nothing running is 6, and says how to start it', async () => {
+  test('exits with 6 if --local finds no backend, and names the command that starts it', async () => {
     const { code, stderr } = await cli(['nft', 'show', 'x', '--local'])
     expect({ code, stderr }).toMatchObject({ code: 6, stderr: expect.stringContaining('gdn local start') })
   })
 
-  test('--local and --base-url name two', async () => {
+  test('rejects --local together with --base-url', async () => {
     const { code } = await cli(['nft', 'show', 'x', '--local', '--base-url', 'http://x.test'])
     expect(code).toBe(2)
   })
 
-  test('a server that is out of reach is 6', async () => {
+  test('exits with 6 if the server is unreachable', async () => {
     const { code } = await cli(
       [
         'collection',
@@ -123,7 +123,7 @@ describe('which server', () => {
 })
 
 describe('local', () => {
-  test('status --json is exactly running, url, data_dir and pid', async () => {
+  test('status --json prints exactly running, url, data_dir and pid', async () => {
     const { dir, env } = await tempHome()
     const { code, stdout } = await cli(['local', 'status', '--json'], { env })
     expect(code).toBe(0)
@@ -135,7 +135,7 @@ describe('local', () => {
     })
   })
 
-  test('a record that a dead backend left behind is not believed', async () => {
+  test('status ignores the record of a dead backend', async () => {
     const { dir, env } = await tempHome()
     const data = join(dir, '.local', 'share', 'gdn', 'local')
     await mkdir(data, { recursive: true })
@@ -147,7 +147,7 @@ describe('local', () => {
     expect(JSON.parse(stdout)).toMatchObject({ running: false, pid: null })
   })
 
-  test('reset leaves a folder alone that no backend made', async () => {
+  test('reset deletes no folder that no backend created', async () => {
     const { dir, env } = await tempHome()
     const data = join(dir, '.local', 'share', 'gdn', 'local')
     await mkdir(data, { recursive: true })
@@ -156,7 +156,7 @@ describe('local', () => {
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing was deleted') })
   })
 
-  test('reset asks, and off a terminal the answer is --yes', async () => {
+  test('reset requires --yes off a terminal', async () => {
     const { dir, env } = await tempHome()
     const data = join(dir, '.local', 'share', 'gdn', 'local')
     await mkdir(data, { recursive: true })
@@ -167,16 +167,16 @@ describe('local', () => {
     expect((await cli(['local', 'reset', '--yes'], { env })).stderr).toContain('nothing to delete')
   })
 
-  test('stopping what does not run is done', async () => {
+  test('stop exits with 0 if nothing runs', async () => {
     expect((await cli(['local', 'stop'])).code).toBe(0)
   })
 
-  test('logs that are not there yet are told', async () => {
+  test('logs reports a missing log and names gdn local start', async () => {
     expect(await cli(['local', 'logs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn local start') })
   })
 })
 
-test('a field that its message names is named once, with its place in the file', async () => {
+test('names a field once if the message names it, with its location in the file', async () => {
   const issues = [
     { place: { file: 'd.csv', line: 2, column: 3, field: 'receiver' }, message: 'receiver is the zero address' },
     { place: { file: 'd.csv', line: 3, column: 1, field: 'title' }, message: 'title must not be empty' },
@@ -191,7 +191,7 @@ test('a field that its message names is named once, with its place in the file',
   )
 })
 
-test('of the ids of a request the wrong one is named once', async () => {
+test('names the invalid one of several IDs once', async () => {
   const run = await cli(['nft', 'show', '', '--base-url', 'http://127.0.0.1:9'], { env: { GDN_API_KEY: 'x' } })
   expect(run.code).toBe(2)
   expect(run.stderr).toMatch(/nft_gdn_ids\[0\] must not be empty/)

@@ -6,7 +6,7 @@ import { folder } from './drop.ts'
 import { OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
 
-// Against a backend as it is: what commands expect of its explorer must be what it answers.
+// Runs against a real backend: the commands must match what its explorer returns.
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -20,7 +20,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-test('a drop is minted, opened in the explorer, drawn in the terminal and reported with its gas', async () => {
+test('mints a drop, opens it in the explorer, draws it in the terminal, and reports its gas', async () => {
   const { path, options } = await folder({ 'drop.csv': `title,description,image,receiver\nDawn,x,a.png,${OWNER}\n` })
   await writeFile(path('a.png'), png(QUARTERS))
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
@@ -58,7 +58,7 @@ test('a drop is minted, opened in the explorer, drawn in the terminal and report
   expect(await readFile(path('r.html'), 'utf8')).toContain('<dt>Collection</dt><dd><bdi>Tides</bdi></dd>')
 })
 
-test('a report has the gas from an explorer behind a login, where there is a key for it', async () => {
+test('reports gas from an explorer behind a login if the key is valid', async () => {
   const place = await freshDataDir()
   const guarded = await startTestBackend(place.path, { host: '0.0.0.0' })
   onTestFinished(async () => {

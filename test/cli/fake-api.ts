@@ -24,8 +24,8 @@ export interface FakeApi {
 }
 
 /**
- * An API on loopback that answers what the test says, by endpoint. What has no answer is a 404 of form A; an answer
- * that nobody asked for fails the test. `*` answers what nothing else does, and needn't be asked.
+  * An API on loopback whose responses the test defines by endpoint. An endpoint without a handler returns 404.
+  * The test fails if a handler is never used. `*` handles all other requests, and may stay unused.
  */
 export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeApi> {
   const calls: Call[] = []
@@ -81,7 +81,7 @@ export function nft(id: string, more: Record<string, unknown> = {}) {
   }
 }
 
-/** getnfts that knows these records. */
+/** A getnfts that returns the requested ones of these records. */
 export const knows =
   (...records: ReturnType<typeof nft>[]) =>
   ({ nft_gdn_ids }: { nft_gdn_ids: string[] }) => ({

@@ -14,7 +14,7 @@ export interface Token {
   metadata: unknown
 }
 
-/** A chain with a storage beside it, as gdn's backend serves them, worked out without anything of gdn. */
+/** A chain and its storage as gdn's backend serves them, computed without code of gdn. */
 export function chain(tokens: Readonly<Record<string, Token>>, chainId = 137) {
   const answer = ({ id, method, params }: { id: number; method: string; params: [{ to: string; data: string }] }) => {
     if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: `0x${chainId.toString(16)}` }

@@ -10,7 +10,7 @@ afterEach(() => {
   process.umask(usual)
 })
 
-/** Whatever is at a place where gdn keeps things, with its mode. */
+/** Every file and folder that gdn keeps, with its mode. */
 async function kept(home: string): Promise<string[]> {
   const found: string[] = []
   for (const root of ['.config/gdn', '.local/state/gdn', '.local/share/gdn', 'pace']) {
@@ -25,7 +25,7 @@ async function kept(home: string): Promise<string[]> {
   return found
 }
 
-/** What the scenarios themselves put there, as a backend would have, to have something to talk about. */
+/** Files that the scenarios create themselves, in place of a backend. */
 const MADE_BY_TESTS = / \.local\/share\/gdn\/local(?:\/(?:backend\.json|api-key))?$| \.local\/share\/gdn$/
 
 describe.each([0o000, 0o077])('with a umask of %o', (umask) => {
@@ -33,7 +33,7 @@ describe.each([0o000, 0o077])('with a umask of %o', (umask) => {
     process.umask(umask)
   })
 
-  test.each(Object.entries(SCENARIOS))('%s keeps nothing that others may read', async (_command, { prepare }) => {
+  test.each(Object.entries(SCENARIOS))('%s keeps nothing that others can read', async (_command, { prepare }) => {
     const { argv, options } = await prepare()
     await cli(argv, options)
     const home = options.env?.HOME ?? ''
@@ -43,7 +43,7 @@ describe.each([0o000, 0o077])('with a umask of %o', (umask) => {
   })
 })
 
-test('commands that keep something were among them', async () => {
+test('the scenarios include commands that keep files', async () => {
   const all: string[] = []
   for (const command of ['batch mint', 'collection create', 'auth login', 'config set', 'nft mint']) {
     const { argv, options } = await (SCENARIOS[command]?.prepare() ?? Promise.reject(new Error(command)))

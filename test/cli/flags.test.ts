@@ -5,7 +5,7 @@ import { cli, errorOf } from './harness.ts'
 
 const SERVER = ['--base-url', 'http://127.0.0.1:9', '--no-input']
 
-describe('a flag whose value is not what it must be is refused by name, before anything is sent', () => {
+describe('invalid flag values', () => {
   test.each([
     ['a negative number', ['nft', 'list', '--limit=-1'], '--limit: must be a whole number'],
     ['an exponent', ['nft', 'list', '--limit', '1e3'], '--limit: must be a whole number'],
@@ -19,35 +19,35 @@ describe('a flag whose value is not what it must be is refused by name, before a
     ['minus zero', ['batch', 'mint', 'x.csv', '--rate=-0'], '--rate: must be a positive number'],
     ['zero', ['batch', 'mint', 'x.csv', '--rate', '0'], '--rate: must be a positive number'],
     ['a time without a unit', ['nft', 'wait', 'x', '--timeout', '5'], '--timeout: must be a time such as 90s'],
-    ['a time of nothing', ['nft', 'wait', 'x', '--timeout', '0s'], '--timeout: must be a time such as 90s'],
+    ['a time of zero', ['nft', 'wait', 'x', '--timeout', '0s'], '--timeout: must be a time such as 90s'],
     ['a pair without =', ['nft', 'mint', '--extra', 'abc'], '--extra: must be key=value'],
     ['an unknown output mode', ['nft', 'list', '-o', 'jsn'], '--output: must be one of table, json'],
     ['an empty address', ['nft', 'list', '--base-url', ''], '--base-url: must not be empty'],
-  ])('%s', async (_what, argv, message) => {
+  ])('rejects %s with the name of the flag before anything is sent', async (_what, argv, message) => {
     const { code, stderr, stdout } = await cli(argv)
     expect(stderr).toContain(message)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 })
 
-test('the same flag twice with different values is an error; with the same value it is not', async () => {
+test('rejects a flag given twice with different values, and accepts it with equal values', async () => {
   const twice = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'astar', ...SERVER])
   expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain: is given twice') })
   const same = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'polygon', ...SERVER])
   expect(same.stderr).toContain('there is no API key')
 })
 
-test('a flag and its alias are the same flag', async () => {
+test('treats a flag and its alias as the same flag', async () => {
   const { stderr } = await cli(['nft', 'list', '-c', 'a', '--contract-address', 'b', ...SERVER])
   expect(stderr).toContain('--contract: is given twice')
 })
 
-test('--wait and --no-wait contradict each other', async () => {
+test('rejects --wait together with --no-wait', async () => {
   const { code, stderr } = await cli(['nft', 'mint', '--title', 'x', '--wait', '--no-wait', ...SERVER])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('contradict each other') })
 })
 
-test('--json and another --output contradict each other', async () => {
+test('rejects --json together with another --output', async () => {
   const { code, stderr } = await cli(['nft', 'list', '-o', 'csv', '--json'])
   expect(code).toBe(2)
   expect(JSON.parse(stderr).error.message).toContain('contradict')
@@ -61,33 +61,33 @@ test.each([
   [['nft', 'list', '-o', 'tabel'], 'Did you mean table?'],
   [['nft', 'list', '--fields', 'token'], 'Did you mean token_id?'],
   [['config', 'get', 'contrct'], 'Did you mean contract?'],
-])('a misspelt word is never run as another: %j', async (argv, hint) => {
+])('suggests the right word for a misspelled one, and never runs it: %j', async (argv, hint) => {
   const { code, stderr } = await cli(argv)
   expect(stderr).toContain(hint)
   expect(code).toBe(2)
 })
 
-test('a misspelling of blockchain in the environment names the variable', async () => {
+test('names the environment variable that holds a misspelled blockchain', async () => {
   const { code, stderr } = await cli(['nft', 'list', ...SERVER], { env: { GDN_BLOCKCHAIN: 'polygn' } })
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/GDN_BLOCKCHAIN.*\n.*polygon\?/) })
 })
 
-test('more arguments than a command takes are refused', async () => {
+test('rejects more arguments than a command accepts', async () => {
   expect((await cli(['batch', 'status', 'a', 'b'])).code).toBe(2)
 })
 
-test('flags may stand before the command', async () => {
+test('accepts flags before the command', async () => {
   const result = await cli(['--json', '--base-url', 'http://127.0.0.1:9', 'nft', 'list', '-c', 'x'])
   expect(result.code).toBe(4)
   expect(errorOf(result).code).toBe('unauthorized')
 })
 
-test('a wrong --fields is told before anything is sent', async () => {
+test('reports an invalid --fields before anything is sent', async () => {
   const { code, stderr } = await cli(['nft', 'mint', '--title', 'x', '--fields', 'nope', ...SERVER])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--fields: unknown field "nope"') })
 })
 
-test('what is wrong with the form of a command is told in one way, and what was typed is not repeated', async () => {
+test('formats all usage errors the same way, without repeating arguments', async () => {
   const said = async (...argv: string[]) => (await cli(argv)).stderr.split('\n')[0]
   expect(await said('nft', 'list', '--nosuch')).toBe('error: unknown option "--nosuch"')
   expect(await said('--nosuch')).toBe('error: unknown option "--nosuch"')
@@ -99,7 +99,7 @@ test('what is wrong with the form of a command is told in one way, and what was 
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
 })
 
-test('flags of batch mint become options of the run', () => {
+test('converts flags of batch mint to options of the run', () => {
   const times = { timeout: 1, listingWait: 2, uploadConcurrency: 3, chunkSize: 4 }
   const switches = { again: true, newRows: true, inOrder: true, adopt: true, lookup: false, wait: false }
   const settings = { rate: { value: 5, from: '--rate' } } as Settings

@@ -38,7 +38,7 @@ const refusing = (message: string) => {
 const commandsIn = (text: string) => text.split('\n').filter((line) => /^\s*::|##\[/.test(line))
 
 describe('annotations', () => {
-  test('every fault of a manifest stands beside its line, by its path in the repository', async () => {
+  test('mark every error of a manifest at its line, with its path in the repository', async () => {
     const { path, gdn } = await job(BAD)
     const { code, stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
     expect(code).toBe(2)
@@ -49,7 +49,7 @@ describe('annotations', () => {
     ])
   })
 
-  test('a fault stands at its line of the file where cells have line breaks, and messages name the row', async () => {
+  test('use the line of the file if cells contain line breaks, while messages name the row', async () => {
     const cells = `"Dawn","first\n\nlight",${OWNER}\n`
     const { path, gdn } = await job(`${HEAD}${cells}\n,"sec\nond",${OWNER}\nDusk,"a"b,${OWNER}\n`)
     const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
@@ -60,7 +60,7 @@ describe('annotations', () => {
     ])
   })
 
-  test('a byte that is not UTF-8 stands at its line of the file', async () => {
+  test('mark a byte that is not UTF-8 at its line of the file', async () => {
     const { path, gdn } = await job('')
     const rows = Array.from({ length: 3 }, () => `"Dawn","first\nlight",${OWNER}\n`).join('')
     await writeFile(path('drop.csv'), Buffer.concat([Buffer.from(`${HEAD}${rows}Dusk,`), Buffer.from([0xff, 0x0a])]))
@@ -68,7 +68,7 @@ describe('annotations', () => {
     expect(commandsIn(stderr).at(-1)).toMatch(/^::error file=drop\.csv,line=8::is not UTF-8/)
   })
 
-  test('every failed row stands beside its line with the reason', async () => {
+  test('mark every failed row at its line with the reason', async () => {
     const { path, gdn } = await job(`${HEAD}Dawn,"fir\nst",${OWNER}\nDusk,second,${OWNER}\n`)
     const { url } = await fakeApi(refusing('not liked'))
     const argv = [
@@ -88,13 +88,13 @@ describe('annotations', () => {
     expect(commandsIn(stderr)).toEqual([expect.stringMatching(/^::error file=drop\.csv,line=4::row \S+: .*not liked$/)])
   })
 
-  test('of many faults as many as GitHub shows', async () => {
+  test('are limited to the number that GitHub shows', async () => {
     const { path, gdn } = await job(HEAD + `,x,${OWNER}\n`.repeat(50))
     const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
     expect(commandsIn(stderr)).toHaveLength(10)
   })
 
-  test('in JSON mode there are none: stderr is the one line of the error', async () => {
+  test('are not printed in JSON mode, so that stderr is one line', async () => {
     const { path, gdn } = await job(BAD)
     const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'])
     expect(stderr.trimEnd().split('\n')).toHaveLength(1)
@@ -102,7 +102,7 @@ describe('annotations', () => {
   })
 
   test.each([{ GITHUB_ACTIONS: undefined }, { GITHUB_ACTIONS: 'false' }, { GITHUB_ACTIONS: '' }])(
-    'there are none elsewhere: %j',
+    'are not printed outside GitHub Actions: %j',
     async (env) => {
       const { path, gdn } = await job(BAD)
       const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET], { env })
@@ -110,7 +110,7 @@ describe('annotations', () => {
     },
   )
 
-  test('an error without a file has none', async () => {
+  test('are not printed for an error without a file', async () => {
     const { gdn } = await job(BAD)
     const { code, stderr } = await gdn(['nft', 'show', 'a', '--local'])
     expect(code).toBe(6)
@@ -118,20 +118,20 @@ describe('annotations', () => {
   })
 })
 
-describe('what others wrote is no command to the runner', () => {
-  test('not in the reason why a row failed', async () => {
+describe('external text never becomes a workflow command', () => {
+  test('in the reason why a row failed', async () => {
     const { path, gdn, summary } = await job(`${HEAD}Dusk,first,${OWNER}\n`)
     const { url } = await fakeApi({ createnft: refusing(HOSTILE).createnft })
     const { stderr } = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url])
     const commands = commandsIn(stderr)
     expect(commands).toHaveLength(1)
     expect(commands[0]).toMatch(/^::error file=drop\.csv,line=2::/)
-    // What was a percent sign is one again for GitHub, and no line end.
+    // GitHub decodes this to the original percent sign, not to a line break.
     expect(commands[0]).toContain('not liked%250A')
     expect(await summary()).not.toMatch(/<b>|`|\]\(|javascript:|^\s*::/m)
   })
 
-  test('not in a name of a file', async () => {
+  test('in a file name', async () => {
     const { path, gdn } = await job(BAD)
     const odd = 'a%,b:c\n::error::x.csv'
     await writeFile(path(odd), BAD)
@@ -141,7 +141,7 @@ describe('what others wrote is no command to the runner', () => {
     for (const line of commands) expect(line).toMatch(/^::error file=a%25%2Cb%3Ac%0A%3A%3Aerror%3A%3Ax\.csv,line=\d/)
   })
 
-  test('not in a table on stdout, while JSON keeps it as it is', async () => {
+  test('in a table on stdout; JSON keeps the text unchanged', async () => {
     const { gdn } = await job(BAD)
     const evil = nft('a', { token_id: '::stop-commands::x', request_metadata: { title: '##[error]x' } })
     const { url } = await fakeApi({ getnfts: knows(evil, { ...evil, nft_gdn_id: 'b' }) })
@@ -153,8 +153,8 @@ describe('what others wrote is no command to the runner', () => {
   })
 })
 
-describe('the summary of the job', () => {
-  test('a run adds its rows by state, and those that failed', async () => {
+describe('the job summary', () => {
+  test('lists the rows of a run by state, and the failed rows', async () => {
     const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\nDusk,second,${OWNER}\n`)
     const { url } = await fakeApi(refusing('not | liked'))
     const at = ['--base-url', url, '--chunk-size', '1', '--rate', '1000']
@@ -168,7 +168,7 @@ describe('the summary of the job', () => {
     expect((await summary()).split('### gdn batch')).toHaveLength(3)
   })
 
-  test('is of runs that send alone, and only in GitHub Actions', async () => {
+  test('is written only by commands that send, and only in GitHub Actions', async () => {
     const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\n`)
     const { url } = await fakeApi(service())
     const env = { GITHUB_ACTIONS: undefined }
@@ -180,7 +180,7 @@ describe('the summary of the job', () => {
     expect(await summary()).toBe('before\n')
   })
 
-  test('that can’t be written keeps nothing from being minted', async () => {
+  test("does not stop the run if it can't be written", async () => {
     const { path, gdn } = await job(`${HEAD}Dawn,first,${OWNER}\n`)
     const { url } = await fakeApi(service())
     const env = { GITHUB_STEP_SUMMARY: path('no/such/folder') }
@@ -189,7 +189,7 @@ describe('the summary of the job', () => {
   })
 })
 
-test('a log of CI gets lines and no animation, even where its stderr is a terminal', async () => {
+test('prints lines without animation in a CI log, even if stderr is a terminal', async () => {
   const { gdn } = await job(BAD)
   const { url } = await fakeApi({ getnfts: knows(nft('a')) })
   const { code, stderr } = await gdn(['nft', 'wait', 'a', '--base-url', url], { stderrTty: true })

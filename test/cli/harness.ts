@@ -10,7 +10,7 @@ import { GdnError } from '../../src/core/errors.ts'
 export interface CliOptions {
   /** Whether the streams are a terminal. */
   tty?: boolean
-  /** Whether stderr is one; messages are broken to its width then. */
+  /** Whether stderr is a terminal; messages are wrapped to its width then. */
   stderrTty?: boolean
   columns?: number
   env?: NodeJS.ProcessEnv
@@ -19,7 +19,7 @@ export interface CliOptions {
   /** Called when a command opens stdin. */
   onStdin?: () => void
   signal?: AbortSignal
-  /** The system's keyring; without it, this machine has none. */
+  /** The keyring of the system; without it, the machine has none. */
   keyring?: Keyring
 }
 
@@ -29,7 +29,7 @@ export interface CliResult {
   stderr: string
 }
 
-/** A home of its own that goes with the test. */
+/** A temporary home that is removed when the test ends. */
 export async function tempHome(): Promise<{ dir: string; env: NodeJS.ProcessEnv }> {
   const dir = await mkdtemp(join(tmpdir(), 'gdn-cli-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
@@ -52,7 +52,7 @@ function sink(tty: boolean, columns: number) {
   }
 }
 
-/** Runs a command line in this process, with streams, environment and folder of its own. */
+/** Runs a command line in this process, with its own streams, environment and folder. */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const {
     tty = false,
@@ -93,7 +93,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 
-/** The error that a command in JSON mode told on stderr. */
+/** The error that a command printed to stderr in JSON mode. */
 export function errorOf({ stderr }: CliResult): {
   code: string
   message: string

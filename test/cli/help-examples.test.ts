@@ -10,7 +10,7 @@ const PAGES: string[] = [
   ...TOPICS.map(({ name }) => `help ${name}`),
 ]
 
-/** What a person would type: the lines of the examples that aren't words about them. */
+/** The lines of the examples that a user would type, without comments. */
 async function typedLines(page: string): Promise<string[]> {
   const { stdout } = await cli(page.split(' '), { columns: 120 })
   const [, examples = ''] = /EXAMPLES\n([\s\S]*?)\n\n[A-Z]/.exec(stdout) ?? []
@@ -18,7 +18,7 @@ async function typedLines(page: string): Promise<string[]> {
 }
 
 describe.each(PAGES)('the examples of gdn %s', (page) => {
-  test('can be pasted: nothing in them is left out, and every address is a good one', async () => {
+  test('can be pasted: they contain no placeholders, and every address is valid', async () => {
     const lines = await typedLines(page)
     expect(lines.length).toBeGreaterThan(0)
     expect(lines.filter((line) => /…|\.\.\.|<[a-z]+>/.test(line))).toEqual([])
@@ -26,13 +26,13 @@ describe.each(PAGES)('the examples of gdn %s', (page) => {
     expect(addresses.filter((address) => evmAddressProblem(address) !== null)).toEqual([])
   })
 
-  test('give ids whole', async () => {
+  test('contain complete IDs', async () => {
     const ids = (await typedLines(page)).join('\n').match(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]*/g) ?? []
     expect(ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))).toEqual([])
   })
 })
 
-test('a shell finds the folder that its completions are to be written to', async () => {
+test('create the folder that a completion script is written to', async () => {
   const lines = await typedLines('completion --help')
   const folders = lines.flatMap((line) => / > (\S+)\/[^/]+$/.exec(line)?.[1] ?? [])
   expect(folders.length).toBe(3)

@@ -13,14 +13,14 @@ import { cli } from './harness.ts'
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url))
 
-/** Every variable of ours that the sources name, but for those of the build and tests, and the table that is tested here. */
+/** Every GDN_ variable in the sources, except in the build, in tests, and in the table under test. */
 async function variablesInSources(): Promise<Set<string>> {
   const names = await readdir(src, { recursive: true })
   const files = names.filter(
     (name) => name.endsWith('.ts') && !name.startsWith('build') && !name.endsWith('environment.ts'),
   )
   const texts = await Promise.all(files.map((name) => readFile(join(src, name), 'utf8')))
-  // Not __GDN_VERSION__, which the build writes in, and not the code of an error inside the server.
+  // Excludes __GDN_VERSION__, which the build replaces, and the code of an error inside the server.
   const found = texts.flatMap((text) => text.match(/(?<![A-Z_])GDN_[A-Z_]*[A-Z]\b(?!_)/g) ?? [])
   return new Set(found.filter((name) => name !== 'GDN_BROKEN_BODY' && !name.startsWith('GDN_TEST_')))
 }
@@ -40,31 +40,31 @@ describe.each(TOPICS.map(({ name, summary }) => [name, summary] as const))('the 
   })
 })
 
-describe('topics tell what the code does', () => {
-  test('environment names every variable that the sources read, and no other', async () => {
+describe('topics match the code', () => {
+  test('environment lists exactly the variables that the sources read', async () => {
     const names = OWN_VARIABLES.map(({ name }) => name)
     expect([...(await variablesInSources())].sort()).toEqual([...names].sort())
     const page = await topic('environment')
     for (const name of names) expect(page).toMatch(new RegExp(`^  ${name} `, 'm'))
   })
 
-  test('exit-codes names every exit code, and every word of error.code', async () => {
+  test('exit-codes lists every exit code, and every value of error.code', async () => {
     const page = await topic('exit-codes')
     for (const code of Object.values(EXIT)) expect(page).toMatch(new RegExp(`^  ${code} +\\S`, 'm'))
     for (const word of Object.keys(EXIT_BY_CODE)) expect(page).toMatch(new RegExp(`\\b${word}\\b`))
   })
 
-  test('manifest names every column', async () => {
+  test('manifest lists every column', async () => {
     const page = await topic('manifest')
     for (const name of COLUMN_NAMES) expect(page).toMatch(new RegExp(`^  ${name}`, 'm'))
   })
 
-  test('output names every mode', async () => {
+  test('output lists every mode', async () => {
     const page = await topic('output')
     for (const mode of OUTPUT_MODES) expect(page).toMatch(new RegExp(`^  ${mode} `, 'm'))
   })
 
-  test('blockchains names every blockchain with its chain ID', async () => {
+  test('blockchains lists every blockchain with its chain ID', async () => {
     const page = await topic('blockchains')
     for (const name of BLOCKCHAIN_NAMES) {
       expect(page).toMatch(new RegExp(`^  ${name} +.*${BLOCKCHAINS[name].chainId ?? 'Solana'}`, 'm'))
@@ -78,17 +78,17 @@ describe('finding a topic', () => {
     [['help', 'Exit-Codes']],
     [['exit-codes', '--help']],
     [['exit', 'codes', '-h']],
-  ])('gdn %j is gdn help exit-codes', async (argv) => {
+  ])('gdn %j prints gdn help exit-codes', async (argv) => {
     expect(await cli(argv)).toMatchObject({ code: 0, stdout: await topic80('exit-codes') })
   })
 
-  test('a topic is no command: the error names the help', async () => {
+  test('suggests gdn help for a topic used as a command', async () => {
     const { code, stdout, stderr } = await cli(['manifest'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('Did you mean gdn help manifest?')
   })
 
-  test('gdn help local is the topic, gdn local --help the commands, which names the topic', async () => {
+  test('gdn help local prints the topic; gdn local --help lists the commands and names the topic', async () => {
     expect(await topic('local')).toContain('WHERE IT IS')
     const { stdout } = await cli(['local', '--help'])
     expect(stdout).toContain('COMMANDS')
@@ -98,7 +98,7 @@ describe('finding a topic', () => {
 
 const topic80 = async (name: string) => (await cli(['help', name], { columns: 80 })).stdout
 
-describe('help is found wherever it is asked for', () => {
+describe('finding help', () => {
   test.each([
     [['-h', 'nft', 'mint']],
     [['--help', 'nft', 'mint']],
@@ -107,11 +107,11 @@ describe('help is found wherever it is asked for', () => {
     [['nft', 'mint', '-h']],
     [['--debug', 'nft', 'mint', '--help']],
     [['help', 'nft', 'mint', '--no-color']],
-  ])('gdn %j is gdn help nft mint', async (argv) => {
+  ])('gdn %j prints gdn help nft mint', async (argv) => {
     expect(await cli(argv)).toMatchObject({ code: 0, stdout: (await cli(['help', 'nft', 'mint'])).stdout })
   })
 
-  test('the link to the documentation leads to a file', async () => {
+  test('links to a documentation file that exists', async () => {
     const link = /^ {2}(\/.*README\.md)$/m.exec((await cli(['--help'])).stdout)?.[1] ?? ''
     expect(await readFile(link, 'utf8')).toContain('# gdn')
   })

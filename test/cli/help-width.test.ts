@@ -11,7 +11,7 @@ const PAGES: string[] = [
   ...TOPICS.map(({ name }) => `help ${name}`),
 ]
 
-/** A word that nothing may break, alone in its line: an id, a quoted filter, the path of the documentation. */
+/** Whether a line is one word that can't be wrapped: an ID, a quoted filter, a path. */
 const isOneWord = (line: string) => /^ {2,}(\$ )?([^\s'"]|'[^']*'|"[^"]*")+( \\)?$/.test(line)
 
 describe.each(PAGES)('gdn %s', (page) => {
@@ -21,13 +21,13 @@ describe.each(PAGES)('gdn %s', (page) => {
     expect(stdout.split('\n').filter((line) => displayWidth(line) > columns && !isOneWord(line))).toEqual([])
   })
 
-  test('says the same at every width, whatever the terminal: examples can be copied as they stand', async () => {
+  test('contains the same words at every width, so that examples can be copied', async () => {
     const [wide, narrow] = await Promise.all([120, 40].map((columns) => cli(page.split(' '), { columns })))
     expect(wordsOf(narrow?.stdout)).toEqual(wordsOf(wide?.stdout))
   })
 })
 
-/** The words of a page without what breaking lines adds. */
+/** The words of a page, without the characters that wrapping adds. */
 function wordsOf(page = ''): string[] {
   return page
     .replaceAll(/ \\\n +/g, ' ')

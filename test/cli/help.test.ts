@@ -4,7 +4,7 @@ import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { cli } from './harness.ts'
 
 describe.each(COMMANDS)('gdn $command --help', ({ command: name }) => {
-  test('shows examples before usage, and flags after it', async () => {
+  test('shows examples before usage, and output after it', async () => {
     const { code, stdout, stderr } = await cli([...name.split(' '), '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const [examples, usage, output] = ['EXAMPLES', 'USAGE', 'OUTPUT'].map((heading) => stdout.indexOf(`\n${heading}\n`))
@@ -18,7 +18,7 @@ describe.each(COMMANDS)('gdn $command --help', ({ command: name }) => {
     expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
   })
 
-  test('shows a prompt where a command begins, and none where it goes on', async () => {
+  test('shows a prompt at the start of each command, and none on continuation lines', async () => {
     const { stdout } = await cli([...name.split(' '), '--help'])
     const lines = stdout.slice(stdout.indexOf('\nEXAMPLES\n'), stdout.indexOf('\nUSAGE\n')).split('\n')
     const typed = lines.slice(2).filter((line) => line !== '' && !line.startsWith('  # '))
@@ -29,7 +29,7 @@ describe.each(COMMANDS)('gdn $command --help', ({ command: name }) => {
   })
 })
 
-test('gdn, gdn --help, gdn help and gdn -h are the same help, which names every command', async () => {
+test('gdn, gdn --help, gdn help and gdn -h print the same help, which lists every command', async () => {
   const { stdout, code } = await cli(['help'])
   expect(code).toBe(0)
   for (const { name } of CATALOGUE.flatMap(({ entries }) => entries))
@@ -39,7 +39,7 @@ test('gdn, gdn --help, gdn help and gdn -h are the same help, which names every 
   expect((await cli(['--help'])).stdout).toBe(stdout)
 })
 
-test('gdn --help fits into 80 columns and names the flags that work everywhere', async () => {
+test('gdn --help fits into 80 columns and shows the flags of all commands', async () => {
   const { stdout } = await cli(['--help'], { columns: 80 })
   expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
   for (const flag of ['-q, --quiet', '--no-input', '--debug', '--json', '--local', '--base-url']) {
@@ -47,7 +47,7 @@ test('gdn --help fits into 80 columns and names the flags that work everywhere',
   }
 })
 
-test('gdn nft, gdn nft --help and gdn help nft list its commands', async () => {
+test('gdn nft, gdn nft --help and gdn help nft list the commands of nft', async () => {
   const { stdout, code } = await cli(['nft'])
   expect(code).toBe(0)
   for (const word of ['mint', 'list', 'show', 'wait']) expect(stdout).toMatch(new RegExp(`^  ${word} `, 'm'))
@@ -55,11 +55,11 @@ test('gdn nft, gdn nft --help and gdn help nft list its commands', async () => {
   expect((await cli(['help', 'nft'])).stdout).toBe(stdout)
 })
 
-test('gdn help nft mint is gdn nft mint --help', async () => {
+test('gdn help nft mint prints the same as gdn nft mint --help', async () => {
   expect((await cli(['help', 'nft', 'mint'])).stdout).toBe((await cli(['nft', 'mint', '-h'])).stdout)
 })
 
-test('help behind -- belongs to the command that is run', async () => {
+test('shows usage of a command that runs another command after --', async () => {
   const { stdout } = await cli(['local', 'exec', '--help'])
   expect(stdout).toContain('gdn local exec [command...] [flags] -- <command> [args...]')
 })

@@ -4,7 +4,7 @@ import { folder, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { type CliOptions, cli } from './harness.ts'
 
-// OSC 52 (the clipboard), CSI in seven and in eight bits, DEL, bidi, zero-width, BOM, and a line of its own.
+// OSC 52 (the clipboard), CSI in 7 and 8 bits, DEL, bidi, zero-width, BOM, and a forged error line.
 const EVIL =
   '\u001b]52;c;aGk=\u0007\u001b[2J\u009b31m\u009d0;x\u009c\u007f\b\u202eevil\u2066\u200b\ufeff\r\nerror: forged'
 const RAW = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/
@@ -69,17 +69,17 @@ const COLLECTION = ['collection', 'create', '--name', 'x', '-b', 'polygon', '--w
 
 type Handlers = Record<string, (body: never) => Reply>
 
-/** Everything that prints what a server said. */
+/** Every command that prints text of a server. */
 const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[]][] = [
   ['an NFT', ['nft', 'show', 'a'], { getnfts: told() }],
   ['NFTs', ['nft', 'show', 'a', 'b'], { getnfts: told() }],
   [
-    'an id that is unknown',
+    'an unknown ID',
     ['nft', 'show', EVIL],
     { getnfts: () => ({ body: { requests: { nft_gdn_ids: [] }, nfts: [] } }) },
   ],
   [
-    'a list of IDs alone',
+    'a list of IDs',
     ['nft', 'list', '--fields', 'nft_gdn_id', ...TARGET],
     {
       getnftgdnids: () => ({ body: { requests: { contract_address: '', blockchain: '' }, nft_gdn_ids: [EVIL, 'b'] } }),
@@ -94,9 +94,9 @@ const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[
     },
   ],
   ['an NFT that failed', ['nft', 'wait', 'a'], { getnfts: told({ status: 'failed' }) }],
-  ['one that is pending', ['nft', 'wait', 'a', '--timeout', '1ms'], { getnfts: told() }],
+  ['a pending NFT', ['nft', 'wait', 'a', '--timeout', '1ms'], { getnfts: told() }],
   [
-    'an NFT that isn’t the service’s',
+    'an NFT of another service',
     ['nft', 'verify', 'a', '-b', 'polygon', '--owner', OWNER],
     {
       getisgdnnft: () => ({
@@ -108,10 +108,10 @@ const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[
     },
   ],
   ['a mint', MINT, { createnft: minted as never, getnfts: told({ status: 'deployed' }) }],
-  ['a mint that nobody waits for', [...MINT, '--no-wait'], { createnft: minted as never }],
-  ['a mint that was refused', MINT, { createnft: refuses(400) }],
+  ['a mint with --no-wait', [...MINT, '--no-wait'], { createnft: minted as never }],
+  ['a rejected mint', MINT, { createnft: refuses(400) }],
   ['a collection', COLLECTION, { createcollection: accepted, getcollections: collections }],
-  ['a collection that is shown', ['collection', 'show', 'tx'], { getcollections: collections }],
+  ['collection show', ['collection', 'show', 'tx'], { getcollections: collections }],
   ['collections', ['collection', 'list'], { createcollection: accepted, getcollections: collections }, COLLECTION],
   [
     'a transfer',
@@ -133,11 +133,11 @@ const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[
     { createnft: minted as never, getnfts: told({ status: 'deployed' }) },
     BATCH,
   ],
-  ['a batch that was refused', BATCH, { createnft: refuses(400) }],
-  ['rows that were refused', ['batch', 'results', 'drop'], { createnft: refuses(400) }, BATCH],
+  ['a rejected batch', BATCH, { createnft: refuses(400) }],
+  ['rejected rows', ['batch', 'results', 'drop'], { createnft: refuses(400) }, BATCH],
   ['a batch whose NFTs failed', BATCH, { createnft: minted as never, getnfts: told({ status: 'failed' }) }],
   ['runs', ['batch', 'list'], { createnft: refuses(400) }, BATCH],
-  ['a key that is wrong', ['nft', 'show', 'a'], { getnfts: refuses(401) }],
+  ['a wrong key', ['nft', 'show', 'a'], { getnfts: refuses(401) }],
   ['a key without the permission', ['nft', 'show', 'a'], { getnfts: refuses(403) }],
   [
     'another form of error',
@@ -149,8 +149,8 @@ const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[
       }),
     },
   ],
-  ['what is no answer of the API', ['nft', 'show', 'a'], { getnfts: () => ({ body: { [EVIL]: EVIL } }) }],
-  ['an answer that is asked for raw', ['api', 'getnfts', '--field', 'nft_gdn_ids[]=a'], { getnfts: told() }],
+  ['an invalid API response', ['nft', 'show', 'a'], { getnfts: () => ({ body: { [EVIL]: EVIL } }) }],
+  ['a raw response', ['api', 'getnfts', '--field', 'nft_gdn_ids[]=a'], { getnfts: told() }],
 ]
 
 const CSV = `title,description,receiver\nDawn,first,${OWNER}\nDusk,second,${OWNER}\n`
@@ -180,13 +180,13 @@ describe.each(CASES)('%s', (_, words, handlers, before) => {
     ['JSON on a terminal', ['-o', 'json'], TERMINAL],
     ['CSV on a terminal', ['-o', 'csv'], TERMINAL],
     ['ids on a terminal', ['-o', 'ids'], TERMINAL],
-  ])('is inert in %s', async (_mode, flags, how) => {
+  ])('is escaped in %s', async (_mode, flags, how) => {
     const { argv, options } = await prepare(words, handlers, before)
-    // What api prints is JSON whatever the flags: in a pipe it is as it came.
+    // gdn api always prints JSON, unchanged in a pipe.
     const isApi = words[0] === 'api'
     if (isApi && how.tty !== true) return
     const asked = isApi && flags[0] === '-o' ? [] : flags
-    // A terminal without animation: what the library of the spinner writes is its own.
+    // TERM=dumb turns the spinner off, whose own escape sequences would be found here.
     const { stdout, stderr } = await cli([...argv, ...asked], {
       ...options,
       ...how,
@@ -199,14 +199,14 @@ describe.each(CASES)('%s', (_, words, handlers, before) => {
   })
 })
 
-test('JSON keeps it as it is, in a pipe and on a terminal', async () => {
+test('JSON keeps control characters as data, in a pipe and on a terminal', async () => {
   for (const how of [{}, TERMINAL]) {
     const { argv, options } = await prepare(['nft', 'show', 'a', '--json'], { getnfts: told() }, undefined)
     expect(JSON.parse((await cli(argv, { ...options, ...how })).stdout)).toEqual(record('a'))
   }
 })
 
-test('CSV and ids keep it as it is in a pipe: other programs read them', async () => {
+test('CSV keeps control characters in a pipe, where other programs read them', async () => {
   const show = ['nft', 'show', 'a', '-o', 'csv', '--fields', 'status']
   const { argv, options } = await prepare(show, { getnfts: told() }, undefined)
   expect((await cli(argv, options)).stdout).toBe(`status\r\n"${EVIL}"\r\n`)
@@ -226,11 +226,11 @@ test.each([
   ['1️⃣', 2],
   ['e\u0301', 1],
   ['नि', 1],
-])('%s takes %i columns', (text, columns) => {
+])('%s is %i columns wide', (text, columns) => {
   expect(displayWidth(text)).toBe(columns)
 })
 
-test('columns stand under each other whatever the width of what is in them', async () => {
+test('aligns columns whatever the width of their characters', async () => {
   const titles = [
     '漢字かな',
     'ＦＵＬＬ',

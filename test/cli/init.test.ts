@@ -26,7 +26,7 @@ async function home() {
   return { dir, gdn, file, config, isThere }
 }
 
-test('with every flag it needs no terminal: tries the key, saves it, writes the profile, and says what to do next', async () => {
+test('checks and saves the key, writes the profile, and suggests the next command, without a terminal', async () => {
   const { dir, gdn, config } = await home()
   const { url, calls } = await server()
   const keyring = memoryKeyring()
@@ -55,12 +55,12 @@ test('with every flag it needs no terminal: tries the key, saves it, writes the 
   expect(await filesHolding(dir, KEY)).toEqual([])
   expect(textHolds(stderr, KEY)).toBe(false)
 
-  // It is in force from now on.
+  // The configuration is in effect.
   const listed = JSON.parse((await gdn(['config', 'list', '--json'], { keyring })).stdout)
   expect(listed).toContainEqual({ name: 'blockchain', value: 'polygon-mumbai', from: 'profile default' })
 })
 
-test('blockchain and wallet may be left out; --json tells what was made, and nothing else', async () => {
+test('needs no blockchain or wallet, and prints only the result with --json', async () => {
   const { gdn } = await home()
   const { url } = await server()
   const { stdout, stderr } = await gdn(
@@ -78,7 +78,7 @@ test('blockchain and wallet may be left out; --json tells what was made, and not
   })
 })
 
-test('GDN_API_KEY is tried and not saved; a key that is saved already is used', async () => {
+test('checks GDN_API_KEY without saving it, and uses a saved key', async () => {
   const { dir, gdn } = await home()
   const { url, calls } = await server()
   const fromEnvironment = await gdn(['init', '--base-url', url], { env: { GDN_API_KEY: KEY } })
@@ -89,8 +89,8 @@ test('GDN_API_KEY is tried and not saved; a key that is saved already is used', 
   expect(calls).toHaveLength(2)
 })
 
-describe('nothing is written', () => {
-  test('for a key that the server refuses', async () => {
+describe('writes nothing', () => {
+  test('for a key that the server rejects', async () => {
     const { dir, gdn, file, isThere } = await home()
     const { url } = await server()
     const { code, stderr } = await gdn(['init', '--base-url', url, '--key-file', '-'], { stdin: 'wrong-key-of-mine' })
@@ -104,14 +104,14 @@ describe('nothing is written', () => {
     ['no URL', ['--hosted'], '--base-url'],
     ['no key', ['--base-url', 'https://a.test'], '--key-file'],
     ['two servers', ['--local', '--base-url', 'https://a.test'], 'name two servers'],
-    ['a URL in clear text', ['--base-url', 'http://a.test', '--key-file', '-'], 'clear text'],
-    ['a URL that is none', ['--base-url', 'a.test', '--key-file', '-'], '--base-url: "a.test" is not the URL'],
+    ['a plain HTTP URL', ['--base-url', 'http://a.test', '--key-file', '-'], 'clear text'],
+    ['an invalid URL', ['--base-url', 'a.test', '--key-file', '-'], '--base-url: "a.test" is not the URL'],
     ['a wallet of another chain', ['--local', '-b', 'solana', '--wallet', OWNER], '--wallet'],
-    ['a name that no profile may have', ['--base-url', 'https://a.test', '--profile', '../x'], '--profile'],
+    ['an invalid profile name', ['--base-url', 'https://a.test', '--profile', '../x'], '--profile'],
     ['the name of the built-in profile', ['--base-url', 'https://a.test', '--profile', 'local'], '--profile'],
     ['a key for the local backend', ['--local', '--key-file', '-'], '--key-file'],
     ['another name for the local backend', ['--local', '--profile', 'mine'], '--profile'],
-  ])('with %s: the flag is named', async (_what, argv, message) => {
+  ])('with %s, and names the flag', async (_what, argv, message) => {
     const { gdn, file, isThere } = await home()
     const { code, stderr } = await gdn(['init', ...argv], { stdin: KEY })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
@@ -119,7 +119,7 @@ describe('nothing is written', () => {
   })
 })
 
-test('a profile for another server is replaced with --yes only; what belonged to the old server goes with it', async () => {
+test('replaces a profile for another server only with --yes, and drops the settings of the old server', async () => {
   const { gdn, config } = await home()
   const old = 'https://old.test'
   await gdn(['config', 'set', 'base_url', old])
@@ -133,12 +133,12 @@ test('a profile for another server is replaced with --yes only; what belonged to
   expect((await config()).profiles.default).toEqual({ base_url: url })
 })
 
-test('--local puts the local backend in use, and says how to start it where it does not run', async () => {
+test('--local selects the local backend, and names the command that starts it if it is not running', async () => {
   const { gdn, config } = await home()
   const { code, stderr } = await gdn(['init', '--local', '-b', 'polygon'])
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('gdn local start') })
   expect(await config()).toEqual({ profile: 'local', profiles: { local: { blockchain: 'polygon' } } })
-  // Where no wallet was given, what comes next makes one: it can be pasted as it is.
+  // Without a wallet, the suggested commands create one and can be pasted.
   expect(stderr).toMatch(
     /: gdn wallet generate --name alice\nNext: gdn collection create --name "First light" --wallet @alice\n$/,
   )

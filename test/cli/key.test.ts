@@ -12,7 +12,7 @@ import { startHttpServer } from '../helpers/http-server.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
-/** A home with a data dir as a backend leaves it. */
+/** A home with the data directory of a backend. */
 async function withDataDir() {
   const { dir, env } = await tempHome()
   const dataDir = join(dir, 'data')
@@ -42,7 +42,7 @@ interface Key {
 }
 
 describe('administration commands', () => {
-  test('print the data directory that they work on', async () => {
+  test('print the data directory that they use', async () => {
     const { gdn, dataDir } = await withDataDir()
     expect((await gdn(['key', 'list'])).stderr).toContain(`Data directory: ${dataDir}`)
   })
@@ -55,7 +55,7 @@ describe('administration commands', () => {
     [['db', 'status']],
     [['chain', 'list']],
     [['local', 'listen']],
-  ])('%j is refused without --data-dir when the configuration names another server', async (argv) => {
+  ])('reject %j without --data-dir if the configuration names another server', async (argv) => {
     const { dir, env } = await tempHome()
     const other = { ...env, GDN_BASE_URL: 'https://api.example.com' }
     const dataDir = join(dir, '.local/share/gdn/local')
@@ -67,7 +67,7 @@ describe('administration commands', () => {
     expect(stderr).toContain('--data-dir')
   })
 
-  test('work when the configured server is the backend of the data directory', async () => {
+  test('work if the configured server is the backend of the data directory', async () => {
     const { dir, env } = await tempHome()
     const dataDir = join(dir, '.local/share/gdn/local')
     await mkdir(dataDir, { recursive: true })
@@ -78,7 +78,7 @@ describe('administration commands', () => {
     expect((await at('http://localhost:4681')).code).toBe(2)
   })
 
-  test('are refused while another backend answers at the configured server, and that of the data directory is stopped', async () => {
+  test('are rejected if another backend responds at the configured server', async () => {
     const { dir, env } = await tempHome()
     const dataDir = join(dir, '.local/share/gdn/local')
     await mkdir(dataDir, { recursive: true })
@@ -101,7 +101,7 @@ describe('administration commands', () => {
 const CREATE = ['key', 'create', '--name', 'shop', '--email', 'shop@example.com']
 
 describe('gdn key create', () => {
-  test('prints the key and nothing else on stdout, what it may do on stderr, and keeps it nowhere', async () => {
+  test('prints only the key on stdout and its permissions on stderr, and stores no copy', async () => {
     const { gdn, dataDir } = await withDataDir()
     const { code, stdout, stderr } = await gdn([...CREATE, '--permission', 'nft:read'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_[\w-]{43}\n$/) })
@@ -113,7 +113,7 @@ describe('gdn key create', () => {
     expect((await gdn(['key', 'list', '--json'])).stdout).not.toContain(key)
   })
 
-  test('with --json prints the record with the key, once', async () => {
+  test('prints the record with the key once with --json', async () => {
     const { json } = await withDataDir()
     const key = await json<Key>(...CREATE, '--permission', 'nft:create,nft:read')
     expect(key).toEqual({
@@ -142,12 +142,12 @@ describe('gdn key create', () => {
     [['--permission', 'nft:read,nft:read'], ['nft:read']],
     [['--permission', 'all'], [...PERMISSIONS]],
     [['--permission', 'nft:read', '--permission', 'all'], [...PERMISSIONS]],
-  ])('%j gives %j', async (flags, permissions) => {
+  ])('converts %j to %j', async (flags, permissions) => {
     const { json } = await withDataDir()
     expect((await json<Key>(...CREATE, ...flags)).permissions).toEqual(permissions)
   })
 
-  test('keys of one e-mail address are of one account', async () => {
+  test('assigns keys of one email address to one account', async () => {
     const { json, dataDir } = await withDataDir()
     await json(...CREATE, '--permission', 'all')
     const second = ['key', 'create', '--name', 'b', '--email', 'SHOP@example.com', '--permission', 'all']
@@ -165,7 +165,7 @@ describe('gdn key create', () => {
     [[], '--permission', /is required/, 'or all. Permissions are collection:create, '],
     [['--permission', 'all', '--expires', '30'], '--expires', /such as 30d, 12h or 2027-01-31, not "30"/, null],
     [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is in the past/, null],
-  ])('%j is refused, and no key is made', async (flags, flag, message, hint) => {
+  ])('rejects %j and creates no key', async (flags, flag, message, hint) => {
     const { gdn, json } = await withDataDir()
     const result = await gdn([...CREATE, ...flags, '--json'])
     expect(result).toMatchObject({ code: 2, stdout: '' })
@@ -183,14 +183,14 @@ describe('gdn key create', () => {
     [['--name', 'a'], '--email'],
     [['--name', 'a', '--email', 'nobody'], '--email'],
     [['--name', 'a', '--email', 'a@example.com\nb'], '--email'],
-  ])('%j is refused, naming %s', async (flags, flag) => {
+  ])('rejects %j and names %s', async (flags, flag) => {
     const { gdn } = await withDataDir()
     const result = await gdn(['key', 'create', ...flags, '--permission', 'all', '--json'])
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({ code: 'usage', details: { place: { flag } } })
   })
 
-  test('a name that would move the cursor is stored as it is and shown inert', async () => {
+  test('stores a name with control characters unchanged, and escapes it in output', async () => {
     const { gdn, json } = await withDataDir()
     const name = 'a\u001b[2J\rb'
     const { stderr } = await gdn(['key', 'create', '--name', name, '--email', 'a@example.com', '--permission', 'all'])
@@ -201,7 +201,7 @@ describe('gdn key create', () => {
 })
 
 describe('gdn key list', () => {
-  test('shows every key with its state, oldest first, and no key', async () => {
+  test('lists every key with its state, oldest first, and never in full', async () => {
     const { gdn, json, dataDir } = await withDataDir()
     const made: Key[] = []
     for (const name of ['a', 'b', 'c']) {
@@ -231,7 +231,7 @@ describe('gdn key list', () => {
     expect(stdout.split('\n')[2]).toMatch(/^gdn_[\w-]{8}\tc\tc@example.com\t.*wallet:create.*\tactive\t$/)
   })
 
-  test('a person reads permissions with commas between, a program gets a list', async () => {
+  test('prints permissions separated by commas on a terminal, and as a list in a pipe', async () => {
     const { gdn } = await withDataDir()
     await gdn([...CREATE, '--permission', 'nft:read,nft:create'])
     const list = ['key', 'list', '--fields', 'name,permissions']
@@ -239,7 +239,7 @@ describe('gdn key list', () => {
     expect((await gdn(list)).stdout).toContain('shop\t["nft:')
   })
 
-  test('-o ids and --fields are those of every list', async () => {
+  test('supports -o ids and --fields', async () => {
     const { gdn, json } = await withDataDir()
     const { id } = await json<Key>(...CREATE, '--permission', 'all')
     expect((await gdn(['key', 'list', '-o', 'ids'])).stdout).toBe(`${id}\n`)
@@ -249,7 +249,7 @@ describe('gdn key list', () => {
 })
 
 describe('gdn key revoke', () => {
-  test.each(['id', 'prefix', 'api_key'] as const)('takes the %s of a key', async (field) => {
+  test.each(['id', 'prefix', 'api_key'] as const)('accepts the %s of a key', async (field) => {
     const { gdn, json, dataDir } = await withDataDir()
     const key = await json<Key>(...CREATE, '--permission', 'all')
     const other = await json<Key>(...CREATE, '--permission', 'all')
@@ -263,7 +263,7 @@ describe('gdn key revoke', () => {
     ])
   })
 
-  test('twice is no error, and the first time stays', async () => {
+  test('keeps the first time if a key is revoked twice, and exits with 0', async () => {
     const { json } = await withDataDir()
     const { id } = await json<Key>(...CREATE, '--permission', 'all')
     const first = await json<Key>('key', 'revoke', id)
@@ -271,7 +271,7 @@ describe('gdn key revoke', () => {
     expect(await json('key', 'revoke', id)).toEqual(first)
   })
 
-  test('of a key that is not there is 2, and a mistyped key is not repeated', async () => {
+  test('exits with 2 for an unknown key without repeating it', async () => {
     const { gdn, json } = await withDataDir()
     const { api_key: key = '', id } = await json<Key>(...CREATE, '--permission', 'all')
     for (const word of [`${key}x`, key.slice(0, -1), id.slice(0, 8), 'gdn_', '%', '']) {
@@ -283,7 +283,7 @@ describe('gdn key revoke', () => {
     expect((await json<Key[]>('key', 'list'))[0]?.status).toBe('active')
   })
 
-  test('of a prefix that two keys have revokes neither, and names both', async () => {
+  test('revokes no key by a prefix that two keys share, and names both', async () => {
     const { gdn, json, dataDir } = await withDataDir()
     const [a, b] = [
       await json<Key>(...CREATE, '--permission', 'all'),
@@ -297,12 +297,12 @@ describe('gdn key revoke', () => {
   })
 })
 
-describe('the data dir', () => {
+describe('the data directory', () => {
   test.each([
     ['create', [...CREATE, '--permission', 'all']],
     ['list', ['key', 'list']],
     ['revoke', ['key', 'revoke', 'x']],
-  ])('of %s must hold a database: none is made where there is none', async (_verb, argv) => {
+  ])('of key %s must contain a database, and none is created', async (_verb, argv) => {
     const { dir, env } = await tempHome()
     const empty = join(dir, 'nothing')
     const result = await cli([...argv, '--data-dir', empty, '--json'], { env })
@@ -311,7 +311,7 @@ describe('the data dir', () => {
     expect(await cli(['key', 'list'], { env })).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn/local') })
   })
 
-  test('of an older gdn is left as it is', async () => {
+  test('of an older gdn is not changed', async () => {
     const { gdn, dataDir } = await withDataDir()
     await withStore(dataDir, ({ db }) => db.deleteFrom('kysely_migration' as never).execute())
     const result = await gdn(['key', 'list', '--json'])
@@ -322,7 +322,7 @@ describe('the data dir', () => {
     })
   })
 
-  test('is that of gdn local start when none is named', async () => {
+  test('defaults to that of gdn local start', async () => {
     const { dir, env } = await tempHome()
     const local = join(dir, '.local', 'share', 'gdn', 'local')
     await mkdir(local, { recursive: true })
@@ -343,13 +343,13 @@ describe('--expires', () => {
     ['2026-11-20', '2026-11-21T00:00:00.000Z'],
     ['2027-01-31T12:00:00Z', '2027-01-31T12:00:00.000Z'],
     ['2028-02-29T23:59Z', '2028-02-29T23:59:00.000Z'],
-  ])('%s is %s', (raw, at) => expect(new Date(parseExpiry(raw, '--expires', now)).toISOString()).toBe(at))
+  ])('converts %s to %s', (raw, at) => expect(new Date(parseExpiry(raw, '--expires', now)).toISOString()).toBe(at))
 
   test.each([
     ...['0d', '-1d', '1.5d', '1e3d', '30', 'd', '30D', '１d', '9999999d', 'tomorrow', '', ' 30d'],
     ...['2027-02-30', '2027-2-3', '2027-13-01', '31.01.2027', '2027-01-31T12:00', '2027-01-31T25:00Z', '0000-00-00'],
     ...['2026-11-19', '2026-11-20T12:00:00Z', '1970-01-01'],
-  ])('%j is refused by its flag', (raw) => {
+  ])('rejects %j and names the flag', (raw) => {
     const attempt = () => parseExpiry(raw, '--expires', now)
     expect(attempt).toThrow(GdnError)
     expect(attempt).toThrow(expect.objectContaining({ code: 'usage', place: { flag: '--expires' } }))

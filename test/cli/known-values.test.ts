@@ -37,8 +37,8 @@ const collection = (more: Partial<KnownCollectionOfServer>) => ({
   ...more,
 })
 
-describe('what completions know of this machine', () => {
-  test('profiles, with their servers', async () => {
+describe('values that completions read from this machine', () => {
+  test('include profiles with their servers', async () => {
     const { config, values } = await home()
     expect(await values('profiles')).toEqual([['local', 'Use the local backend (gdn local start)']])
     await config({ profiles: { main: { base_url: 'https://api.example' }, empty: {} } })
@@ -49,7 +49,7 @@ describe('what completions know of this machine', () => {
     ])
   })
 
-  test('runs, with manifest, blockchain and day; by the name given with --run where that is asked', async () => {
+  test('include runs with manifest, blockchain and day, and names of --run', async () => {
     const { run, values } = await home()
     await run({ id: '0123456789abcdef', name: 'drop-0123' })
     await run({ id: 'fedcba9876543210', name: 'spring-fedc', runName: 'spring', manifest: null })
@@ -60,7 +60,7 @@ describe('what completions know of this machine', () => {
     expect(await values('run-names')).toEqual([['spring', 'spring on polygon, 2026-11-03']])
   })
 
-  test('collections, with their names: of the server and blockchain that are typed already', async () => {
+  test('include collections with their names, filtered by the server and blockchain on the command line', async () => {
     const { collections, config, values, env } = await home()
     const [second, third] = [ADDRESS.replace('0xa', '0xb'), ADDRESS.replace('0xa', '0xc')]
     await config({ profiles: { main: { base_url: 'https://api.example/' } } })
@@ -90,7 +90,7 @@ describe('what completions know of this machine', () => {
     expect(await values('collections', '--base-url', 'http://127.0.0.1:4000')).toEqual([[ADDRESS, 'Next, polygon']])
   })
 
-  test('from the state directory that is typed or set', async () => {
+  test('come from the state directory on the command line or in the environment', async () => {
     const { run, values, state } = await home()
     await mkdir(join(state, 'other', 'runs'), { recursive: true })
     await run({ id: '0123456789abcdef', name: 'elsewhere-0123' }, join(state, 'other'))
@@ -99,7 +99,7 @@ describe('what completions know of this machine', () => {
     expect(await values('runs', 'batch', 'status', `--state-dir='${join(state, 'other')}'`)).toHaveLength(1)
   })
 
-  test('only names that mean nothing to a shell; a run of another name goes by its id', async () => {
+  test('exclude names with a meaning for a shell, and replace such a run name by the ID', async () => {
     const { run, collections, config, values } = await home()
     await run({ id: '0123456789abcdef', name: HOSTILE, runName: HOSTILE })
     await config({ profiles: { [HOSTILE]: {}, '-rf': {}, fine: { base_url: HOSTILE } } })
@@ -110,7 +110,7 @@ describe('what completions know of this machine', () => {
     expect((await values('collections')).map(([value]) => value)).toEqual([ADDRESS])
   })
 
-  test('whatever files hold: lines of a harmless value, a tab, and text without a control', async () => {
+  test('are lines of a safe value, a tab, and text without control characters, whatever the files contain', async () => {
     const { run, collections, config, values, env } = await home()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), fc.json(), async (text, json) => {
@@ -128,7 +128,7 @@ describe('what completions know of this machine', () => {
     )
   })
 
-  test('damage of any kind is nothing to offer', async () => {
+  test('are empty if a file is damaged', async () => {
     const { state, env, values } = await home()
     await writeFile(join(state, 'state.db'), Buffer.alloc(5000, 0xff))
     await mkdir(join(env.HOME ?? '', '.config', 'gdn', 'config.json'))
@@ -136,7 +136,7 @@ describe('what completions know of this machine', () => {
   })
 })
 
-test('a wallet is offered with its address as every other command spells it', async () => {
+test('include wallets with their checksum addresses', async () => {
   const { env, values } = await home()
   const folder = walletsDirectory(env)
   await mkdir(folder, { recursive: true })

@@ -7,7 +7,7 @@ import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
-/** Where `--local` looks for its backend. */
+/** The data directory of the backend that `--local` uses. */
 const localDir = (home: string) => join(home, '.local', 'share', 'gdn', 'local')
 
 let dir: string
@@ -34,10 +34,10 @@ async function stop(backend: TestBackend): Promise<void> {
 const idOf = async ({ get }: TestBackend) =>
   ((await (await get('/healthz')).json()) as { backend_id: string }).backend_id
 
-/** The routes that a backend was asked for, by its log. */
+/** The routes of a backend's requests, from its log. */
 const asked = ({ log }: TestBackend) => log.flatMap((line) => (JSON.parse(line) as { route?: string }).route ?? [])
 
-/** The titles that a data dir has NFTs of, sorted: requests are in flight at once. */
+/** The sorted titles of the NFTs in a data directory. Requests in flight at once change their order. */
 const titlesIn = (dataDir: string) =>
   withStore(dataDir, async ({ db }) => {
     const rows = await db.selectFrom('nfts').select('metadata').orderBy('seq').execute()
@@ -52,14 +52,14 @@ const manifest = (rows: number, from = 1) =>
 
 const gdn = (argv: string[], more: NodeJS.ProcessEnv = {}) => cli(argv, { env: { ...env, ...more }, cwd: dir })
 
-/** Makes another backend that has the same collections. The first must be stopped. */
+/** Copies a backend with its collections under a new identity. The first must be stopped. */
 async function twin(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true })
   const identity = { id: randomUUID(), incarnation: randomUUID() }
   await withStore(to, ({ db }) => db.updateTable('backend').set(identity).execute())
 }
 
-/** A run of three rows on the local backend whose last two rows were not sent: it was interrupted after the first. */
+/** A run of three rows on the local backend that was interrupted after the first row. */
 async function interrupted(local: TestBackend) {
   const collection = await createTestCollection(local)
   await writeFile(join(dir, 'part.csv'), manifest(3))
@@ -80,7 +80,7 @@ async function interrupted(local: TestBackend) {
 }
 
 describe('a run on a local backend', () => {
-  test('is never resumed on another backend, which gets neither a key nor a row', async () => {
+  test('is never resumed on another backend, which receives neither a key nor a row', async () => {
     const local = await start(localDir(dir))
     const other = await start(join(dir, 'other'))
     await interrupted(local)
@@ -96,7 +96,7 @@ describe('a run on a local backend', () => {
     for (const part of [local.url, other.url, await idOf(local), await idOf(other)]) expect(message).toContain(part)
     expect(details).toMatchObject({ recorded: { url: local.url }, found: { url: other.url } })
 
-    // The profile names the other one, and no flag names any: the run finds its own.
+    // The profile names the other backend and no flag does: the run finds its own backend.
     const resumed = await gdn(['batch', 'resume', 'part', '--json', '--rate', '1000'])
     expect(resumed).toMatchObject({ code: 0 })
     expect(await titlesIn(localDir(dir))).toEqual(['T1', 'T2', 'T3'])
@@ -104,7 +104,7 @@ describe('a run on a local backend', () => {
     expect(await titlesIn(join(dir, 'other'))).toEqual([])
   })
 
-  test('is resumed without flags when its backend listens on another port, and gdn open prints that port', async () => {
+  test('resumes without flags if its backend listens on another port, and gdn open prints that port', async () => {
     const local = await start(localDir(dir))
     const { target } = await interrupted(local)
     await stop(local)
@@ -113,7 +113,7 @@ describe('a run on a local backend', () => {
     expect(errorOf(away)).toMatchObject({ code: 'unreachable', message: expect.stringContaining(local.url) })
     expect(errorOf(await gdn(['open', 'part', '--print', '--json']))).toMatchObject({ code: 'unreachable' })
 
-    // Another backend takes the old port: it isn't the one of the run.
+    // Another backend listens on the old port: it isn't the one of the run.
     const squatter = await startTestBackend(join(dir, 'squatter'), { port: Number(new URL(local.url).port) })
     backends.push(squatter)
     expect(errorOf(await gdn(['batch', 'resume', 'part', '--json']))).toMatchObject({ code: 'wrong_backend' })
@@ -144,7 +144,7 @@ describe('a run on a local backend', () => {
     expect(await listed('--base-url', squatter.url)).toEqual([])
   })
 
-  test('and the same manifest on another backend are two runs, though the collections have one address', async () => {
+  test('is separate from a run of the same manifest on another backend with the same collection address', async () => {
     const first = await start(localDir(dir))
     const { address } = await createTestCollection(first)
     await stop(first)
@@ -165,13 +165,13 @@ describe('a run on a local backend', () => {
   })
 })
 
-test('a single order of one backend is not taken for one of another on the same port', async () => {
+test('does not resume a mint of another backend that listened on the same port', async () => {
   const dataDir = localDir(dir)
   const first = await start(dataDir)
   const { address } = await createTestCollection(first)
   const content = ['--receiver', WALLETS[1], '--title', 'Dawn', '--image', 'http://127.0.0.1:9/away.png']
   const argv = ['nft', 'mint', '--local', '-c', address, '-b', 'polygon', ...content, '--timeout', '100ms']
-  // It stays pending, and the same command resumes it.
+  // The mint stays pending, and the same command resumes it.
   expect((await gdn(argv)).code).toBe(8)
   expect(await gdn(argv)).toMatchObject({ code: 8, stderr: expect.stringContaining('Resuming it') })
   const { port } = new URL(first.url)
@@ -185,8 +185,8 @@ test('a single order of one backend is not taken for one of another on the same 
   expect(await titlesIn(dataDir)).toEqual(['Dawn', 'Dawn'])
 })
 
-describe('a backend that was restored from a backup', () => {
-  test('is asked again for every row, and rows that it lost have an unknown outcome and are not sent again', async () => {
+describe('a backend restored from a backup', () => {
+  test('is queried for every row, and rows that it lost get an unknown outcome and are not retried', async () => {
     const dataDir = localDir(dir)
     const target = async () => {
       const { address } = await createTestCollection(await start(dataDir))
@@ -208,7 +208,7 @@ describe('a backend that was restored from a backup', () => {
     await importDatabase({ dataDir }, backup)
 
     const restored = await start(dataDir)
-    // One more row, which was never sent: it is sent, and nothing else.
+    // One new row, which is sent, and nothing else.
     await writeFile(drop, manifest(5))
     const mint = () => gdn(['batch', 'mint', join(dir, 'drop.csv'), ...flags, '--no-wait'])
     const resumed = await mint()

@@ -20,8 +20,8 @@ async function logged(line: string, isTTY: boolean): Promise<string> {
   return text
 }
 
-test('a line of the log is inert on a terminal, and the same JSON', async () => {
-  // JSON escapes none of these: the introducer of C1, and what turns text around.
+test('escapes a log line on a terminal, and keeps it the same JSON', async () => {
+  // JSON escapes neither the C1 introducer nor bidirectional controls.
   const event = { msg: 'a node failed: \u009b31m\u202etxt' }
   const shown = await logged(`${JSON.stringify(event)}\n`, true)
   expect(shown).not.toMatch(/[\u0080-\u009f\u202e]/)
@@ -29,7 +29,7 @@ test('a line of the log is inert on a terminal, and the same JSON', async () => 
   expect(JSON.parse(shown)).toEqual(event)
 })
 
-test('a line of the log that nobody looks at on a terminal is as it was written', async () => {
+test('prints a log line unchanged if stderr is not a terminal', async () => {
   const line = `${JSON.stringify({ msg: '\u009b31m' })}\n`
   expect(await logged(line, false)).toBe(line)
 })

@@ -8,7 +8,7 @@ import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { type CliOptions, cli, errorOf } from './harness.ts'
 
 const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
-/** Of the keystore, which spells it in lower case. */
+/** The address in the keystore, which spells it in lower case. */
 const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
 const AT = ['--base-url', 'http://127.0.0.1:9']
 
@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const gdn = (argv: string[]) => cli(argv, options)
 
-/** The request that a command would send. */
+/** The body of the request that a command would send. */
 async function request(argv: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await gdn([...argv, ...AT, '--dry-run'])
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
@@ -42,7 +42,7 @@ const GRANT = ['nft', 'grant', '--title', 'Dawn', ...TARGET]
 const TRANSFER = ['nft', 'transfer', 'a', ...TARGET, '--token-id', '1']
 const CREATE = ['collection', 'create', '--name', 'Tide', '-b', 'polygon']
 
-describe('@name stands for its address', () => {
+describe('@name is replaced by its address', () => {
   test.each([
     ['--receiver', [...MINT, '--receiver', '@alice'], { receiver_wallet_address: ALICE }],
     ['--receiver=', [...MINT, '--receiver=@bob'], { receiver_wallet_address: BOB }],
@@ -53,7 +53,7 @@ describe('@name stands for its address', () => {
       { sender_wallet_address: ALICE, receiver_wallet_address: BOB },
     ],
     [
-      'both of a transfer',
+      '--sender and --receiver of a transfer',
       [...TRANSFER, '--sender', '@alice', '--receiver', '@bob'],
       { sender_wallet_address: ALICE, receiver_wallet_address: BOB },
     ],
@@ -79,7 +79,7 @@ describe('@name stands for its address', () => {
     })
   })
 
-  test('in --owner of a verification', async () => {
+  test('in --owner of nft verify', async () => {
     const api = await fakeApi({
       getisgdnnft: (body: object) => ({
         body: { requests: { ...body, nft_gdn_id: 'a' }, response: { isgdnnft: true, nft: nft('a') } },
@@ -89,7 +89,7 @@ describe('@name stands for its address', () => {
     expect(api.bodies('getisgdnnft')).toMatchObject([{ receiver_wallet_address: BOB }])
   })
 
-  test('in a profile; its settings show the name', async () => {
+  test('in a profile, while the settings show the name', async () => {
     await gdn(['config', 'set', 'wallet', '@alice'])
     expect(await request(CREATE)).toMatchObject({ wallet_address: ALICE })
     expect(await request([...GRANT, '--receiver', BOB])).toMatchObject({ sender_wallet_address: ALICE })
@@ -101,12 +101,12 @@ describe('@name stands for its address', () => {
     expect(await request(CREATE)).toMatchObject({ wallet_address: BOB })
   })
 
-  test('in the template of a manifest', async () => {
+  test('in a manifest template', async () => {
     expect((await gdn(['batch', 'template', '--receiver', '@bob'])).stdout).toContain(BOB)
   })
 })
 
-describe('a manifest takes names for receivers and senders', () => {
+describe('a manifest accepts names for receivers and senders', () => {
   const rows = {
     'drop.csv': 'title,description,receiver,sender\nDawn,x,@bob,@alice\nDusk,y,@alice,@bob\n',
     'drop.jsonl': `{"title":"Dawn","description":"x","receiver":"@bob","sender":"@alice"}\n{"title":"Dusk","description":"y","receiver":"@alice","sender":"@bob"}\n`,
@@ -116,7 +116,7 @@ describe('a manifest takes names for receivers and senders', () => {
     ]),
   }
 
-  test.each(Object.entries(rows))('%s: what is sent and kept is the address', async (name, text) => {
+  test.each(Object.entries(rows))('%s: sends and stores the address', async (name, text) => {
     await writeFile(path(name), text)
     const minted = service()
     const api = await fakeApi({
@@ -137,7 +137,7 @@ describe('a manifest takes names for receivers and senders', () => {
     ]
     const { code, stderr } = await gdn(argv)
     expect(code, stderr).toBe(0)
-    // Two requests may be under way at once, and arrive in either order.
+    // Two requests may be in flight at once, and arrive in either order.
     const sent = api.bodies('createnfttrans')
     expect(sent).toHaveLength(2)
     expect(sent).toEqual(
@@ -151,7 +151,7 @@ describe('a manifest takes names for receivers and senders', () => {
     expect(state.length).toBeGreaterThan(0)
   })
 
-  test('a whole request as a manifest, too', async () => {
+  test('in a manifest that is a whole request', async () => {
     const metadata = [
       { title: 'Dawn', description: '', file_fields: [] },
       { title: 'Dusk', description: '', file_fields: [] },
@@ -165,7 +165,7 @@ describe('a manifest takes names for receivers and senders', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('@bob')])
   })
 
-  test('a run that goes on sends to the address that the name stood for when it began', async () => {
+  test('and a resumed run sends to the address that the name had when the run was planned', async () => {
     await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@alice\n')
     const minted = service()
     let isDown = true
@@ -188,7 +188,7 @@ describe('a manifest takes names for receivers and senders', () => {
     expect(api.bodies('createnft').at(-1)).toMatchObject({ receiver_wallet_address: BOB })
   })
 
-  test('an unknown name is a fault of its row, with the nearest', async () => {
+  test('and reports an unknown name as an error of its row, with the nearest name', async () => {
     await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@bobb\nNoon,z,@Bob\n')
     const result = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'])
     expect(result.code).toBe(2)
@@ -201,7 +201,7 @@ describe('a manifest takes names for receivers and senders', () => {
   })
 })
 
-describe('a name that nobody knows', () => {
+describe('an unknown name', () => {
   test.each([
     ['--receiver', [...MINT, '--receiver', '@alcie'], 'Did you mean @alice?'],
     ['--sender', [...GRANT, '--receiver', BOB, '--sender', '@bobb'], 'Did you mean @bob?'],
@@ -210,19 +210,19 @@ describe('a name that nobody knows', () => {
     ['--receiver', [...MINT, '--receiver', '@../alice'], undefined],
     ['--receiver', [...MINT, '--receiver', '@Alice'], '@alice'],
     ['--receiver', [...MINT, '--receiver', `@${'x'.repeat(10_000)}`], undefined],
-  ])('is exit 2 with the flag %s and what was meant: %j', async (flag, argv, hint) => {
+  ])('makes %s fail with exit code 2 and suggests a name: %j', async (flag, argv, hint) => {
     const result = await gdn([...argv, ...AT, '--dry-run', '--json'])
     expect(result.code).toBe(2)
     expect(errorOf(result).message).toContain(flag)
     if (hint !== undefined) expect(errorOf(result).hint).toContain(hint)
   })
 
-  test('is no setting', async () => {
+  test('is rejected as a setting', async () => {
     const { code, stderr } = await gdn(['config', 'set', 'wallet', '@alcie'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('Did you mean @alice?')])
   })
 
-  test('any more, in a profile, is told where its wallet is used, and nowhere else', async () => {
+  test('in a profile is reported only by commands that use the wallet of the profile', async () => {
     await gdn(['wallet', 'add', 'nobody', OWNER])
     await gdn(['config', 'set', 'wallet', '@nobody'])
     await gdn(['wallet', 'rm', 'nobody'])
@@ -232,16 +232,16 @@ describe('a name that nobody knows', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('@nobody')])
   })
 
-  test('where there are no wallets at all', async () => {
+  test('is rejected if there are no wallets', async () => {
     await rm(wallets, { recursive: true })
     expect((await gdn([...MINT, '--receiver', '@alice', ...AT, '--dry-run'])).code).toBe(2)
   })
 })
 
-describe('a name is not believed', () => {
+describe('a name is rejected', () => {
   const mint = () => gdn([...MINT, '--receiver', '@bob', ...AT, '--dry-run'])
 
-  test('where others may change what it stands for', async () => {
+  test('if others can change its address', async () => {
     await chmod(join(wallets, 'bob.address'), 0o666)
     const { code, stderr } = await mint()
     expect([code, stderr]).toEqual([2, expect.stringContaining('chmod 600')])
@@ -250,23 +250,23 @@ describe('a name is not believed', () => {
     expect((await mint()).stderr).toContain('chmod 700')
   })
 
-  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])('where its file holds %j', async (text) => {
+  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])('if its file contains %j', async (text) => {
     await writeFile(join(wallets, 'bob.address'), text)
     expect((await mint()).code).toBe(2)
   })
 
-  test('where its keystore tells no address', async () => {
+  test('if its keystore contains no address', async () => {
     await writeFile(join(wallets, 'carol.json'), JSON.stringify(LIGHT.json), { mode: 0o600 })
     const { code, stderr } = await gdn([...MINT, '--receiver', '@carol', ...AT, '--dry-run'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('has no address')])
   })
 
-  test('for another blockchain than its own', async () => {
+  test('for a blockchain of another kind', async () => {
     const argv = ['nft', 'mint', '--title', 'x', '-c', CONTRACT, '-b', 'solana', '--receiver', '@bob']
     expect((await gdn([...argv, ...AT, '--dry-run'])).code).toBe(2)
   })
 
-  test('as a collection: only wallets have names', async () => {
+  test('as a collection, because only wallets have names', async () => {
     const argv = ['nft', 'list', '-c', '@bob', '-b', 'polygon', ...AT]
     expect((await gdn(argv)).code).toBe(2)
   })

@@ -22,7 +22,7 @@ const accepts = ({ metadata, ...requests }: GrantBody): Reply => ({
 })
 
 describe('nft grant', () => {
-  test('makes one request, and waits until the NFT is deployed and has left its first owner', async () => {
+  test('sends one request, and waits until the NFT is deployed and its owner has changed', async () => {
     const seen = [
       nft('id-0', { status: 'initiated', token_id: null, receiver_wallet_address: SENDER }),
       nft('id-0', { receiver_wallet_address: SENDER }),
@@ -54,13 +54,13 @@ describe('nft grant', () => {
     expect(asked).toBe(3)
   })
 
-  test('one whose receiver has passed it on meanwhile is at its end too', async () => {
+  test('succeeds if the receiver has already transferred the NFT', async () => {
     const passedOn = nft('id-0', { receiver_wallet_address: '0x1111111111111111111111111111111111111111' })
     const api = await fakeApi({ createnfttrans: accepts, getnfts: knows(passedOn) })
     expect((await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })).code).toBe(0)
   })
 
-  test('a refusal says how collections let the API transfer', async () => {
+  test('explains after a rejection how a collection permits transfers by the API', async () => {
     const refused = { ...REFUSED, headers: { 'idempotency-supported': 'yes' } }
     const api = await fakeApi({ createnfttrans: () => refused })
     const { code, stderr } = await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })
@@ -69,7 +69,7 @@ describe('nft grant', () => {
     expect(stderr).toContain('gdn collection create --enable-transfer')
   })
 
-  test('takes the flags by the names of the API too', async () => {
+  test('accepts the API names of flags', async () => {
     const api = await fakeApi({ createnfttrans: accepts })
     const argv = ['nft', 'grant', `--contract-address=${CONTRACT}`, '-b', 'polygon', '--title', 'x', '--no-wait']
     const names = ['--sender-wallet-address', SENDER, '--receiver-wallet-address', OWNER]
@@ -79,7 +79,7 @@ describe('nft grant', () => {
     ])
   })
 
-  test('the sender comes from the profile where nothing else names it', async () => {
+  test('uses the wallet of the profile as sender if no flag names one', async () => {
     const api = await fakeApi({ createnfttrans: accepts })
     const home = { ...(await tempHome()).env, ...env }
     const set = ['config', 'set', 'wallet', SENDER, '--profile', 'main']
@@ -89,7 +89,7 @@ describe('nft grant', () => {
     expect(api.bodies('createnfttrans')).toMatchObject([{ sender_wallet_address: SENDER }])
   })
 
-  test('a JSON request from standard input is sent as it is; flags win', async () => {
+  test('sends a JSON request from standard input unchanged; flags override it', async () => {
     const request = {
       contract_address: CONTRACT,
       blockchain: 'polygon',
@@ -121,13 +121,13 @@ describe('nft grant', () => {
     })
   })
 
-  test('on a real network it needs --yes off a terminal', async () => {
+  test('requires --yes on a public network off a terminal', async () => {
     const result = await cli([...GRANT, '--title', 'x', '--base-url', 'https://api.example.invalid', '--json'], { env })
     expect(result.code).toBe(3)
     expect(errorOf(result).message).toContain('Grant 1 NFT')
   })
 
-  test('a grant that fails ends with 5 and the reason', async () => {
+  test('exits with 5 and the reason if the grant fails', async () => {
     const failed = nft('id-0', { status: 'failed', error: 'the collection does not let the API transfer' })
     const api = await fakeApi({ createnfttrans: accepts, getnfts: knows(failed) })
     const result = await cli([...GRANT, '--title', 'x', '--base-url', api.url, '--json'], { env })
@@ -141,9 +141,9 @@ describe('nft grant', () => {
   test.each([
     ['no title', GRANT, '--title: is required without --file'],
     ['no sender', ['nft', 'grant', ...TARGET, '--receiver', OWNER, '--title', 'x'], '--sender: is required'],
-    ['a broken sender', [...GRANT, '--title', 'x', '--sender', '0x12'], '--sender: is given twice'],
+    ['two senders', [...GRANT, '--title', 'x', '--sender', '0x12'], '--sender: is given twice'],
     [
-      'a mistyped sender',
+      'an invalid sender',
       ['nft', 'grant', ...TARGET, '--sender', '0x12', '--receiver', OWNER, '--title', 'x'],
       '--sender: "0x12" must have 40 hex digits',
     ],
@@ -153,7 +153,7 @@ describe('nft grant', () => {
       '--blockchain: transfer is unsupported on Solana',
     ],
     ['a manifest', ['nft', 'grant', '-f', 'drop.csv'], 'drop.csv is a manifest'],
-  ])('%s is refused with its place, and nothing is sent', async (_what, argv, message) => {
+  ])('rejects %s with its location, and sends nothing', async (_what, argv, message) => {
     const { code, stderr } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { env })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
     expect(stderr).not.toMatch(/did you mean/i)

@@ -26,18 +26,18 @@ const transactions =
     return { body: { requests: { transaction_gdn_ids: ['tx'] }, transactions: [record] } }
   }
 
-/** getnfts that tells another owner from the n-th question on. */
+/** A getnfts that returns the new owner after n requests. */
 const movesAfter = (n: number) => {
   let asked = 0
   return (body: { nft_gdn_ids: string[] }) =>
     knows(nft('id-0', { receiver_wallet_address: asked++ < n ? OWNER : RECEIVER }))(body)
 }
 
-/** What a gdn backend says in every response. */
+/** A header in every response of a gdn backend. */
 const IDEMPOTENT = { 'idempotency-supported': 'yes' }
 
 describe('nft transfer', () => {
-  test('shows the id of the NFT and that of the transaction under two names', async () => {
+  test('shows the IDs of the NFT and of the transaction under two names', async () => {
     const api = await fakeApi({ getnfts: movesAfter(9), transfernft: accepts })
     const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--no-wait']
     const { stdout } = await cli(argv, { env, tty: true })
@@ -45,7 +45,7 @@ describe('nft transfer', () => {
     expect(stdout).toMatch(/^TRANSACTION GDN ID {2,}tx$/m)
   })
 
-  test('looks up token, contract and owner, and waits for the transaction and for the new owner', async () => {
+  test('looks up token, contract and owner, and waits for the transaction and the new owner', async () => {
     const api = await fakeApi({
       getnfts: movesAfter(2),
       transfernft: accepts,
@@ -70,7 +70,7 @@ describe('nft transfer', () => {
     expect(api.bodies('getnfts')).toHaveLength(3)
   })
 
-  test('on a server without gettransactions waits for the new owner alone', async () => {
+  test('waits only for the new owner on a server without gettransactions', async () => {
     const api = await fakeApi({ getnfts: movesAfter(3), transfernft: accepts })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(0)
@@ -79,18 +79,18 @@ describe('nft transfer', () => {
     expect(api.bodies('getnfts')).toHaveLength(4)
   })
 
-  test('asks for nothing that flags give, and takes them by the names of the API', async () => {
+  test('looks up nothing that flags provide, and accepts the API names of flags', async () => {
     const api = await fakeApi({ transfernft: accepts })
     const argv = ['nft', 'transfer', '--nft-gdn-id', 'id-0', '--receiver-wallet-address', RECEIVER, '--tokenid', '1']
     const more = ['--sender-wallet-address', OWNER, '--contract-address', CONTRACT, '-b', 'polygon', '--no-wait']
     const result = await cli([...argv, ...more, '--base-url', api.url, '-o', 'ids'], { env })
     expect(result).toMatchObject({ code: 0, stdout: 'id-0\n' })
     expect(api.bodies('transfernft')).toEqual([REQUEST])
-    // Whether the server knows reference IDs must be known before the bytes are written.
+    // The reference ID must be decided before the request body is written.
     expect(api.calls.map(({ path }) => path)).toEqual(['/healthz', '/api/v1/getisgdnnft', '/api/v1/transfernft'])
   })
 
-  test('a flag wins over what was looked up', async () => {
+  test('prefers a flag over the value that was looked up', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0')), transfernft: accepts })
     const other = '0x1111111111111111111111111111111111111111'
     const argv = [...TRANSFER, '-b', 'polygon', '--sender', other, '--no-wait', '--base-url', api.url]
@@ -98,7 +98,7 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toEqual([{ ...REQUEST, sender_wallet_address: other }])
   })
 
-  test('a JSON request comes from standard input, with either spelling of its token id; flags win', async () => {
+  test('reads a JSON request from standard input, with either spelling of the token ID; flags override it', async () => {
     const { token_id, ...rest } = REQUEST
     const api = await fakeApi({ transfernft: accepts })
     const stdin = JSON.stringify({ ...rest, tokenid: token_id, receiver_wallet_address: OWNER })
@@ -107,7 +107,7 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toEqual([REQUEST])
   })
 
-  test('the blockchain comes from a collection made here, or from the server', async () => {
+  test('takes the blockchain from a collection created here, or from the server', async () => {
     const home = { ...(await tempHome()).env, ...env }
     const api = await fakeApi({
       createcollection: (request: object) => ({
@@ -140,14 +140,14 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toMatchObject([{ blockchain: 'astar' }, { blockchain: 'fantom' }])
   })
 
-  test('--dry-run looks up, prints the request and sends nothing', async () => {
+  test('looks up, prints the request and sends nothing with --dry-run', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0')) })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--dry-run', '--json', '--base-url', api.url], { env })
     expect(JSON.parse(result.stdout)).toMatchObject({ url: `${api.url}/api/v1/transfernft`, body: REQUEST })
     expect(api.bodies('transfernft')).toEqual([])
   })
 
-  test('a transfer that fails ends with 5 and the reason, and the same command is another', async () => {
+  test('exits with 5 and the reason if the transfer fails, and the same command sends a new transfer', async () => {
     const api = await fakeApi({
       getnfts: knows(nft('id-0')),
       transfernft: accepts,
@@ -163,7 +163,7 @@ describe('nft transfer', () => {
     }
   })
 
-  test('one still pending ends with 8; the same command goes on, though the owner has changed meanwhile', async () => {
+  test('exits with 8 while pending, and the same command resumes, even if the owner has changed', async () => {
     const state = { status: 'initiated' }
     let owner = OWNER
     const api = await fakeApi({
@@ -184,28 +184,28 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toHaveLength(1)
   })
 
-  test('an NFT that the receiver owns already is not sent to them', async () => {
+  test('sends nothing if the receiver already owns the NFT', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0', { receiver_wallet_address: RECEIVER })) })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(5)
     expect(errorOf(result).message).toContain('already owns id-0: nothing was sent')
   })
 
-  test('one that is not deployed yet can not be transferred: 8, and what to wait for', async () => {
+  test('exits with 8 for an NFT that is not deployed yet, and names gdn nft wait', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0', { status: 'initiated', token_id: null })) })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(8)
     expect(errorOf(result)).toMatchObject({ hint: expect.stringContaining('gdn nft wait id-0') })
   })
 
-  test('one that failed was never minted: 5', async () => {
+  test('exits with 5 for an NFT that failed and was never minted', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0', { status: 'failed', token_id: null, error: 'no gas' })) })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(5)
     expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
   })
 
-  test('names the call by which the owner of the collection lets a gdn backend transfer', async () => {
+  test('prints the contract call that permits transfers by a gdn backend', async () => {
     const message = 'enable_transfer is off for this collection'
     const api = await fakeApi({
       getnfts: (body: { nft_gdn_ids: string[] }) => ({ ...knows(nft('id-0'))(body), headers: IDEMPOTENT }),
@@ -218,7 +218,7 @@ describe('nft transfer', () => {
     expect(hint).not.toContain('gdn nft show')
   })
 
-  test('sends the owner of a collection of another server to that service', async () => {
+  test('refers to the service for a collection on another server', async () => {
     const message = 'enable_transfer is off for this collection'
     const api = await fakeApi({
       getnfts: knows(nft('id-0')),
@@ -229,7 +229,7 @@ describe('nft transfer', () => {
     expect(errorOf(result).hint).not.toContain('cast send')
   })
 
-  test('a sender who does not own it: what the API says, and where to look', async () => {
+  test('prints the API error for a sender who does not own the NFT, and where to look', async () => {
     const message = 'sender_wallet_address does not own the NFT'
     const api = await fakeApi({
       getnfts: knows(nft('id-0')),
@@ -243,14 +243,14 @@ describe('nft transfer', () => {
     })
   })
 
-  test('an id that the server does not know is named: 5', async () => {
+  test('exits with 5 and names an ID that the server does not know', async () => {
     const api = await fakeApi({ getnfts: knows() })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(5)
     expect(errorOf(result)).toMatchObject({ code: 'not_found', message: expect.stringContaining('id-0') })
   })
 
-  test('a blockchain that nothing tells has to be named', async () => {
+  test('requires --blockchain if nothing else provides the blockchain', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0')) })
     const { code, stderr } = await cli([...TRANSFER, '--base-url', api.url], { env })
     expect({ code, stderr }).toMatchObject({
@@ -259,7 +259,7 @@ describe('nft transfer', () => {
     })
   })
 
-  test('on a real network it needs --yes off a terminal, and nothing is sent without it', async () => {
+  test('requires --yes on a public network off a terminal, and sends nothing without it', async () => {
     const whole = ['--sender', OWNER, '--token-id', '1', '-c', CONTRACT, '-b', 'polygon']
     const argv = [...TRANSFER, ...whole, '--base-url', 'https://api.example.invalid', '--json']
     const result = await cli(argv, { env })
@@ -272,7 +272,7 @@ describe('nft transfer', () => {
     ['two NFTs', [...TRANSFER, '--nft-gdn-id', 'id-1'], 'two NFTs are specified'],
     ['no receiver', ['nft', 'transfer', 'id-0'], '--receiver: is required'],
     [
-      'a broken receiver',
+      'an invalid receiver',
       ['nft', 'transfer', 'id-0', '--receiver', '0x12'],
       '--receiver: "0x12" must have 40 hex digits',
     ],
@@ -289,24 +289,24 @@ describe('nft transfer', () => {
       { stdin: JSON.stringify({ ...REQUEST, blockchain: 'solana-testnet' }) },
     ],
     [
-      'a token id that is a number',
+      'a token ID that is a number',
       ['nft', 'transfer', '-f', '-'],
       'stdin (token_id): must be a string',
       { stdin: JSON.stringify({ ...REQUEST, token_id: 1 }) },
     ],
     [
-      'an unknown member',
+      'an unknown field',
       ['nft', 'transfer', '-f', '-'],
       'stdin (amount): is not a known field',
       { stdin: JSON.stringify({ ...REQUEST, amount: 1 }) },
     ],
     [
-      'a receiver that is no text',
+      'a receiver that is not a string',
       ['nft', 'transfer', '-f', '-'],
       'stdin (receiver_wallet_address): must be an address',
       { stdin: JSON.stringify({ ...REQUEST, receiver_wallet_address: 1 }) },
     ],
-  ])('%s is refused with its place, and nothing is sent', async (_what, argv, message, options = {}) => {
+  ])('rejects %s with its location, and sends nothing', async (_what, argv, message, options = {}) => {
     const { code, stderr } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { env, ...options })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
   })

@@ -13,7 +13,7 @@ const A = nft('a', {
 })
 const AS_ORDERED = { 1: token(1, 'Dawn', 'first') }
 
-/** getisgdnnft of a service that made this NFT, for this owner on Polygon alone. */
+/** A getisgdnnft of a service that minted this NFT, for this owner on Polygon only. */
 const says = (record: ReturnType<typeof nft>) => (request: Record<string, unknown>) => {
   const { receiver_wallet_address, blockchain, nft_gdn_ids } = request
   const isgdnnft = receiver_wallet_address === record.receiver_wallet_address && blockchain === 'polygon'
@@ -32,7 +32,7 @@ const api = (more: Record<string, (body: never) => Reply> = {}, record = A) =>
 const verify = ({ url }: { url: string }, argv: readonly string[], options: CliOptions = {}) =>
   cli(['nft', 'verify', 'a', '--base-url', url, ...argv], { ...options, env: { ...env, ...options.env } })
 
-test('an NFT of the service is 0, with its record; owner and blockchain are looked up', async () => {
+test('looks up owner and blockchain, and exits with 0 and the record for an NFT of the service', async () => {
   const server = await api()
   const { code, stdout, stderr } = await verify(server, ['-b', 'polygon', '--json'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -51,7 +51,7 @@ test('an NFT of the service is 0, with its record; owner and blockchain are look
 })
 
 test.each([['--owner'], ['--receiver'], ['--receiver-wallet-address']])(
-  '%s and the blockchain given, nothing is looked up',
+  'looks up nothing if %s and the blockchain are given',
   async (flag) => {
     const server = await fakeApi({ getisgdnnft: says(A) as never })
     expect((await verify(server, [flag, OWNER, '-b', 'polygon'])).code).toBe(0)
@@ -59,7 +59,7 @@ test.each([['--owner'], ['--receiver'], ['--receiver-wallet-address']])(
   },
 )
 
-test('one that is not of the service is 5, and the record is printed all the same', async () => {
+test('exits with 5 for an NFT of another owner, and still prints the record', async () => {
   const server = await fakeApi({ getisgdnnft: says(A) as never })
   const result = await verify(server, ['--owner', OTHER, '-b', 'polygon', '--json'])
   expect(result.code).toBe(5)
@@ -67,7 +67,7 @@ test('one that is not of the service is 5, and the record is printed all the sam
   expect(errorOf(result)).toMatchObject({ code: 'verify_failed', details: { nft_gdn_id: 'a', isgdnnft: false } })
 })
 
-test('a collection that was made from this machine tells the blockchain, to nft show as well', async () => {
+test('takes the blockchain from a collection created on this machine, as nft show does', async () => {
   const { dir, env: home } = await tempHome()
   const server = await api()
   await enterCollections(join(dir, 'state'), { origin: server.url, contract_address: CONTRACT })
@@ -77,7 +77,7 @@ test('a collection that was made from this machine tells the blockchain, to nft 
   expect(JSON.parse(shown.stdout)).toEqual({ ...A, blockchain: 'polygon' })
 })
 
-test('without a blockchain from anywhere the error names the flag', async () => {
+test('names --blockchain if nothing provides the blockchain', async () => {
   const server = await fakeApi({ getnfts: knows(A) as never })
   const { code, stderr } = await verify(server, [])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain') })
@@ -85,10 +85,10 @@ test('without a blockchain from anywhere the error names the flag', async () => 
 
 test.each<[string, string[], string]>([
   ['an address with a flipped letter', ['--owner', OWNER.replace('B', 'b'), '-b', 'polygon'], '--receiver'],
-  ['Solana, which gdn can’t read', ['--on-chain', '-b', 'solana'], '--on-chain'],
+  ['Solana', ['--on-chain', '-b', 'solana'], '--on-chain'],
   ['a URL without --on-chain', ['-b', 'polygon', '--rpc-url', 'http://127.0.0.1:9'], '--rpc-url'],
-  ['another NFT by its flag', ['--nft-gdn-id', 'b', '-b', 'polygon'], '--nft-gdn-id'],
-])('%s is 2 before anything is sent', async (_, argv, flag) => {
+  ['a second NFT in a flag', ['--nft-gdn-id', 'b', '-b', 'polygon'], '--nft-gdn-id'],
+])('rejects %s with exit code 2 before anything is sent', async (_, argv, flag) => {
   const server = await fakeApi({})
   const { code, stderr } = await verify(server, argv)
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(flag) })
@@ -98,7 +98,7 @@ test.each<[string, string[], string]>([
 describe('--on-chain', () => {
   const flags = ['-b', 'polygon', '--on-chain']
 
-  test('owner, token URI and metadata as the service tells them are 0', async () => {
+  test('exits with 0 if owner, token URI and metadata match the service', async () => {
     const { code, stdout } = await verify(await api(chain(AS_ORDERED)), [...flags, '--json'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ isgdnnft: true, verified: true, verify_error: null, differences: [] })
@@ -108,7 +108,7 @@ describe('--on-chain', () => {
     ['another owner', { owner: OTHER }, `owner is ${OTHER}, not ${OWNER}`],
     ['another token URI', { uri: `${URI}/9.json` }, `token URI is ${URI}/9.json, not ${URI}/0.json`],
     ['other metadata', { metadata: { name: 'Dust', description: 'first' } }, 'name is Dust, not Dawn'],
-  ])('%s is 5 and told', async (_, more, told) => {
+  ])('exits with 5 and reports %s', async (_, more, told) => {
     const result = await verify(await api(chain({ 1: token(1, 'Dawn', 'first', more) })), [...flags, '--json'])
     expect(result.code).toBe(5)
     expect(errorOf(result)).toMatchObject({ code: 'verify_failed', message: expect.stringContaining(told) })
@@ -116,14 +116,14 @@ describe('--on-chain', () => {
     expect(JSON.parse(result.stdout).differences).toHaveLength(1)
   })
 
-  test('a chain that can’t be read is 6: nobody shall take it for verified', async () => {
+  test("exits with 6 if the chain can't be read, and leaves the NFT unverified", async () => {
     const result = await verify(await api(), [...flags, '--json'])
     expect(result.code).toBe(6)
     expect(errorOf(result)).toMatchObject({ message: expect.stringContaining('--rpc-url') })
     expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, verified: null })
   })
 
-  test('storage that fails is told as such', async () => {
+  test('reports a storage error', async () => {
     const { '/rpc/polygon': rpc } = chain(AS_ORDERED)
     const gateway = await fakeApi({ [`/ipfs/${URI.slice(7)}/0.json`]: () => ({ status: 403, body: {} }) })
     const server = await api({ '/rpc/polygon': rpc as never })
@@ -133,7 +133,7 @@ describe('--on-chain', () => {
     expect(errorOf(result).message).toContain('HTTP 403')
   })
 
-  test('an NFT without a token yet is 8', async () => {
+  test('exits with 8 for an NFT without a token', async () => {
     const initiated = nft('a', { token_id: null, status: 'initiated' })
     const result = await verify(await api({}, initiated), flags)
     expect(result).toMatchObject({ code: 8, stderr: expect.stringContaining('gdn nft wait a') })

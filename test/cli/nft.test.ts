@@ -19,7 +19,7 @@ interface MintBody {
   metadata: object[]
 }
 
-/** createnft that accepts whatever comes; ids are id-0, id-1, … */
+/** A createnft that accepts every request; IDs are id-0, id-1, … */
 const accepts = ({ metadata, ...requests }: MintBody): Reply => ({
   body: {
     message: 'accepted',
@@ -29,7 +29,7 @@ const accepts = ({ metadata, ...requests }: MintBody): Reply => ({
 })
 
 describe('nft mint', () => {
-  test('makes one request from flags and waits until the NFT is deployed', async () => {
+  test('sends one request built from flags, and waits until the NFT is deployed', async () => {
     const pending = nft('id-0', { status: 'initiated', token_id: null, metadata_url: null })
     let asked = 0
     const api = await fakeApi({
@@ -66,7 +66,7 @@ describe('nft mint', () => {
     expect(asked).toBe(3)
   })
 
-  test('takes the flags by the names of the API too', async () => {
+  test('accepts the API names of flags', async () => {
     const api = await fakeApi({ createnft: accepts })
     const argv = ['nft', 'mint', `--contract-address=${CONTRACT}`, '-b', 'polygon', '--receiver-wallet-address', OWNER]
     const { code } = await cli([...argv, '--title', 'x', '--no-wait', '--base-url', api.url], { env })
@@ -74,7 +74,7 @@ describe('nft mint', () => {
     expect(api.bodies('createnft')).toMatchObject([{ contract_address: CONTRACT, receiver_wallet_address: OWNER }])
   })
 
-  test('--no-wait returns at acceptance', async () => {
+  test('returns on acceptance with --no-wait', async () => {
     const api = await fakeApi({ createnft: accepts })
     const { code, stdout } = await cli([...MINT, '--title', 'x', '--no-wait', '-o', 'ids', '--base-url', api.url], {
       env,
@@ -82,7 +82,7 @@ describe('nft mint', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id-0\n' })
   })
 
-  test('an NFT that fails is printed, and ends with 5 and the reason', async () => {
+  test('prints a failed NFT, and exits with 5 and the reason', async () => {
     const failed = nft('id-0', { status: 'failed', token_id: null, error: 'the image answers 404' })
     const api = await fakeApi({ createnft: accepts, getnfts: knows(failed) })
     const result = await cli([...MINT, '--title', 'x', '--base-url', api.url, '--json'], { env })
@@ -94,7 +94,7 @@ describe('nft mint', () => {
     })
   })
 
-  test('an NFT still pending when the time is up is printed, and ends with 8 and the command that goes on waiting', async () => {
+  test('prints an NFT that is pending at the timeout, exits with 8, and names gdn nft wait', async () => {
     const api = await fakeApi({ createnft: accepts, getnfts: knows(nft('id-0', { status: 'initiated' })) })
     const result = await cli([...MINT, '--title', 'x', '--timeout', '300ms', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(8)
@@ -102,7 +102,7 @@ describe('nft mint', () => {
     expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('gdn nft wait id-0') })
   })
 
-  test('Ctrl-C while waiting still prints what was accepted', async () => {
+  test('prints the accepted NFT after Ctrl-C during the wait', async () => {
     const { GdnError } = await import('../../src/core/errors.ts')
     const stop = new AbortController()
     const api = await fakeApi({
@@ -120,7 +120,7 @@ describe('nft mint', () => {
     expect(result.stderr).toContain(`Run \`gdn nft wait id-0 --base-url ${api.url}\` to keep waiting.\n`)
   })
 
-  test('a JSON request from a file or standard input is sent as it is; flags win', async () => {
+  test('sends a JSON request from a file or standard input unchanged; flags override it', async () => {
     const request = {
       contract_address: CONTRACT,
       blockchain: 'polygon',
@@ -139,7 +139,7 @@ describe('nft mint', () => {
     expect(api.bodies('createnft')).toEqual([request, { ...request, receiver_wallet_address: other }])
   })
 
-  test('local files are uploaded first, each once, and their URLs go into the request', async () => {
+  test('uploads each local file once, and puts the URLs into the request', async () => {
     const home = await tempHome()
     await writeFile(join(home.dir, 'a.png'), 'png!')
     const api = await fakeApi({ files: () => ({ body: { url: FILE } }), createnft: accepts })
@@ -214,12 +214,12 @@ describe('nft mint', () => {
     ['no receiver', ['nft', 'mint', ...TARGET, '--title', 'x'], '--receiver: is required'],
     ['no collection', ['nft', 'mint', '--title', 'x', '--receiver', OWNER], '--contract: no collection is named'],
     [
-      'a broken checksum',
+      'a wrong checksum',
       [...MINT.slice(0, -1), OWNER.replace('fB', 'Fb'), '--title', 'x'],
       `--receiver: "${OWNER.replace('fB', 'Fb')}" has a wrong checksum`,
     ],
     [
-      'a broken contract',
+      'an invalid contract address',
       ['nft', 'mint', '-c', '0x12', '-b', 'polygon', '--receiver', OWNER, '--title', 'x'],
       '--contract: "0x12" must have 40',
     ],
@@ -238,7 +238,7 @@ describe('nft mint', () => {
       [...MINT, '--title', 'x', '--media', 'a=https://x.test/a', '--image', 'data:image/png;base64,AAAA'],
       '--image: must be an http(s), ipfs or ar URL',
     ],
-    ['a file that is not there', [...MINT, '--title', 'x', '--media', 'a=none.png'], "none.png doesn't exist"],
+    ['a missing file', [...MINT, '--title', 'x', '--media', 'a=none.png'], "none.png doesn't exist"],
     ['a directory', [...MINT, '--title', 'x', '--media', 'a=/'], 'is not a regular file'],
     ['a key twice', [...MINT, '--title', 'x', '--extra', 'a=1', '--extra', 'a=2'], '--extra: "a" is given twice'],
     ['a reserved key', [...MINT, '--title', 'x', '--extra', 'title=y'], '--extra: "title" is a reserved key'],
@@ -249,15 +249,15 @@ describe('nft mint', () => {
       [...MINT, '--title', 'x', ...Array.from({ length: 9 }, (_, i) => ['--extra', `k${i}=v`]).flat()],
       'at most 10 are allowed',
     ],
-    ['a request that is not there', ['nft', 'mint', '-f', 'none.json'], "none.json: doesn't exist"],
+    ['a missing request file', ['nft', 'mint', '-f', 'none.json'], "none.json: doesn't exist"],
     ['/dev/zero', ['nft', 'mint', '-f', '/dev/zero'], '/dev/zero: is not a regular file'],
-  ])('%s is refused before anything is sent', async (_what, argv, message) => {
+  ])('rejects %s before anything is sent', async (_what, argv, message) => {
     const { code, stderr, stdout } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { env })
     expect(stderr).toContain(message)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 
-  test('what --dry-run printed is told from a request, and its body is one', async () => {
+  test('rejects the output of --dry-run as a request, and accepts its body', async () => {
     const dry = await cli([...MINT, '--title', 'x', '--dry-run', '--base-url', 'http://127.0.0.1:9'], { env })
     const fromStdin = ['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9', '--dry-run']
     const { code, stderr } = await cli(fromStdin, { env, stdin: dry.stdout })
@@ -266,7 +266,7 @@ describe('nft mint', () => {
     expect((await cli(fromStdin, { env, stdin: body })).stdout).toBe(dry.stdout)
   })
 
-  test('a pipe as a file is refused, not waited for', async () => {
+  test('rejects a pipe as a file instead of waiting for it', async () => {
     const home = await tempHome()
     const path = join(home.dir, 'pipe')
     await mkfifo(path)
@@ -281,29 +281,29 @@ describe('nft mint', () => {
     ['"text"', 'must be a JSON object'],
     ['[', 'standard input contains a list of rows'],
     ['{"metadata":[{"title":""}]}', 'stdin (metadata[0].title): must not be empty'],
-  ])('a request on standard input that is %s is refused with its place', async (stdin, message) => {
+  ])('rejects %s as a request on standard input, with the location', async (stdin, message) => {
     const argv = ['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9', ...TARGET]
     const { code, stderr } = await cli(argv, { env, stdin })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
   })
 })
 
-describe('on a real network', () => {
+describe('on a public network', () => {
   const HOSTED = ['--base-url', 'https://api.example.invalid', '--title', 'x']
   const mint = (argv: string[], options: CliOptions = {}) => cli([...MINT, ...HOSTED, ...argv], { env, ...options })
 
-  test('what spends needs --yes off a terminal, and nothing is sent without it', async () => {
+  test('requires --yes off a terminal, and sends nothing without it', async () => {
     const result = await mint(['--json'])
     expect(result.code).toBe(3)
     expect(errorOf(result)).toMatchObject({ code: 'not_confirmed', hint: expect.stringContaining('--yes') })
   })
 
-  test('with --yes it goes on to the network', async () => {
+  test('sends the request with --yes', async () => {
     const { code } = await mint(['--yes', '--json'])
     expect(code).toBe(6)
   })
 
-  test('a testnet needs no confirmation', async () => {
+  test('needs no confirmation for a testnet', async () => {
     const { code } = await cli(
       ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon-mumbai', '--receiver', OWNER, ...HOSTED, '--json'],
       { env },
@@ -312,8 +312,8 @@ describe('on a real network', () => {
   })
 })
 
-describe('the pace', () => {
-  test('is kept by all commands of a machine together: the third within a second waits', async () => {
+describe('the rate limit', () => {
+  test('is shared by all commands on a machine: the third request within a second waits', async () => {
     const home = await tempHome()
     const arrivals: number[] = []
     const api = await fakeApi({
@@ -332,7 +332,7 @@ describe('the pace', () => {
     expect((arrivals[2] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000)
   })
 
-  test('is its own where nothing can be shared, said with --debug only', async () => {
+  test('is not shared if its folder is unusable, which only --debug reports', async () => {
     const home = await tempHome()
     const api = await fakeApi({ getnfts: knows(nft('id-0')) })
     const file = join(home.dir, 'file')
@@ -349,7 +349,7 @@ describe('the pace', () => {
 })
 
 describe('nft show', () => {
-  test('names the ids that the server does not know, prints the others, and ends with 5', async () => {
+  test('names IDs that the server does not know, prints the other NFTs, and exits with 5', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a')) })
     const result = await cli(['nft', 'show', 'a', 'nope', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(5)
@@ -357,7 +357,7 @@ describe('nft show', () => {
     expect(errorOf(result)).toMatchObject({ code: 'not_found', details: { nft_gdn_ids: ['nope'] } })
   })
 
-  test('asks about an id once, however often it is named', async () => {
+  test('requests an ID once even if it is given twice', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a')) })
     await cli(['nft', 'show', 'a', '--nft-gdn-id', 'a', '--base-url', api.url], { env })
     expect(api.bodies('getnfts')).toEqual([{ nft_gdn_ids: ['a'] }])
@@ -365,7 +365,7 @@ describe('nft show', () => {
 })
 
 describe('nft list', () => {
-  test('asks for details in chunks, and keeps the order of the ids', async () => {
+  test('requests details in chunks, and keeps the order of the IDs', async () => {
     const ids = Array.from({ length: 450 }, (_, i) => `id-${i}`)
     const api = await fakeApi({
       getnftgdnids: () => ({
@@ -382,7 +382,7 @@ describe('nft list', () => {
     expect(api.bodies('getnftgdnids')).toEqual([{ contract_addresses: CONTRACT, blockchain: 'polygon' }])
   })
 
-  test('--limit takes the first ones', async () => {
+  test('prints only the first NFTs with --limit', async () => {
     const body = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a', 'b', 'c'] }
     const api = await fakeApi({ getnftgdnids: () => ({ body }) })
     const { stdout } = await cli(['nft', 'list', ...TARGET, '--limit', '2', '-o', 'ids', '--base-url', api.url], {
@@ -402,7 +402,7 @@ describe('nft list', () => {
   const titled = (id: string, more: object = {}) => nft(id, { request_metadata: { title: TITLE }, ...more })
   const LONG_ID = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 
-  test('shows token, title, status and owner on a terminal, and the ID where it fits beside whole titles', async () => {
+  test('shows token, title, status and owner on a terminal, and the ID if whole titles leave room', async () => {
     const api = await collectionOf([LONG_ID], titled(LONG_ID))
     const list = (columns: number) =>
       cli(['nft', 'list', ...TARGET, '--base-url', api.url], { env, tty: true, stderrTty: true, columns })
@@ -417,7 +417,7 @@ describe('nft list', () => {
     expect(wide.stderr).not.toContain('--fields')
   })
 
-  test('prints every NFT with its ID to a pipe, and the fields of the API as JSON', async () => {
+  test('prints every NFT with its ID to a pipe, and the API fields as JSON', async () => {
     const ids = Array.from({ length: 201 }, (_, i) => `id-${i}`)
     const api = await collectionOf(ids, ...ids.map((id) => titled(id)))
     const { stdout } = await cli(['nft', 'list', ...TARGET, '--base-url', api.url], { env })
@@ -428,7 +428,7 @@ describe('nft list', () => {
     expect(json[0]).toEqual({ ...titled('id-0'), blockchain: 'polygon' })
   })
 
-  test('a terminal gets the first 200 of a large collection, and the command that shows the rest', async () => {
+  test('shows the first 200 NFTs on a terminal, and names the command that shows the rest', async () => {
     const ids = Array.from({ length: 201 }, (_, i) => `id-${i}`)
     const api = await collectionOf(ids, ...ids.map((id) => titled(id)))
     const list = (...more: string[]) =>
@@ -442,7 +442,7 @@ describe('nft list', () => {
     expect(whole.stderr).not.toContain('Showing the first')
   })
 
-  test('needs no details for -o ids or --fields nft_gdn_id', async () => {
+  test('requests no details for -o ids or --fields nft_gdn_id', async () => {
     const api = await collectionOf(['a', 'b'])
     const list = (...more: string[]) => cli(['nft', 'list', ...TARGET, ...more, '--base-url', api.url], { env })
     expect((await list('-o', 'ids')).stdout).toBe('a\nb\n')
@@ -469,7 +469,7 @@ test('nft show marks files that the server does not store', async () => {
 })
 
 describe('nft wait', () => {
-  test('waits for all, and asks again only about those still under way', async () => {
+  test('waits for all NFTs, and polls only those still pending', async () => {
     let asked = 0
     const api = await fakeApi({
       getnfts: (body: { nft_gdn_ids: string[] }) => {
@@ -486,7 +486,7 @@ describe('nft wait', () => {
   const SHOWN = /https:\/\/a\.test\/x\.png: no answer within 30 s \(attempt 2 of 8\)/
   const waits = (id: string) => nft(id, { status: 'initiated', token_id: null, pending_reason: REASON })
 
-  test('the error of a timeout names the commonest reason', async () => {
+  test('names the most common pending reason in the timeout error', async () => {
     const other = nft('c', { status: 'initiated', pending_reason: 'its files are being fetched' })
     const api = await fakeApi({ getnfts: knows(waits('a'), waits('b'), other) })
     const result = await cli(['nft', 'wait', 'a', 'b', 'c', '--timeout', '1ms', '--base-url', api.url], { env })
@@ -497,7 +497,7 @@ describe('nft wait', () => {
     expect(errorOf(json).message).toMatch(SHOWN)
   })
 
-  test('the progress names the commonest reason', async () => {
+  test('names the most common pending reason in the progress', async () => {
     const shown: string[] = []
     const progress = async () => ({ update: (text: string) => void shown.push(text), stop() {} })
     const { signal } = new AbortController()
@@ -507,14 +507,14 @@ describe('nft wait', () => {
     expect(shown).toEqual([expect.stringMatching(/0 done, 1 to go: https:\/\/a\.test\/x\.png: no answer/)])
   })
 
-  test('a server without reasons changes nothing', async () => {
+  test('omits the reason for a server that returns none', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a', { status: 'initiated' })) })
     const result = await cli(['nft', 'wait', 'a', '--timeout', '1ms', '--json', '--base-url', api.url], { env })
     expect(errorOf(result).message).toBe('1 NFT still pending after 0.001 s')
   })
 })
 
-describe('what the server answers decides the exit code', () => {
+describe('exit codes of server responses', () => {
   const form = (title: string) => ({ error: { title, message: 'because' } })
   test.each([
     [400, form('Bad Request'), 5, 'refused'],
@@ -522,14 +522,14 @@ describe('what the server answers decides the exit code', () => {
     [403, form('Forbidden'), 4, 'forbidden'],
     [500, form('Internal Server Error'), 6, 'bad_answer'],
     [200, { hello: 'world' }, 6, 'bad_answer'],
-  ])('%i %j is %i', async (status, body, code, name) => {
+  ])('maps %i %j to exit code %i', async (status, body, code, name) => {
     const api = await fakeApi({ getnfts: () => ({ status, body }) })
     const result = await cli(['nft', 'show', 'a', '--base-url', api.url, '--json'], { env })
     expect(result).toMatchObject({ code, stdout: '' })
     expect(errorOf(result).code).toBe(name)
   })
 
-  test('a key that is in a debug log is blotted out', async () => {
+  test('redacts the API key in the debug log', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a')) })
     const { stderr } = await cli(['nft', 'show', 'a', '--base-url', api.url, '--debug'], {
       env: { GDN_API_KEY: 'hush-hush' },
@@ -538,7 +538,7 @@ describe('what the server answers decides the exit code', () => {
     expect(stderr).not.toContain('hush-hush')
   })
 
-  test('an API key with a line end is refused and not sent', async () => {
+  test('rejects an API key with a line break, and does not send it', async () => {
     const { code, stderr } = await cli(['nft', 'show', 'a', '--base-url', 'http://127.0.0.1:9'], {
       env: { GDN_API_KEY: 'key\r\nx-evil: 1' },
     })

@@ -14,7 +14,7 @@ const session =
   (open = true) =>
   (): Reply => ({ headers: YES, body: { version: '0.1.0', open, account: null } })
 
-/** A backend with an explorer; `hits` by what is searched for. */
+/** A backend with an explorer; `hits` are its search results by query. */
 async function backend(hits: Record<string, object> = {}, isOpen = true) {
   const { url, calls } = await fakeApi({
     '/explorer/session': session(isOpen),
@@ -35,8 +35,8 @@ async function opened(what: string[], url: string, options = {}) {
   return stdout.slice(url.length, -1)
 }
 
-describe('the page', () => {
-  test('without an argument it is the front page, whatever stands behind the address of the server', async () => {
+describe('the page that gdn open shows', () => {
+  test('is the front page without an argument, whatever path and query the server URL has', async () => {
     const { url } = await backend()
     expect(await opened([], url)).toBe('/')
     const { stdout } = await cli(['open', '--base-url', `${url}/?key=gdn_abcdefghijklmnop`])
@@ -49,22 +49,22 @@ describe('the page', () => {
     ['a contract', CONTRACT, { kind: 'collection', collection: { transaction_gdn_id: ID } }, `/collections/${ID}`],
     ['an owner', OWNER, { kind: 'owner', address: OWNER }, `/owners/${OWNER}`],
     [
-      'a run of another machine',
+      'a run from another machine',
       'abcd1234abcd1234',
       { kind: 'run', run: { run: 'abcd1234abcd1234' } },
       '/runs/abcd1234abcd1234',
     ],
-  ])('of %s is the one that the server names for it', async (_, what, hit, path) => {
+  ])('of %s is the page that the server returns for it', async (_, what, hit, path) => {
     const { url } = await backend({ [what]: hit })
     expect(await opened([what], url)).toBe(path)
   })
 
-  test.each(['night market', ID])('of anything else is the search for it: %s', async (what) => {
+  test.each(['night market', ID])('of any other argument is the search page: %s', async (what) => {
     const { url } = await backend()
     expect(await opened([what], url)).toBe(`/go?q=${encodeURIComponent(what)}`)
   })
 
-  test('where the browser has to log in first, nothing is looked up before', async () => {
+  test('is the search page without a lookup if the browser has to log in first', async () => {
     const { url, calls } = await backend({ [ID]: { kind: 'nft', nft: { nft_gdn_id: ID } } }, false)
     expect(await opened([ID], url)).toBe(`/go?q=${ID}`)
     expect(calls.map(({ path }) => path)).toEqual(['/healthz', '/explorer/session'])
@@ -79,19 +79,19 @@ describe('the page', () => {
     '$(touch /tmp/x) `id`',
     '\u001b]52;c;x\u0007',
     'café \u202e\ud800',
-  ])('hostile text is one encoded value: %j', async (what) => {
+  ])('contains hostile text only as one encoded query value: %j', async (what) => {
     const { url } = await backend()
     const path = await opened([what], url)
     expect(path).toMatch(/^\/go\?q=[\w.!~*'()%-]+$/)
     expect(new URLSearchParams(path.slice(4)).get('q')).toBe(what.toWellFormed())
   })
 
-  test('what the server calls a hit is no path of its choice', async () => {
+  test('never has a path chosen by the server', async () => {
     const { url } = await backend({ x: { kind: 'nft', nft: { nft_gdn_id: '../../evil?#' } } })
     expect(await opened(['x'], url)).toBe('/go?q=x')
   })
 
-  test.each([['drop'], ['drop.csv'], ['NAME'], ['ID']])('of a run of this machine is its id: %s', async (called) => {
+  test.each([['drop'], ['drop.csv'], ['NAME'], ['ID']])('of a run of this machine is found by its ID: %s', async (called) => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const { createnft, getnfts } = service()
     const { url } = await fakeApi({
@@ -107,8 +107,8 @@ describe('the page', () => {
   })
 })
 
-describe('the server', () => {
-  test('a hosted one has no explorer, and what does is named', async () => {
+describe('the server of gdn open', () => {
+  test('is rejected with a hint if it is a hosted service, which has no explorer', async () => {
     const { url } = await fakeApi({ '*': () => ({ status: 404, body: {} }) })
     const result = await cli(['open', '--json', '--base-url', url])
     expect(result).toMatchObject({ code: 5, stdout: '' })
@@ -117,26 +117,26 @@ describe('the server', () => {
     expect(errorOf(result).hint).toContain('gdn open --local')
   })
 
-  test('a backend without an explorer is its version is too old', async () => {
+  test('is rejected as too old if its backend has no explorer', async () => {
     const { url } = await fakeApi({ '*': () => ({ status: 404, headers: YES, body: {} }) })
     const result = await cli(['open', '--json', '--base-url', url])
     expect(result.code).toBe(5)
     expect(errorOf(result).message).toContain('its version is too old')
   })
 
-  test('one that fails is not taken for a hosted one', async () => {
+  test('causes exit code 6 if it returns an error', async () => {
     const { url } = await fakeApi({ '*': () => ({ status: 503, body: {} }) })
     expect(await cli(['open', '--base-url', url])).toMatchObject({ code: 6, stdout: '' })
   })
 
-  test('that does not run is exit code 6, with the command that starts it', async () => {
+  test('causes exit code 6 if it is not running, with the command that starts it', async () => {
     const { code, stderr } = await cli(['open', '--local'])
     expect(code).toBe(6)
     expect(stderr).toContain('gdn local start')
     expect(await cli(['open', '--base-url', 'http://127.0.0.1:9'])).toMatchObject({ code: 6, stdout: '' })
   })
 
-  test('no key is sent, and none stands in the URL', async () => {
+  test('receives no API key, and the URL contains none', async () => {
     const { url, calls } = await backend()
     await opened([ID], url, { env: { GDN_API_KEY: 'gdn_test_key_1234567890' } })
     expect(JSON.stringify(calls)).not.toContain('1234567890')
@@ -144,7 +144,7 @@ describe('the server', () => {
 })
 
 describe('the browser', () => {
-  /** A browser that writes down what it is asked to open. */
+  /** A browser that records which URL it is asked to open. */
   async function browser(exitCode = 0) {
     const { dir, env } = await tempHome()
     const program = join(dir, 'browser')
@@ -154,7 +154,7 @@ describe('the browser', () => {
     return { program, asked, env: { ...env, BROWSER: program, PATH: '/usr/bin:/bin' } }
   }
 
-  test('at a terminal it opens the URL, and says so on stderr', async () => {
+  test('opens the URL on a terminal, and reports it on stderr', async () => {
     const { url } = await backend()
     const { asked, env } = await browser()
     const { code, stdout, stderr } = await cli(['open', 'a b', '--base-url', url], { env, tty: true })
@@ -166,7 +166,7 @@ describe('the browser', () => {
     ['--print', true],
     ['--json', true],
     ['', false],
-  ])('with "%s" (a terminal: %s) nothing is opened', async (flag, tty) => {
+  ])('does not start with "%s" (a terminal: %s)', async (flag, tty) => {
     const { url } = await backend()
     const { asked, env } = await browser()
     const { stdout } = await cli(['open', ...(flag === '' ? [] : [flag]), '--base-url', url], { env, tty })
@@ -174,7 +174,7 @@ describe('the browser', () => {
     expect(await asked()).toBeNull()
   })
 
-  test('one that fails, is missing or is none leaves the URL to the person', async () => {
+  test('is replaced by the printed URL if it fails, is missing or is set to none', async () => {
     const { url } = await backend()
     const { env } = await browser(1)
     for (const BROWSER of [env.BROWSER, '/no/such/browser', 'none']) {
@@ -184,7 +184,7 @@ describe('the browser', () => {
     }
   })
 
-  test('it is not told the API key', async () => {
+  test('does not receive the API key', async () => {
     const { url } = await backend()
     const { program, asked, env } = await browser()
     await writeFile(program, `#!/bin/sh\nenv > "$(dirname "$0")/asked"\n`)
@@ -194,15 +194,15 @@ describe('the browser', () => {
   })
 
   test.each<[string, NodeJS.ProcessEnv, NodeJS.Platform, readonly string[][]]>([
-    ['Linux with a screen', { DISPLAY: ':0' }, 'linux', [['xdg-open', 'URL']]],
+    ['Linux with X11', { DISPLAY: ':0' }, 'linux', [['xdg-open', 'URL']]],
     ['Wayland', { WAYLAND_DISPLAY: 'wayland-0' }, 'linux', [['xdg-open', 'URL']]],
-    ['no screen', {}, 'linux', []],
-    ['ssh, whose screen is elsewhere', { DISPLAY: ':0', SSH_CONNECTION: '1 2 3 4' }, 'linux', []],
-    ['ssh to a Mac', { SSH_TTY: '/dev/ttys001' }, 'darwin', []],
-    ['a Mac', {}, 'darwin', [['open', 'URL']]],
+    ['Linux without a display', {}, 'linux', []],
+    ['Linux over ssh', { DISPLAY: ':0', SSH_CONNECTION: '1 2 3 4' }, 'linux', []],
+    ['macOS over ssh', { SSH_TTY: '/dev/ttys001' }, 'darwin', []],
+    ['macOS', {}, 'darwin', [['open', 'URL']]],
     ['Windows', {}, 'win32', [['rundll32', 'url.dll,FileProtocolHandler', 'URL']]],
     [
-      'Linux within Windows',
+      'WSL',
       { WSL_DISTRO_NAME: 'Debian' },
       'linux',
       [
@@ -210,9 +210,9 @@ describe('the browser', () => {
         ['rundll32.exe', 'url.dll,FileProtocolHandler', 'URL'],
       ],
     ],
-    ['BROWSER over ssh', { BROWSER: 'helper', SSH_TTY: '/dev/pts/1' }, 'linux', [['helper', 'URL']]],
+    ['Linux with BROWSER over ssh', { BROWSER: 'helper', SSH_TTY: '/dev/pts/1' }, 'linux', [['helper', 'URL']]],
     [
-      'several in BROWSER, one with a place for the address',
+      'Linux with several commands in BROWSER, one with a URL placeholder',
       { BROWSER: 'chromium --app=%s:firefox -P private' },
       'linux',
       [
@@ -220,7 +220,7 @@ describe('the browser', () => {
         ['firefox', '-P', 'private', 'URL'],
       ],
     ],
-  ])('on %s', (_, env, platform, openers) => {
+  ])('is started with the right commands on %s', (_, env, platform, openers) => {
     expect(openersOf('URL', env, platform)).toEqual(openers)
   })
 })

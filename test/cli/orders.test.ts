@@ -9,7 +9,7 @@ const MINT = ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNE
 const CREATE = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
 const YES = { 'idempotency-supported': 'yes' }
 
-/** getnfts of a server that lets itself be asked often. */
+/** A getnfts of a server with a high rate limit. */
 const knows =
   (...records: ReturnType<typeof nft>[]) =>
   (body: { nft_gdn_ids: string[] }): Reply => ({
@@ -21,7 +21,7 @@ interface MintBody {
   metadata: object[]
 }
 
-/** createnft that gives ids id-1, id-2, … */
+/** A createnft that assigns the IDs id-1, id-2, … */
 function minting() {
   let n = 0
   return ({ metadata, ...requests }: MintBody): Reply => ({
@@ -38,7 +38,7 @@ async function machine() {
   return { dir, env: { ...env, GDN_API_KEY: 'key' } }
 }
 
-describe('a mint whose end was not reported', () => {
+describe('a mint that did not report its final state', () => {
   test('is resumed by the same command, which says so and mints nothing', async () => {
     let status = 'initiated'
     const api = await fakeApi({
@@ -56,7 +56,7 @@ describe('a mint whose end was not reported', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
-  test('after Ctrl-C is the same one', async () => {
+  test('is resumed by the same command after Ctrl-C', async () => {
     const stop = new AbortController()
     let status = 'initiated'
     const api = await fakeApi({
@@ -74,7 +74,7 @@ describe('a mint whose end was not reported', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
-  test('with --again is left alone, and named', async () => {
+  test('is set aside and named with --again', async () => {
     const api = await fakeApi({
       createnft: minting(),
       getnfts: knows(nft('id-1', { status: 'initiated' }), nft('id-2')),
@@ -87,7 +87,7 @@ describe('a mint whose end was not reported', () => {
   })
 })
 
-test('the ID of an operation is shown, and --operation repeats it', async () => {
+test('prints the ID of an operation, and resumes that operation with --operation', async () => {
   const api = await fakeApi({ createnft: minting(), getnfts: knows(nft('id-1')) })
   const { env } = await machine()
   const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
@@ -100,7 +100,7 @@ test('the ID of an operation is shown, and --operation repeats it', async () => 
   expect((await cli([...argv, '--operation', 'latest'], { env })).code).toBe(2)
 })
 
-test('batch rm removes the record of a single command, also of an unknown outcome after a yes', async () => {
+test('batch rm removes the record of a single command after --yes, even with an unknown outcome', async () => {
   let broken = true
   const mint = minting()
   const api = await fakeApi({
@@ -126,7 +126,7 @@ test('batch rm removes the record of a single command, also of an unknown outcom
   expect((await cli(['batch', 'rm', ended.run_id, '--yes'], { env })).code).toBe(0)
 })
 
-test('each is a run of one, which batch list shows with --all', async () => {
+test('records each single command as a run, which batch list shows with --all', async () => {
   const api = await fakeApi({
     createnft: ({ metadata, ...requests }: MintBody): Reply =>
       JSON.stringify(metadata).includes('No')
@@ -161,7 +161,7 @@ test('each is a run of one, which batch list shows with --all', async () => {
     })
 })
 
-test('a mint that was told is minted once more by the same command: that is what it says', async () => {
+test('mints again with the same command after the final state was reported', async () => {
   const api = await fakeApi({ createnft: minting(), getnfts: knows(nft('id-1'), nft('id-2')) })
   const { env } = await machine()
   const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
@@ -169,7 +169,7 @@ test('a mint that was told is minted once more by the same command: that is what
   expect(await cli(argv, { env })).toMatchObject({ code: 0, stdout: 'id-2\n' })
 })
 
-test('--no-wait tells the end: the same command is another mint', async () => {
+test('mints again with the same command after --no-wait', async () => {
   const api = await fakeApi({ createnft: minting() })
   const { env } = await machine()
   const argv = [...MINT, '--no-wait', '--base-url', api.url, '-o', 'ids']
@@ -177,7 +177,7 @@ test('--no-wait tells the end: the same command is another mint', async () => {
 })
 
 describe('a mint of unknown outcome', () => {
-  test('ends with 9; the same command finds it in the collection and goes on', async () => {
+  test('exits with 9, and the same command finds the NFT in the collection and resumes', async () => {
     const minted: string[] = ['old']
     const api = await fakeApi({
       createnft: () => {
@@ -204,7 +204,7 @@ describe('a mint of unknown outcome', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
-  test('is resolved at once by the same key where the server honours it', async () => {
+  test('is resolved immediately with the same idempotency key if the server supports it', async () => {
     const replies: Reply[] = [{ status: 500, body: {} }]
     const mint = minting()
     const api = await fakeApi({
@@ -225,7 +225,7 @@ describe('a mint of unknown outcome', () => {
   })
 })
 
-test('local files are the same by what they hold: a retry finds its order, and uploads nothing again', async () => {
+test('compares local files by content: a retry resumes the operation and uploads nothing', async () => {
   let n = 0
   const api = await fakeApi({
     files: () => ({ body: { url: `ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei${++n}` } }),
@@ -246,7 +246,7 @@ test('local files are the same by what they hold: a retry finds its order, and u
   expect(api.bodies('createnft')).toHaveLength(2)
 })
 
-test('a collection of unknown outcome ends with 9, again and again, and --again orders another', async () => {
+test('exits with 9 each time for a collection of unknown outcome, until --again sends another request', async () => {
   const replies: Reply[] = [{ status: 504, body: {} }]
   const api = await fakeApi({
     createcollection: (request: object) =>
@@ -263,7 +263,7 @@ test('a collection of unknown outcome ends with 9, again and again, and --again 
   expect(api.bodies('createcollection')).toHaveLength(2)
 })
 
-test('a collection that is still pending is gone on with, and remembered once', async () => {
+test('resumes a pending collection, and stores it once', async () => {
   let status = 'initiated'
   const record = () => ({
     transaction_gdn_ids: 'tx',
@@ -290,7 +290,7 @@ test('a collection that is still pending is gone on with, and remembered once', 
   )
 })
 
-test('a state directory that can not be used stops the command before anything is sent', async () => {
+test('exits before anything is sent if the state directory is unusable', async () => {
   const { dir, env } = await machine()
   await writeFile(join(dir, 'state'), '')
   const result = await cli([...MINT, '--state-dir', join(dir, 'state'), '--base-url', 'http://127.0.0.1:9', '--json'], {

@@ -11,12 +11,12 @@ async function show(argv: readonly string[], options: { tty?: boolean; columns?:
   return await cli(['nft', 'show', ...argv, '--base-url', api.url], { env, ...options })
 }
 
-test('JSON is an object for one thing and an array for a list, with the field names of the API', async () => {
+test('prints JSON as an object for one thing and as an array for a list, with API field names', async () => {
   expect(JSON.parse((await show(['a', '--json'])).stdout)).toEqual(A)
   expect(JSON.parse((await show(['a', 'b', '--json'])).stdout)).toEqual([A, B])
 })
 
-test('stdin is left alone by a command that reads nothing from it: to open it takes time', async () => {
+test('opens stdin only in commands that read it', async () => {
   const api = await fakeApi({ getnfts: knows(A) })
   const opened: string[] = []
   const onStdin = () => opened.push('stdin')
@@ -26,13 +26,13 @@ test('stdin is left alone by a command that reads nothing from it: to open it ta
   expect(opened).not.toEqual([])
 })
 
-test('JSON is one line for a pipe and indented for a person', async () => {
+test('prints JSON on one line to a pipe, and indented on a terminal', async () => {
   expect((await show(['a', '--json'])).stdout.trimEnd()).not.toContain('\n')
   const { stdout } = await show(['a', 'b', '-o', 'json'], { tty: true })
   expect(stdout).toBe(`${JSON.stringify([A, B], null, 2)}\n`)
 })
 
-test('NDJSON is an object to a line', async () => {
+test('prints NDJSON with one object per line', async () => {
   const { stdout } = await show(['a', 'b', '-o', 'ndjson'])
   expect(
     stdout
@@ -42,7 +42,7 @@ test('NDJSON is an object to a line', async () => {
   ).toEqual([A, B])
 })
 
-test('CSV has a header, CRLF, and quotes what needs it', async () => {
+test('prints CSV with a header, CRLF and quoted cells', async () => {
   const { stdout } = await show(['a', 'b', '-o', 'csv', '--fields', 'nft_gdn_id,request_metadata'])
   expect(stdout).toBe(
     'nft_gdn_id,request_metadata\r\n' +
@@ -51,22 +51,22 @@ test('CSV has a header, CRLF, and quotes what needs it', async () => {
   )
 })
 
-test('ids are one to a line', async () => {
+test('prints one ID per line', async () => {
   expect((await show(['a', 'b', '-o', 'ids'])).stdout).toBe('a\nb\n')
 })
 
-test('--fields chooses and orders the fields of every mode', async () => {
+test('--fields selects and orders the fields of every mode', async () => {
   const fields = ['--fields', 'status,nft_gdn_id']
   expect((await show(['a', '--json', ...fields])).stdout).toBe('{"status":"deployed","nft_gdn_id":"a"}\n')
   expect((await show(['a', 'b', ...fields])).stdout).toBe('deployed\ta\ninitiated\tb\n')
 })
 
-test('a piped table has tabs, no heading, and nothing shortened', async () => {
+test('prints a piped table with tabs, without heading or truncation', async () => {
   const { stdout } = await show(['a', 'b'], { columns: 20 })
   expect(stdout).toBe(`1\tDawn\tdeployed\t${OWNER}\ta\n\tDawn\tinitiated\t${OWNER}\tb\n`)
 })
 
-test('a table on a terminal has a heading, aligned columns, and no borders', async () => {
+test('prints a table on a terminal with a heading, aligned columns and no borders', async () => {
   const { stdout } = await show(['a', 'b'], { tty: true, columns: 120 })
   expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
     'TOKEN  TITLE  STATUS     OWNER                                       ID',
@@ -76,7 +76,7 @@ test('a table on a terminal has a heading, aligned columns, and no borders', asy
   ])
 })
 
-test('an error ends the line of what failed, and leaves no trace in the other lines', async () => {
+test('appends an error to the row that failed, and nothing to other rows', async () => {
   const failed = nft('b', { status: 'failed', error: 'no funds' })
   const api = await fakeApi({ getnfts: knows(A, failed) })
   const { stdout } = await cli(['nft', 'show', 'a', 'b', '--base-url', api.url], { env })
@@ -84,7 +84,7 @@ test('an error ends the line of what failed, and leaves no trace in the other li
 })
 
 describe('a terminal too narrow for a table', () => {
-  test('where nothing can be cut any more, each record is a card: no line is left for the terminal to break', async () => {
+  test("prints each record as a card if columns can't be shortened further", async () => {
     const id = '01a1f841-623a-703e-8d00-8b987e42ae66'
     const api = await fakeApi({ getnfts: knows(nft(id, { title: 'Low Moon' }), nft('b', { status: 'failed' })) })
     const argv = ['nft', 'show', id, 'b', '--base-url', api.url]
@@ -100,20 +100,20 @@ describe('a terminal too narrow for a table', () => {
     return await cli(['nft', 'show', id, 'b', '--base-url', api.url], { env, tty: true, columns })
   }
 
-  test('addresses are shortened, but never an id', async () => {
+  test('shortens addresses, but never an ID', async () => {
     const { stdout } = await shown(76, { status: 'initiated' })
     expect(stdout).toContain(id)
     expect(stdout).toContain('0xfB69…d359')
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(76)
   })
 
-  test('an address keeps both ends however narrow it gets', async () => {
+  test('keeps both ends of an address at any width', async () => {
     const { stdout } = await shown(72, { status: 'initiated' })
     expect(stdout).toMatch(/ 0xfB\w*…359 /)
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(72)
   })
 
-  test('a status that all share is told once, to leave room for what differs', async () => {
+  test('prints a status shared by all rows once, below the table', async () => {
     const { stdout, stderr } = await shown(80)
     expect(stdout).not.toContain('STATUS')
     expect(stderr).toBe('All 2 are deployed.\n')
@@ -122,7 +122,7 @@ describe('a terminal too narrow for a table', () => {
   })
 })
 
-test('one NFT on a terminal is rows: what was ordered, and what became of it', async () => {
+test('prints one NFT on a terminal as rows of request and state', async () => {
   const ordered = nft('a', {
     request_metadata: {
       title: 'Dawn',
@@ -156,7 +156,7 @@ test('one NFT on a terminal is rows: what was ordered, and what became of it', a
   ])
 })
 
-test('metadata of a form that nobody knows is shown as it is', async () => {
+test('prints an NFT with metadata of an unknown format', async () => {
   const odd = [{ file_fields: 'x', attribute: [1] }, 'text', null, { title: 'T', file_fields: [{ url: 'u' }] }]
   for (const request_metadata of odd) {
     const api = await fakeApi({ getnfts: knows(nft('a', { request_metadata })) })
@@ -165,13 +165,13 @@ test('metadata of a form that nobody knows is shown as it is', async () => {
   }
 })
 
-test('the local backend is told of in rows, as every one thing is', async () => {
+test('prints the local backend as rows', async () => {
   const shown = await cli(['local', 'status'], { tty: true })
   expect(shown.stdout).toMatch(/^RUNNING {3}no\nDATA DIR {2}\S+\n$/)
   expect((await cli(['local', 'status'])).stdout).toMatch(/^running\tfalse\nurl\t\ndata_dir\t\S+\npid\t\n$/)
 })
 
-test('an empty list is success and prints an empty list', async () => {
+test('prints an empty list and exits with 0', async () => {
   const body = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] }
   const api = await fakeApi({ getnftgdnids: () => ({ body }) })
   const list = (...more: string[]) =>
@@ -181,7 +181,7 @@ test('an empty list is success and prints an empty list', async () => {
   expect(await list()).toMatchObject({ code: 0, stdout: '' })
 })
 
-test('text from the server is made inert for people, and is intact in JSON', async () => {
+test('escapes server text in tables, and keeps it unchanged in JSON', async () => {
   const evil = '\u001b]52;c;aGk=\u0007\u202e\r\n'
   const api = await fakeApi({ getnfts: knows(nft('a', { status: evil })) })
   const show = (...more: string[]) => cli(['nft', 'show', 'a', '--base-url', api.url, ...more], { env })
@@ -191,7 +191,7 @@ test('text from the server is made inert for people, and is intact in JSON', asy
   expect(JSON.parse((await show('--json')).stdout).status).toBe(evil)
 })
 
-test('color follows the stream and the environment, and the words say the same', async () => {
+test('uses color by stream and environment, and conveys nothing by color alone', async () => {
   const api = await fakeApi({ getnfts: knows(A) })
   const shown = (more: string[], extra: NodeJS.ProcessEnv, tty: boolean) =>
     cli(['nft', 'show', 'a', '--base-url', api.url, ...more], { env: { ...env, ...extra }, tty }).then((r) => r.stdout)
@@ -209,7 +209,7 @@ test('color follows the stream and the environment, and the words say the same',
   }
 })
 
-test('a person reads yes and no, a program true and false', async () => {
+test('prints yes and no on a terminal, and true and false to a pipe', async () => {
   const { env: home } = await tempHome()
   const login = ['auth', 'login', '--base-url', 'https://api.example', '--no-check', '--store', 'file']
   expect((await cli(login, { env: home, stdin: 'secret-key' })).code).toBe(0)

@@ -23,7 +23,7 @@ afterAll(async () => {
   await browser?.close()
 })
 
-/** A listener that nothing may call. */
+/** A server that must receive no request. */
 async function listener() {
   const called: string[] = []
   const server = createServer((request, response) => {
@@ -51,7 +51,7 @@ const TITLES = {
   override: '\u202edrawkcab\u202d forward',
 }
 
-/** Rows that would run something, load something or break out of their place, if anything could. */
+/** Rows that try to run scripts, load resources or break the markup. */
 const hostile = (url: string) => [
   line('<script>document.title = "ran"</script>', 'a.png', `<img src="${url}/img" onerror="document.title = 'ran'">`),
   line(
@@ -73,9 +73,9 @@ const hostile = (url: string) => [
 const evilSvg = (url: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" onload="fetch('${url}/onload')"><script>fetch('${url}/svg-script')</script><image xlink:href="${url}/svg-image" width="9" height="9"/><style>@import url('${url}/svg-css');</style><rect width="9" height="9" fill="teal"/></svg>`
 
-// What a page evaluates is text: these are expressions of the browser's, not of this program's.
+// The page evaluates these expressions as text, in the browser.
 
-/** Shows what is drawn lazily or folded, too. */
+/** Loads lazy images and opens folded parts. */
 const SHOW_ALL = `(async () => {
   for (const image of document.images) image.loading = 'eager'
   for (const details of document.querySelectorAll('details')) details.open = true
@@ -88,7 +88,7 @@ const LOADED = '[...document.images].filter(({ naturalWidth }) => naturalWidth >
 const ARABIC = `getComputedStyle([...document.querySelectorAll('h2')].find((one) => one.textContent === '${TITLES.arabic}')).direction`
 const LAST_CARDS = `getComputedStyle(document.querySelector('#rows > section:last-of-type')).contentVisibility`
 
-/** How far things stick out of the page, how many stick out of their card, and how high the highest title is. */
+/** Overflow of the page, number of elements outside their card, and height of the tallest title. */
 const LAYOUT = `({
   overflow: document.documentElement.scrollWidth - innerWidth,
   outside: [...document.querySelectorAll('article *')].filter((one) => {
@@ -99,7 +99,7 @@ const LAYOUT = `({
   tallest: Math.max(...[...document.querySelectorAll('h2.clamp')].map((one) => one.getBoundingClientRect().height)),
 })`
 
-/** Whether a script, a picture, a request, a style and a frame that got into the page would have done what they are for. */
+/** Whether an injected script, picture, request, style and frame take effect. */
 const INTRUDER = (url: string) => `(async () => {
   const add = (name, values) => document.body.appendChild(Object.assign(document.createElement(name), values))
   const loads = (name, values) => new Promise((resolve) => {
@@ -120,7 +120,7 @@ const INTRUDER = (url: string) => `(async () => {
 
 interface Opened {
   page: Page
-  /** Whatever left, or would have. */
+  /** Requests to other hosts, blocked ones included. */
   requests: string[]
   dialogs: string[]
 }
@@ -169,8 +169,8 @@ async function madePages() {
   return { called, ...made }
 }
 
-describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
-  test('runs nothing and calls nobody, whatever the rows are; all that it shows is there', async () => {
+describe.skipIf(CHROMIUM === undefined)('a page opened from disk', () => {
+  test('runs no scripts and sends no requests for hostile rows, and shows everything', async () => {
     const { called, path } = await madePages()
     for (const [file, rows, pictures] of [
       ['preview.html', 12, 9],
@@ -183,7 +183,7 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
         title: expect.not.stringContaining('ran'),
       })
       expect(await page.locator('article').count()).toBe(rows)
-      // Its own, of which the browser knows the hash.
+      // The page's own script, which the browser allows by its hash.
       expect(await page.locator('script').count()).toBe(1)
       expect(await page.locator('iframe, object, embed, link, [onload], [onerror]').count()).toBe(0)
       expect(await page.evaluate(LOADED)).toBe(pictures)
@@ -191,7 +191,7 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
     expect(called).toEqual([])
   })
 
-  test('would run and load nothing even if something got in: the browser sees to that', async () => {
+  test('blocks injected scripts and requests by its content security policy', async () => {
     const { called, url } = await listener()
     const { path } = await madePages()
     for (const file of ['preview.html', 'report.html']) {
@@ -207,7 +207,7 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
     expect(called).toEqual([])
   })
 
-  test('keeps its layout with long, Arabic and emoji titles, from phones to desks', async () => {
+  test('keeps its layout with long, Arabic and emoji titles, at phone and desktop widths', async () => {
     const { path } = await madePages()
     for (const width of [360, 1280]) {
       for (const file of ['preview.html', 'report.html']) {
@@ -220,7 +220,7 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
     }
   })
 
-  test('is dark where the machine is, and shows the rows that are chosen', async () => {
+  test('follows the dark mode of the system, and filters rows', async () => {
     const { path } = await madePages()
     const { page } = await opened(path('preview.html'), { dark: true })
     expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe('rgb(14, 15, 18)')
@@ -234,7 +234,7 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
     expect(page.url()).toMatch(/#line-12$/)
   })
 
-  test('prints cards as they are, with nothing that is for the screen', async () => {
+  test('prints cards without controls', async () => {
     const { path } = await madePages()
     const { page } = await opened(path('report.html'))
     await page.emulateMedia({ media: 'print' })
@@ -245,10 +245,10 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
 })
 
 const ROWS = 650
-/** The rows of this manifest that have a fault. */
+/** The rows of this manifest with an error. */
 const FAULTY = [300, 640]
 
-/** A preview of more rows than a page of it shows. */
+/** A preview with more rows than one of its pages shows. */
 async function largePage(count = ROWS) {
   const receiver = `0x${'c'.repeat(40)}`
   const tide = (at: number) => line(`Tide ${at} & <ebb>`, 'a.png', 'x', 'calm', FAULTY.includes(at) ? '0x12' : OWNER)
@@ -266,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
   const titles = (page: Page) => page.locator('article h2').allTextContents()
   const told = (page: Page) => page.getByRole('status').textContent()
 
-  test('shows some at a time, and leads on by keyboard', async () => {
+  test('shows a part of the rows at a time, and changes pages by keyboard', async () => {
     const { page } = await opened((await largePage()).path)
     expect(await titles(page)).toHaveLength(600)
     expect(await told(page)).toBe('651 rows. Showing 1 to 600')
@@ -286,7 +286,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
     expect(await told(page)).toBe('651 rows. Showing 601 to 651')
   })
 
-  test('finds rows by any words of theirs, wherever they are', async () => {
+  test('finds rows by any of their words, on every page', async () => {
     const { path, receiver } = await largePage()
     const { page } = await opened(path)
     for (const [words, found] of [
@@ -306,7 +306,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
     await expect.poll(() => told(page)).toBe('651 rows. Showing 1 to 600')
   })
 
-  test('shows those with faults from all of its pages, and goes to a row that a link names', async () => {
+  test('shows rows with errors from all pages, and goes to the row of a link', async () => {
     const { path } = await largePage()
     const { page } = await opened(path)
     await page.getByText('With errors 2').click()
@@ -323,7 +323,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
     await expect.poll(() => other.page.locator('article:target h2').textContent()).toBe('Tide 640 & <ebb>')
   })
 
-  test('prints all of them', async () => {
+  test('prints all rows', async () => {
     const { page } = await opened((await largePage()).path)
     await page.evaluate(
       `addEventListener('beforeprint', () => { window.printed = document.querySelectorAll('article').length })`,
@@ -333,7 +333,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
     await expect.poll(async () => (await titles(page)).length).toBe(600)
   })
 
-  test('has all of them without its script, and shows those that are chosen', async () => {
+  test('shows all rows without its script, and filters them', async () => {
     if (browser === undefined) throw new Error(NO_CHROMIUM)
     const context = await browser.newContext({ javaScriptEnabled: false })
     onTestFinished(() => context.close())

@@ -7,11 +7,11 @@ import { cli, errorOf } from './harness.ts'
 
 const SHOW = ['nft', 'show', 'id-0']
 const LIST = ['nft', 'list', ...TARGET]
-/** 5 s for each endpoint, and what a busy machine adds. */
+/** 5 s for each endpoint, plus time for a busy machine. */
 const PATIENCE_MS = 60_000
 
 describe('while another process is stopped inside a transaction', { timeout: PATIENCE_MS }, () => {
-  test('of the shared pace, reading works, and creating names that process and sends nothing', async () => {
+  test('of the shared rate limit, reads work, and creations fail with its pid and send nothing', async () => {
     const { path, options } = await folder({})
     const env = { ...options.env, GDN_PACE_DIR: path('pace') }
     const getnftgdnids = () => ({
@@ -32,7 +32,7 @@ describe('while another process is stopped inside a transaction', { timeout: PAT
     expect(api.bodies('createnft')).toEqual([])
   })
 
-  test('of the state, commands that need nothing of it work, and others name that process', async () => {
+  test("of the state, commands that don't use it work, and others fail with its pid", async () => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const stateDir = path('state')
     const api = await fakeApi(service())

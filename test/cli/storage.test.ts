@@ -26,8 +26,8 @@ const imagesOf = (api: Awaited<ReturnType<typeof fakeApi>>) =>
     .flatMap(({ metadata }) => metadata)
     .map(({ file_fields }) => file_fields[0]?.url)
 
-describe('local files of a batch, where the server takes no uploads', () => {
-  test('go to the bucket of the profile, each content once', async () => {
+describe('local files of a batch, if the server accepts no uploads', () => {
+  test('are stored in the bucket of the profile, each content once', async () => {
     const s3 = await startS3(['art'])
     onTestFinished(() => s3.close())
     const { manifest, options } = await drop({
@@ -46,7 +46,7 @@ describe('local files of a batch, where the server takes no uploads', () => {
     expect(s3.seen.filter((one) => one.startsWith('PUT'))).toHaveLength(1)
   })
 
-  test('are rejected before anything is stored or minted where one is an HTML page in disguise', async () => {
+  test('are rejected before anything is stored or minted if one is really an HTML page', async () => {
     const s3 = await startS3(['art'])
     onTestFinished(() => s3.close())
     const { manifest, options } = await drop({
@@ -64,7 +64,7 @@ describe('local files of a batch, where the server takes no uploads', () => {
     expect([s3.objects.size, api.bodies('createnft')]).toEqual([0, []])
   })
 
-  test('or to its IPFS node', async () => {
+  test('are stored on the IPFS node of the profile', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'gdn-node-'))
     const node = await startIpfsNode(dir)
     onTestFinished(async () => {
@@ -79,7 +79,7 @@ describe('local files of a batch, where the server takes no uploads', () => {
     expect(node.seen).toHaveLength(1)
   })
 
-  test('are each an error with its place, and nothing is sent, where the profile names no storage', async () => {
+  test('are errors with their location if the profile has no storage, and nothing is sent', async () => {
     const { manifest, options } = await drop()
     const api = await fakeApi({})
     const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url, '--no-lookup', '--json']
@@ -93,7 +93,7 @@ describe('local files of a batch, where the server takes no uploads', () => {
     expect(api.bodies('createnft')).toEqual([])
   })
 
-  test('stop the command before anything is sent when the storage has no credentials', async () => {
+  test('stop the command before anything is sent if the storage has no credentials', async () => {
     const { manifest, options } = await drop({ storage: 's3://art' })
     const api = await fakeApi({})
     const env = { ...options.env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }
@@ -104,7 +104,7 @@ describe('local files of a batch, where the server takes no uploads', () => {
     expect(api.bodies('createnft')).toEqual([])
   })
 
-  test('are uploaded to the server where it takes them, and the storage is left alone', async () => {
+  test('are uploaded to a server that accepts them, and the storage is not used', async () => {
     const { manifest, options } = await drop({ storage: 'ipfs', ipfs_api: 'http://127.0.0.1:9' })
     const url = 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
     const files = (body: unknown) =>
@@ -118,7 +118,7 @@ describe('local files of a batch, where the server takes no uploads', () => {
   })
 })
 
-test('a single NFT goes the same way', async () => {
+test('stores a file of a single NFT the same way', async () => {
   const s3 = await startS3(['art'])
   onTestFinished(() => s3.close())
   const { options } = await drop({
@@ -134,7 +134,7 @@ test('a single NFT goes the same way', async () => {
   expect(imagesOf(api)[0]).toMatch(/^https:\/\/files\.example\/[0-9a-f]{64}\.png$/)
 })
 
-describe('the settings of a storage', () => {
+describe('storage settings', () => {
   test.each([
     ['storage', 'http://art'],
     ['storage', 's3://A'],
@@ -143,18 +143,18 @@ describe('the settings of a storage', () => {
     ['storage_public_url', 'https://user:secret@files.example'],
     ['storage_region', 'Über'],
     ['ipfs_api', 'localhost:5001'],
-  ])('%s = %s is refused', async (name, value) => {
+  ])('rejects %s = %s', async (name, value) => {
     const { options } = await folder()
     expect((await cli(['config', 'set', name, value], options)).code).toBe(2)
   })
 
-  test('are listed where they are set', async () => {
+  test('are listed if set', async () => {
     const { options } = await drop({ storage: 's3://art/drop' })
     expect((await cli(['config', 'get', 'storage'], options)).stdout).toBe('s3://art/drop\n')
     expect((await cli(['config', 'list'], options)).stdout).toContain('s3://art/drop')
   })
 
-  test('a project can not direct where the credentials of its users are used', async () => {
+  test('are rejected in a project file, which must not redirect the credentials of its users', async () => {
     const { path, options } = await folder()
     await mkdir(path('project'))
     await writeFile(path('project/.gdnrc.json'), '{"storage": "s3://mine", "storage_endpoint": "https://evil.example"}')
@@ -163,7 +163,7 @@ describe('the settings of a storage', () => {
     expect(stderr).toContain('storage')
   })
 
-  test('another service than AWS needs an address where everybody can fetch', async () => {
+  test('require a public URL for a service other than AWS', async () => {
     const { manifest, options } = await drop({ storage: 's3://art', storage_endpoint: 'http://127.0.0.1:9' })
     const api = await fakeApi({})
     const result = await cli(

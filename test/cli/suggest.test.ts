@@ -7,7 +7,7 @@ import { cli, errorOf } from './harness.ts'
 
 const VERBS = ENTRIES.flatMap((entry) => (isNoun(entry) ? entry.verbs.map((verb) => [entry.name, verb.name]) : []))
 
-/** What is meant by words that are wrong, as a person reads it. */
+/** The text that a mistyped command prints. */
 async function hintFor(argv: string[]): Promise<string> {
   const { code, stdout, stderr } = await cli(argv)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -43,7 +43,7 @@ describe('did you mean', () => {
     ['a profile', ['nft', 'list', '--profile', 'locl'], 'local?'],
     ['a shell', ['completion', 'pwsh'], 'powershell?'],
     ['a setting', ['config', 'get', 'contrct'], 'contract?'],
-  ])('%s', async (_what, argv, meant) => {
+  ])('suggests the right word for %s', async (_what, argv, meant) => {
     expect((await hintFor(argv)).toLowerCase()).toContain(`did you mean ${meant}`)
   })
 
@@ -54,21 +54,21 @@ describe('did you mean', () => {
     [['wallet', 'balance'], 'in a block explorer'],
     [['collection', 'set', '--enable-transfer'], 'setEnableTransfer(bool)'],
     [['collection', 'delete'], 'setEnableApi(bool)'],
-  ])('%j does not exist, and the error says what to do instead', async (argv, instead) => {
+  ])('says what to do instead of %j, which does not exist', async (argv, instead) => {
     const hint = await hintFor(argv)
     expect(hint).toContain(`unknown command "gdn ${argv[0]} ${argv[1]}"`)
     expect(hint.replaceAll(/\s+/g, ' ')).toContain(instead)
     expect(hint).not.toMatch(/did you mean/i)
   })
 
-  test('a blockchain of the environment', async () => {
+  test('suggests a blockchain for the environment variable', async () => {
     const { stderr } = await cli(['nft', 'list', '-c', 'x', '--base-url', 'http://127.0.0.1:9'], {
       env: { GDN_BLOCKCHAIN: 'avalnche' },
     })
     expect(stderr).toContain('Did you mean avalanche?')
   })
 
-  test('what resembles nothing gets the list of what there is', async () => {
+  test('lists the available words if nothing is similar', async () => {
     expect(await hintFor(['xyzzyx'])).toContain(`commands are ${ENTRIES.map(({ name }) => name).join(', ')}`)
     expect(await hintFor(['help', 'xyzzyx'])).toContain(`help topics are ${TOPICS.map(({ name }) => name).join(', ')}`)
     expect(await hintFor(['nft', 'xyzzyx'])).toContain('commands are mint, grant, transfer')
@@ -81,7 +81,7 @@ describe('did you mean', () => {
   })
 })
 
-test('a letter typed twice in any command or topic: the right one is suggested', () => {
+test('suggests the right word for a doubled letter in any command or topic', () => {
   const slip = (word: string, at: number) => `${word.slice(0, at)}${word.slice(at - 1)}`
   fc.assert(
     fc.property(fc.constantFrom(...VERBS), fc.nat(), fc.boolean(), ([noun = '', verb = ''], seed, inNoun) => {
@@ -98,7 +98,7 @@ test('a letter typed twice in any command or topic: the right one is suggested',
   }
 })
 
-test('what is suggested is a command that exists', () => {
+test('suggests only commands that exist', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 12 }), { minLength: 1, maxLength: 2 }), (words) => {
       for (const line of suggestCommands(words).near) {

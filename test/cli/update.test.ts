@@ -18,7 +18,7 @@ const INSTALLED: Installed = {
   root: '/usr/lib/node_modules/gdn',
 }
 
-/** A terminal at which a command has just ended; the check that it begins leaves a file behind. */
+/** A terminal where a command has just ended; the update check that it starts writes a file. */
 async function terminal(cache: Partial<UpdateCache> | null = {}) {
   const { dir, env } = await tempHome()
   const script = join(dir, 'gdn.mjs')
@@ -51,22 +51,22 @@ async function terminal(cache: Partial<UpdateCache> | null = {}) {
   return { dir, env, end, asked }
 }
 
-describe('the notice', () => {
-  test('names both versions, how to get the new one, and how to turn it off', async () => {
+describe('the update notice', () => {
+  test('shows both versions, the update command, and how to turn the notice off', async () => {
     const { end } = await terminal()
     expect(end()).toBe(
       '\ngdn 1.3.0 is available, and this is 1.2.3. To update: npm install -g gdn\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n',
     )
   })
 
-  test('one of a project is updated there', async () => {
+  test('shows the update command of a project for a local installation', async () => {
     const { end, dir } = await terminal()
     expect(end({ installed: { ...INSTALLED, root: join(dir, 'node_modules', 'gdn') } })).toContain(
       'npm install gdn@latest',
     )
   })
 
-  test('comes once a day', async () => {
+  test('appears once a day', async () => {
     const { end } = await terminal()
     expect(end()).not.toBe('')
     expect(end({ now: NOW + DAY - 1 })).toBe('')
@@ -80,14 +80,14 @@ describe('the notice', () => {
     ['with GDN_NO_UPDATE_NOTICE', { env: { GDN_NO_UPDATE_NOTICE: '1' } }],
     ['with NO_UPDATE_NOTIFIER', { env: { NO_UPDATE_NOTIFIER: '1' } }],
     ['on a dumb terminal', { env: { TERM: 'dumb' } }],
-    ['of what npm didn’t install', { installed: null }],
-  ])('does not come %s, and the registry is not asked', async (_, how) => {
+    ['without an npm installation', { installed: null }],
+  ])('does not appear %s, and the registry is not queried', async (_, how) => {
     const { end, asked } = await terminal({ checkedAt: 0 })
     expect(end(how)).toBe('')
     expect(await asked(300)).toBeNull()
   })
 
-  test('the version in use, an older one, and a pre-release are no news', async () => {
+  test('ignores the current version, older ones and prereleases', async () => {
     for (const latest of ['1.2.3', '1.2.2', '0.9.9', '2.0.0-beta.1', 'x', '1.3', null]) {
       const { end } = await terminal({ latest })
       expect(end(), String(latest)).toBe('')
@@ -95,13 +95,13 @@ describe('the notice', () => {
     expect(isNewer('1.10.0', '1.9.9')).toBe(true)
   })
 
-  test('where nothing can be remembered, nothing is told', async () => {
+  test("does not appear if its state can't be stored", async () => {
     const { end, dir } = await terminal(null)
     await writeFile(join(dir, 'file'), '')
     expect(end({ env: { GDN_STATE_DIR: join(dir, 'file', 'x') } })).toBe('')
   })
 
-  test('a spoilt memory counts as none', async () => {
+  test('ignores a damaged cache', async () => {
     const { end, env, asked } = await terminal()
     await writeFile(updateCacheFile(env), '{"latest": 7, "checkedAt": "x"')
     expect(end()).toBe('')
@@ -109,8 +109,8 @@ describe('the notice', () => {
   })
 })
 
-describe('the registry is asked', () => {
-  test('at most once a day, by a process that nothing waits for', async () => {
+describe('the update check', () => {
+  test('runs at most once a day, in a detached process', async () => {
     const { end, asked, env } = await terminal(null)
     expect(end()).toBe('')
     expect(await asked()).toBe('--check-for-update')
@@ -120,7 +120,7 @@ describe('the registry is asked', () => {
     expect(await later.asked(300)).toBeNull()
   })
 
-  test('as npm is configured for this user, whatever the project says; nowhere else, and not where there is no npm', async () => {
+  test('uses the npm registry of the user, never that of the project, and is skipped without npm', async () => {
     const { dir, env } = await tempHome()
     const registry = async (more: NodeJS.ProcessEnv = {}) =>
       (await npmRegistry({ PATH: process.env.PATH, ...env, ...more }))?.href ?? null
@@ -131,7 +131,7 @@ describe('the registry is asked', () => {
     expect(await registry({ PATH: dir })).toBeNull()
   })
 
-  test('for the latest version, which is written down in a file that only its owner may read', async () => {
+  test('stores the latest version in a file that only its owner can read', async () => {
     const { env } = await tempHome()
     const { url, calls } = await fakeApi({
       '/npm/gdn/1.2.3': () => ({ body: { ...MANIFEST, dist: {} } }),
@@ -146,14 +146,14 @@ describe('the registry is asked', () => {
   test.each<[string, object]>([
     ['has another package of that name', { ...MANIFEST, description: 'a game' }],
     ['has one with another command', { ...MANIFEST, bin: { gdn: 'evil.js' } }],
-  ])('and not believed where it %s', async (_, own) => {
+  ])('ignores a registry that %s', async (_, own) => {
     const { env } = await tempHome()
     const { url } = await fakeApi({ '/gdn/1.2.3': () => ({ body: own }) })
     await checkForUpdate({ PATH: process.env.PATH, ...env, npm_config_registry: url }, INSTALLED)
     expect(readUpdateCache(env).latest).toBeNull()
   })
 
-  test('one that is away, refuses, or talks nonsense is passed over in silence', async () => {
+  test('ignores errors of the registry', async () => {
     const { env } = await tempHome()
     await checkForUpdate({ PATH: process.env.PATH, ...env, npm_config_registry: 'http://127.0.0.1:1' }, INSTALLED)
     const { url } = await fakeApi({ '/gdn/1.2.3': () => ({ status: 401, body: 'no' }) })
@@ -171,18 +171,18 @@ describe('a package', () => {
     return root
   }
 
-  test('that npm installed is one', async () => {
+  test('is updatable if npm installed it', async () => {
     expect(installedPackage(await installedAt('lib/node_modules/gdn'))).toMatchObject({ name: 'gdn', version: '1.2.3' })
   })
 
   test.each([
     ['a source checkout', 'src/gdn'],
-    ['what npx fetched', '_npx/1/node_modules/gdn'],
-  ])('is none as %s', async (_, path) => {
+    ['an npx download', '_npx/1/node_modules/gdn'],
+  ])('is not updatable as %s', async (_, path) => {
     expect(installedPackage(await installedAt(path))).toBeNull()
   })
 
-  test('is none when it is private, or linked from a checkout', async () => {
+  test('is not updatable if it is private or linked from a checkout', async () => {
     expect(installedPackage(await installedAt('lib/node_modules/gdn', { private: true }))).toBeNull()
     const checkout = await installedAt('src/gdn')
     const link = join(await installedAt('lib/node_modules/other'), '..', 'gdn')

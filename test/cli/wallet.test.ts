@@ -48,7 +48,7 @@ const filesOf = async (dir: string) => (await readdir(dir).catch(() => [])).sort
 const codeOf = ({ stderr }: CliResult) => stderr.split('\n')[0] ?? ''
 
 describe('gdn wallet generate', () => {
-  test('keeps the key of the service in a keystore, and shows the address', async () => {
+  test('stores the key from the service in a keystore, and prints the address', async () => {
     const { code, stdout, stderr, service } = await generate({}, ['--name', 'alice', '--json'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const { address, name, file, ...rest } = JSON.parse(stdout)
@@ -60,7 +60,7 @@ describe('gdn wallet generate', () => {
     expect((await stat(wallets)).mode & 0o777).toBe(0o700)
   })
 
-  test('a password of fewer than 8 characters is rejected before the service is asked; --weak-password accepts it', async () => {
+  test('rejects a password shorter than 8 characters before any request; --weak-password accepts it', async () => {
     const short = ['--password-file', '-', '--name', 'a']
     const refused = await generate({}, short, { stdin: 'abc\n' })
     expect({ code: refused.code, asked: refused.service.asked }).toEqual({ code: 2, asked: [] })
@@ -68,7 +68,7 @@ describe('gdn wallet generate', () => {
     expect((await generate({}, [...short, '--weak-password'], { stdin: 'abc\n' })).code).toBe(0)
   })
 
-  test('asks for one signed URL, and posts to it once: with no body, and without the API key', async () => {
+  test('requests one signed URL, and posts to it once, without a body or the API key', async () => {
     const { service } = await generate({}, ['--valid-for', '24h'])
     expect(service.asked).toEqual([{ email: 'me@example.com', timeout: 1440 }])
     expect(service.calls).toHaveLength(1)
@@ -79,7 +79,7 @@ describe('gdn wallet generate', () => {
   })
 
   test.each([[[]], [['--debug']], [['-o', 'csv']], [['--json']]])(
-    'with %j key, password and signature are in no output and no file in clear',
+    'with %j key, password and signature appear in no output and no file',
     async (flags) => {
       const { stdout, stderr, code, service } = await generate({}, flags)
       expect(code).toBe(0)
@@ -91,20 +91,20 @@ describe('gdn wallet generate', () => {
     },
   )
 
-  test('shows the private key when that is asked for', async () => {
+  test('prints the private key with --show-private-key', async () => {
     const { stdout, service } = await generate({}, ['--show-private-key', '--json'])
     expect(JSON.parse(stdout).private_key).toBe(`0x${service.keys[0]}`)
     const some = await generate({}, ['--show-private-key', '--fields', 'private_key', '--json'])
     expect(JSON.parse(some.stdout)).toEqual({ private_key: `0x${some.service.keys[0]}` })
   })
 
-  test('--fields private_key is no way around the flag', async () => {
+  test('requires --show-private-key for --fields private_key', async () => {
     const { code, service } = await generate({}, ['--fields', 'private_key'])
     expect(code).toBe(2)
     expect(service.asked).toEqual([])
   })
 
-  test('makes several, each of a signed URL of its own, and prints a list', async () => {
+  test('creates several wallets, each with its own signed URL, and prints a list', async () => {
     const { stdout, service } = await generate({}, ['--count', '3', '--name', 'buyer', '--json'])
     const names = JSON.parse(stdout).map(({ name }: { name: string }) => name)
     expect(names).toEqual(['buyer-1', 'buyer-2', 'buyer-3'])
@@ -112,7 +112,7 @@ describe('gdn wallet generate', () => {
     expect(await filesOf(wallets)).toEqual(['buyer-1.json', 'buyer-2.json', 'buyer-3.json'])
   })
 
-  test('of several, those that were made are told when one fails, and nothing is left of the others', async () => {
+  test('prints the finished wallets if one of several fails, and leaves nothing of the others', async () => {
     let calls = 0
     const second: WalletServiceOptions = {
       answer(response, wallet) {
@@ -128,20 +128,20 @@ describe('gdn wallet generate', () => {
     expect(await filesOf(wallets)).toEqual(['wallet-1.json'])
   })
 
-  test('takes the next free name where none is given', async () => {
+  test('uses the next free name if none is given', async () => {
     await generate()
     await generate()
     expect(await filesOf(wallets)).toEqual(['wallet-1.json', 'wallet-2.json'])
   })
 
-  test('takes the password from standard input', async () => {
+  test('reads the password from standard input', async () => {
     const { code } = await generate({}, ['--password-file', '-', '--name', 'a'], { stdin: 'from a pipe\n' })
     expect(code).toBe(0)
     const text = await readFile(join(wallets, 'a.json'), 'utf8')
     expect((await openKeystore(text, new Secret('from a pipe'), 'a')).address).toMatch(/^0x/)
   })
 
-  test('a lost answer is told as lost, with what that means, and nothing is tried again', async () => {
+  test('reports a lost response with its consequence, and retries nothing', async () => {
     const { code, stdout, stderr, service } = await generate({ answer: (response) => void response.destroy() })
     expect({ code, stdout }).toEqual({ code: 9, stdout: '' })
     expect(stderr).toContain('was lost')
@@ -150,7 +150,7 @@ describe('gdn wallet generate', () => {
     expect(await filesOf(wallets)).toEqual([])
   })
 
-  test('an answer that was cut off is lost', async () => {
+  test('reports a truncated response as lost', async () => {
     const half: WalletServiceOptions = {
       answer(response, wallet) {
         response.writeHead(200, { 'content-length': '1000' })
@@ -163,7 +163,7 @@ describe('gdn wallet generate', () => {
     expect(stderr).not.toContain(service.keys[0])
   })
 
-  test('a signed URL on another host is not called; the setting that allows it is told, and allows it', async () => {
+  test('calls no signed URL on another host, unless GDN_WALLET_URL or wallet_url permits that host', async () => {
     const other = await walletService()
     const elsewhere: WalletServiceOptions = {
       signedUrl: () => `${other.origin}/v1/wallet/create?signature=5161a7e5ec2e7`,
@@ -180,7 +180,7 @@ describe('gdn wallet generate', () => {
     expect(other.calls).toHaveLength(2)
   })
 
-  test('a project file names no host of wallets', async () => {
+  test('accepts no wallet host from a project file', async () => {
     await writeFile(path('.gdnrc.json'), JSON.stringify({ wallet_url: 'https://evil.example' }))
     const { code, stderr } = await generate()
     expect(code).toBe(2)
@@ -188,7 +188,7 @@ describe('gdn wallet generate', () => {
   })
 })
 
-describe('gdn wallet generate asks the service for nothing when it is clear beforehand that', () => {
+describe('gdn wallet generate sends no request if', () => {
   const clear = async (flags: string[], more: CliOptions = {}) => {
     const result = await generate({}, flags, more)
     expect(result.service.asked).toEqual([])
@@ -196,7 +196,7 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
     return result
   }
 
-  test('the name is taken', async () => {
+  test('the name exists', async () => {
     await generate({}, ['--name', 'alice'])
     await gdn(['wallet', 'add', 'bob', OWNER])
     for (const name of ['alice', '@alice', 'bob']) {
@@ -205,7 +205,7 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
     }
   })
 
-  test('one of several names is taken', async () => {
+  test('one of several names exists', async () => {
     await gdn(['wallet', 'add', 'x-2', OWNER])
     expect((await clear(['--name', 'x', '--count', '3'])).code).toBe(2)
     expect(await filesOf(wallets)).toEqual(['x-2.address'])
@@ -221,21 +221,21 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
   })
 
   test.each([['15'], ['90s'], ['0m'], ['8d'], ['169h'], ['10081m'], ['1.5h'], ['-5m'], ['5M'], ['']])(
-    'it is to be valid for %j',
+    'the validity is %j',
     async (time) => {
       const { code, stderr } = await clear([`--valid-for=${time}`])
       expect([code, stderr]).toEqual([2, expect.stringContaining('--valid-for')])
     },
   )
 
-  test.each([['me'], ['me@'], [`${'x'.repeat(300)}@example.com`]])('the e-mail address is %j', async (email) => {
+  test.each([['me'], ['me@'], [`${'x'.repeat(300)}@example.com`]])('the email address is %j', async (email) => {
     const { url, asked } = await walletService()
     const result = await gdn(['wallet', 'generate', '--base-url', url, '--email', email, '--password-file', path('pw')])
     expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('email')])
     expect(asked).toEqual([])
   })
 
-  test('there is no e-mail address', async () => {
+  test('no email address is given', async () => {
     const { url } = await walletService()
     const { code, stderr } = await gdn(['wallet', 'generate', '--base-url', url, '--password-file', path('pw')])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--email')])
@@ -244,8 +244,8 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
   test.each([
     ['is empty', '\n', 0o600, 'must not be empty'],
     ['has two lines', 'a\nb\n', 0o600, 'one line'],
-    ['is read in different ways by wallets', 'cafe\u0301\n', 0o600, 'read differently'],
-    ['may be read by others', 'secret\n', 0o644, 'chmod 600'],
+    ['is read differently by other wallets', 'cafe\u0301\n', 0o600, 'read differently'],
+    ['is readable by others', 'secret\n', 0o644, 'chmod 600'],
   ])('the password file %s', async (_what, text, mode, said) => {
     await writeFile(path('other'), text)
     await chmod(path('other'), mode)
@@ -253,7 +253,7 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
   })
 
-  test('the password file is a link, for which a pipe is the way around, or is missing', async () => {
+  test('the password file is missing, or is a link, and suggests a pipe', async () => {
     await symlink(path('pw'), path('link'))
     const link = await clear(['--password-file', path('link')])
     expect([link.code, link.stderr]).toEqual([2, expect.stringContaining('--password-file -')])
@@ -261,13 +261,13 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("doesn't exist")])
   })
 
-  test('nobody can be asked for the password', async () => {
+  test('no password is given off a terminal', async () => {
     const { url } = await walletService()
     const { code } = await gdn(['wallet', 'generate', '--base-url', url, ...EMAIL], { stdin: '' })
     expect(code).toBe(2)
   })
 
-  test('the folder of wallets is a link, or is open to others', async () => {
+  test('the wallet folder is a link', async () => {
     await mkdir(path('elsewhere'), { mode: 0o700 })
     await mkdir(path('.local/share/gdn'), { recursive: true })
     await symlink(path('elsewhere'), wallets)
@@ -275,14 +275,14 @@ describe('gdn wallet generate asks the service for nothing when it is clear befo
     expect(await filesOf(path('elsewhere'))).toEqual([])
   })
 
-  test('there is no API key', async () => {
+  test('no API key is saved', async () => {
     const { GDN_API_KEY: _none, ...env } = options.env ?? {}
     expect((await clear([], { env })).code).toBe(4)
   })
 })
 
 describe('gdn wallet url', () => {
-  test('prints the signed URL and nothing else on stdout', async () => {
+  test('prints only the signed URL on stdout', async () => {
     const service = await walletService()
     const url = ['wallet', 'url', '--base-url', service.url, ...EMAIL, '--valid-for', '15m']
     const { code, stdout, stderr } = await gdn(url)
@@ -293,27 +293,27 @@ describe('gdn wallet url', () => {
     expect(service.calls).toEqual([])
   })
 
-  test('says when it expires', async () => {
+  test('prints the expiry', async () => {
     const service = await walletService()
     const { stdout } = await gdn(['wallet', 'url', '--base-url', service.url, ...EMAIL, '--valid-for', '7d', '--json'])
     const inDays = (Date.parse(JSON.parse(stdout).expires_at) - Date.now()) / 86_400_000
     expect(Math.round(inDays)).toBe(7)
   })
 
-  test('leaves the time to the server where none is given', async () => {
+  test('lets the server choose the validity by default', async () => {
     const service = await walletService()
     await gdn(['wallet', 'url', '--base-url', service.url, ...EMAIL])
     expect(service.asked).toEqual([{ email: 'me@example.com' }])
   })
 
-  test('takes the e-mail address of the profile', async () => {
+  test('uses the email address of the profile', async () => {
     const service = await walletService()
     await gdn(['config', 'set', 'email', 'you@example.com'])
     await gdn(['wallet', 'url', '--base-url', service.url])
     expect(service.asked).toEqual([{ email: 'you@example.com' }])
   })
 
-  test('tells what the server has against it', async () => {
+  test('prints the reason of a rejection', async () => {
     const detail = [{ loc: ['body', 'email'], msg: 'is not the one of this account', type: 'value_error' }]
     const body = { errorCode: 'VALIDATION_ERROR', message: 'invalid', detail }
     const service = await walletService({ refuse: { status: 400, body } })
@@ -323,11 +323,11 @@ describe('gdn wallet url', () => {
 })
 
 describe('gdn wallet list', () => {
-  test('is empty at first, which is no error', async () => {
+  test('prints an empty list and exits with 0 at first', async () => {
     expect(await gdn(['wallet', 'list', '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   })
 
-  test('has wallets and addresses; what can’t be used says why, and how it is mended', async () => {
+  test('lists wallets and addresses, and explains unusable ones with a fix', async () => {
     await generate({}, ['--name', 'alice'])
     await gdn(['wallet', 'add', 'bob', OWNER.toLowerCase()])
     await writeFile(join(wallets, 'loose.json'), JSON.stringify(LIGHT.json))
@@ -357,7 +357,7 @@ describe('gdn wallet export', () => {
   })
   const key = `0x${LIGHT.key}\n`
 
-  test('writes the private key to a new file of mode 600, and nothing of it to the screen', async () => {
+  test('writes the private key to a new file of mode 600, and nothing of it to the terminal', async () => {
     const argv = [
       'wallet',
       'export',
@@ -376,12 +376,12 @@ describe('gdn wallet export', () => {
     expect((await stat(path('key'))).mode & 0o777).toBe(0o600)
   })
 
-  test('shows it when that is asked for', async () => {
+  test('prints it with --to -', async () => {
     const argv = ['wallet', 'export', 'alice', '--format', 'private-key', '--to', '-', '--password-file', '-']
     expect(await gdn(argv, { stdin: 'foo\n' })).toMatchObject({ code: 0, stdout: key })
   })
 
-  test('copies the keystore as it is, which takes no password', async () => {
+  test('copies the keystore unchanged, without a password', async () => {
     const { code } = await gdn(['wallet', 'export', 'alice', '--to', path('copy.json')])
     expect(code).toBe(0)
     expect(await readFile(path('copy.json'), 'utf8')).toBe(await readFile(join(wallets, 'alice.json'), 'utf8'))
@@ -403,14 +403,14 @@ describe('gdn wallet export', () => {
     expect(await gdn(argv)).toMatchObject({ code: 0, stdout: key })
   })
 
-  test('says in JSON what it did', async () => {
+  test('prints the result as JSON with --json', async () => {
     const argv = ['wallet', 'export', 'alice', '--to', path('copy.json'), '--json']
     const { stdout, stderr } = await gdn(argv)
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toMatchObject({ format: 'keystore', file: path('copy.json') })
   })
 
-  test('overwrites nothing, and follows no link', async () => {
+  test('overwrites no file, and follows no link', async () => {
     await writeFile(path('mine'), 'mine')
     await symlink(path('not-there'), path('dangling'))
     for (const file of ['mine', 'dangling']) {
@@ -427,20 +427,20 @@ describe('gdn wallet export', () => {
       ['alice', '--format', 'private-key', '--to', '-', '--password-file', '-'],
       'the password is wrong',
     ],
-    ['no place to put it', ['alice'], '--to'],
+    ['a missing --to', ['alice'], '--to'],
     ['an unknown name', ['alcie', '--to', '-'], 'Did you mean @alice?'],
-    ['a format that there isn’t', ['alice', '--format', 'hex', '--to', '-'], '--format'],
-    ['a file that is missing', ['./nothing', '--to', '-'], "doesn't exist"],
-    ['a file that is none', ['./pw', '--to', '-'], 'pw'],
+    ['an unknown format', ['alice', '--format', 'hex', '--to', '-'], '--format'],
+    ['a missing file', ['./nothing', '--to', '-'], "doesn't exist"],
+    ['a file that is not a keystore', ['./pw', '--to', '-'], 'pw'],
     ['the name of an address', ['bob', '--to', '-'], 'its key is not on this machine'],
-  ])('%s is told, and nothing is written', async (_what, argv, said) => {
+  ])('rejects %s, and writes nothing', async (_what, argv, said) => {
     await gdn(['wallet', 'add', 'bob', OWNER])
     const { code, stdout, stderr } = await gdn(['wallet', 'export', ...argv], { stdin: 'wrong\n' })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(said)
   })
 
-  test('what a service answered in place of a wallet can be had again', async () => {
+  test('decrypts an unexpected response that was saved in place of a wallet', async () => {
     const odd: WalletServiceOptions = {
       answer: (response, { private_key }) => void response.writeHead(200).end(JSON.stringify({ secret: private_key })),
     }
@@ -454,7 +454,7 @@ describe('gdn wallet export', () => {
 })
 
 describe('gdn wallet add and rm', () => {
-  test('an address gets a name, in its checksum spelling, and loses it again', async () => {
+  test('adds a name for an address with its checksum, and removes it again', async () => {
     expect((await gdn(['wallet', 'add', '@bob', OWNER.toLowerCase()])).stderr).toContain(OWNER)
     expect((await stat(join(wallets, 'bob.address'))).mode & 0o777).toBe(0o600)
     expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(2)
@@ -462,7 +462,7 @@ describe('gdn wallet add and rm', () => {
     expect(await filesOf(wallets)).toEqual([])
   })
 
-  test('an address of Solana, too', async () => {
+  test('adds a Solana address', async () => {
     const solana = '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R'
     expect((await gdn(['wallet', 'add', 'sol', solana, '--json'])).stdout).toContain(solana)
   })
@@ -475,20 +475,20 @@ describe('gdn wallet add and rm', () => {
     ['bob', '', 'address'],
     ['Bob', OWNER, '@bob'],
     ['../bob', OWNER, 'name of a wallet'],
-  ])('%s for %s is refused', async (name, address, said) => {
+  ])('rejects %s for %s', async (name, address, said) => {
     const { code, stderr } = await gdn(['wallet', 'add', name, address])
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
     expect(await filesOf(wallets)).toEqual([])
   })
 
-  test('no keystore is ever deleted', async () => {
+  test('never deletes a keystore', async () => {
     await generate({}, ['--name', 'alice'])
     const { code, stderr } = await gdn(['wallet', 'rm', 'alice'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('gdn never deletes keys')])
     expect(await filesOf(wallets)).toEqual(['alice.json'])
   })
 
-  test('an unknown name is told with the nearest', async () => {
+  test('suggests the nearest name for an unknown one', async () => {
     await gdn(['wallet', 'add', 'bob', OWNER])
     expect(errorOf(await gdn(['wallet', 'rm', 'bobb', '--json']))).toMatchObject({
       code: 'not_found_locally',

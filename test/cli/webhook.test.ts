@@ -10,7 +10,7 @@ import { cli, errorOf, tempHome } from './harness.ts'
 const URL = 'https://example.com/hooks/gdn'
 const OWNER = ['--email', 'shop@example.com']
 
-/** A home with a data dir as a backend leaves it. */
+/** A home with the data directory of a backend. */
 async function withDataDir() {
   const { dir, env } = await tempHome()
   const dataDir = join(dir, 'data')
@@ -32,7 +32,7 @@ interface Webhook {
 }
 
 describe('gdn webhook add', () => {
-  test('prints the secret and nothing else on stdout, and shows it never again', async () => {
+  test('prints only the secret on stdout, and never prints it again', async () => {
     const { gdn } = await withDataDir()
     const { code, stdout, stderr } = await gdn(['webhook', 'add', URL, '--event', 'nft.failed,nft.deployed', ...OWNER])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^whsec_[\w-]{43}\n$/) })
@@ -47,7 +47,7 @@ describe('gdn webhook add', () => {
     }
   })
 
-  test('says that a private address is reached with --allow-private-files only', async () => {
+  test('warns that a private address requires --allow-private-files', async () => {
     const { gdn } = await withDataDir()
     const { code, stderr } = await gdn(['webhook', 'add', 'http://localhost:3000/hook', '--event', '*', ...OWNER])
     expect(code).toBe(0)
@@ -62,7 +62,7 @@ describe('gdn webhook add', () => {
     [['nowhere', '--event', '*', ...OWNER], 'is not an https URL', 'https://example.com'],
     [[URL, '--event', '*', '--email', 'nobody'], '--email', ''],
     [[URL, '--event', '*'], 'no local account yet', '--email'],
-  ])('%j is refused, and nothing is made', async (argv, message, hint) => {
+  ])('rejects %j, and creates nothing', async (argv, message, hint) => {
     const { gdn } = await withDataDir()
     const { code, stderr } = await gdn(['webhook', 'add', ...argv])
     expect(code).toBe(2)
@@ -71,7 +71,7 @@ describe('gdn webhook add', () => {
     expect(JSON.parse((await gdn(['webhook', 'list', '--json'])).stdout)).toEqual([])
   })
 
-  test('an account has 16 at most', async () => {
+  test('limits an account to 16 webhooks', async () => {
     const { gdn, add } = await withDataDir()
     for (let n = 0; n < 16; n++) await add()
     const result = await gdn(['webhook', 'add', URL, '--event', '*', '--json', ...OWNER])
@@ -81,7 +81,7 @@ describe('gdn webhook add', () => {
 })
 
 describe('gdn webhook deliveries and replay', () => {
-  /** A webhook that was told one event, and gave up another. */
+  /** A webhook with one delivered and one failed event. */
   async function withDeliveries() {
     const home = await withDataDir()
     const { id } = await home.add()
@@ -103,7 +103,7 @@ describe('gdn webhook deliveries and replay', () => {
   const states = (all: { event_id: string; state: string }[]) =>
     Object.fromEntries(all.map(({ event_id, state }) => [event_id, state]))
 
-  test('tell what a webhook answered; what it answered does nothing to a terminal', async () => {
+  test('show responses of a webhook, escaped on a terminal', async () => {
     const { gdn, json, id, refused } = await withDeliveries()
     const [one, ...more] = await json<object[]>('webhook', 'deliveries', id, '--state', 'failed')
     expect(more).toEqual([])
@@ -118,7 +118,7 @@ describe('gdn webhook deliveries and replay', () => {
     expect(table.stdout).not.toContain('\u001b')
   })
 
-  test('sends again what was given up, or what is named, or all of a time', async () => {
+  test('retry failed events, a selected event, or all events of a period', async () => {
     const { json, gdn, id, taken, refused } = await withDeliveries()
     const all = async () => states(await json('webhook', 'deliveries', id))
     expect(await json('webhook', 'replay', id)).toMatchObject({ replayed: 1 })
@@ -133,7 +133,7 @@ describe('gdn webhook deliveries and replay', () => {
 })
 
 describe('a webhook', () => {
-  test('that is not there is not found, by any command', async () => {
+  test('reports an unknown webhook in every command', async () => {
     const { gdn } = await withDataDir()
     for (const verb of ['show', 'rm', 'test', 'deliveries', 'replay']) {
       const result = await gdn(['webhook', verb, 'nope', '--json'])
@@ -145,7 +145,7 @@ describe('a webhook', () => {
     }
   })
 
-  test('that is removed is gone, with all it was to be told', async () => {
+  test('deletes a webhook with its pending deliveries', async () => {
     const { gdn, json, add, dataDir } = await withDataDir()
     const { id } = await add()
     await withStore(dataDir, ({ db }) => tellWebhook(db, id, 'nft.deployed', {}))

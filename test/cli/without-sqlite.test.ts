@@ -23,7 +23,7 @@ test.each([
   ['nft mint', ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']],
   ['batch mint', ['batch', 'mint', 'drop.csv', '-c', CONTRACT, '-b', 'polygon']],
   ['collection create', ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]],
-])('without SQLite, %s says what is missing, and sends nothing', async (_what, argv) => {
+])('without SQLite, %s fails with a hint, and sends nothing', async (_what, argv) => {
   const api = await fakeApi({})
   const { dir, env } = await machine()
   await writeFile(join(dir, 'drop.csv'), `title,description,receiver\nDawn,of a drop,${OWNER}\n`)
@@ -34,7 +34,7 @@ test.each([
   expect(api.calls.filter(({ path }) => path.includes('create'))).toEqual([])
 })
 
-test('without SQLite, reading works beside the state of another Node.js', async () => {
+test('without SQLite, reads work beside state from another Node.js', async () => {
   const api = await fakeApi({ getnfts: knows(nft('id-1')) })
   const { dir, env } = await machine()
   await mkdir(join(dir, '.local/state/gdn'), { recursive: true })
@@ -44,7 +44,7 @@ test('without SQLite, reading works beside the state of another Node.js', async 
   expect(errorOf(listed)).toMatchObject({ code: 'native_missing' })
 })
 
-test('without SQLite, reading works, and nothing is made in the state directory', async () => {
+test('without SQLite, reads work, and create nothing in the state directory', async () => {
   const api = await fakeApi({ getnfts: knows(nft('id-1')) })
   const { dir, env } = await machine()
   expect((await cli(['nft', 'show', 'id-1', '--base-url', api.url, '-o', 'ids'], { env })).stdout).toBe('id-1\n')

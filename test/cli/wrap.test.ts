@@ -4,7 +4,7 @@ import { wrapLine } from '../../src/cli/text/wrap.ts'
 
 const word = fc.stringMatching(/^[a-z]{1,12}$/)
 
-test('no line is longer than the terminal, no word is broken, none is lost, and the indent is kept', () => {
+test('wraps between words at the width of the terminal, and keeps all words and the indent', () => {
   fc.assert(
     fc.property(
       fc.array(word, { minLength: 1, maxLength: 60 }),
@@ -22,19 +22,19 @@ test('no line is longer than the terminal, no word is broken, none is lost, and 
   )
 })
 
-test('a command stays in one piece, on a line of its own if need be', () => {
+test('keeps a command in one piece, on its own line if necessary', () => {
   const command = `gdn nft mint --local -c 0x${'a'.repeat(40)} --title Dawn`
   expect(wrapLine(`  Next: ${command}`, 60)).toBe(`  Next:\n  ${command}`)
   expect(wrapLine(`  Next: ${command}`, 120)).toBe(`  Next: ${command}`)
 })
 
-test('a command in backticks stays in one piece', () => {
+test('keeps a command in backticks in one piece', () => {
   const text = 'Run `gdn nft list --local` to see them.'
   expect(wrapLine(`  ${text}`, 24)).toBe('  Run\n  `gdn nft list --local`\n  to see them.')
   expect(wrapLine(`  ${text}`, 80)).toBe(`  ${text}`)
 })
 
-test('colors take no room, and wide letters take two columns', () => {
+test('counts no columns for colors, and two columns for wide letters', () => {
   const red = '\u001b[31mred\u001b[39m'
   expect(wrapLine(Array(8).fill(red).join(' '), 31)).toBe(Array(8).fill(red).join(' '))
   expect(wrapLine('日本語の題 日本語の題 日本語の題', 22)).toBe('日本語の題 日本語の題\n日本語の題')

@@ -5,17 +5,17 @@ import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/flags/output-mod
 import { type CliResult, cli, errorOf } from '../harness.ts'
 import { NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
 
-// What opens a keystore in half a second would take a minute here.
+// Keystores with the default cost would take a minute here.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
   SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
-test.each(COMMANDS)('gdn $command has its form of output in this table', ({ command: name }) => {
+test.each(COMMANDS)('gdn $command has its output format in this table', ({ command: name }) => {
   expect([SCENARIOS[name] !== undefined, NO_RECORDS[name] !== undefined]).toContain(true)
 })
 
-test.each(COMMANDS)('gdn $command takes --output and --fields, unless it prints no records', async (verb) => {
+test.each(COMMANDS)('gdn $command accepts --output and --fields, unless it prints no records', async (verb) => {
   const flags = (await makeCommand(verb, {} as Deps)).options.map(({ long }) => long)
   expect(flags.includes('--output') && flags.includes('--fields')).toBe(NO_RECORDS[verb.command] === undefined)
 })
@@ -32,7 +32,7 @@ const WAITING = [
   'batch reconcile',
 ]
 
-test.each(WAITING)('gdn %s waits for a chain, and takes --timeout', async (name) => {
+test.each(WAITING)('gdn %s waits for a chain, and accepts --timeout', async (name) => {
   const verbs = COMMANDS.filter(({ command }) => command === name)
   const made = await Promise.all(verbs.map((verb) => makeCommand(verb, {} as Deps)))
   expect(made.map(({ options }) => options.some(({ long }) => long === '--timeout'))).toEqual([true])
@@ -45,7 +45,7 @@ async function run({ prepare }: Scenario, ...more: string[]): Promise<CliResult>
   return await cli([...argv, ...more], options)
 }
 
-/** The fields of what a mode printed with two of them chosen; null where the mode has no names. */
+/** The field names that a mode printed with two fields selected; null if the mode prints no names. */
 const NAMES_IN: Readonly<Record<OutputMode, (stdout: string, shape: Scenario['shape']) => string[] | null>> = {
   json(stdout, shape) {
     const value: unknown = JSON.parse(stdout)
@@ -85,7 +85,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
     const fields = scenario.json.split(' ')
     const chosen = [fields.at(-1) ?? '', fields[0] ?? '']
 
-    test('its JSON has these fields, in an object for one thing or an array for a list, and nothing is on stderr', async () => {
+    test('prints these JSON fields, in an object for one thing or an array for a list, and nothing on stderr', async () => {
       const { code, stdout, stderr } = await run(scenario, '--json')
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       expect(stdout.split('\n')).toHaveLength(2)
@@ -96,7 +96,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       }
     })
 
-    test.each(OUTPUT_MODES)('--fields chooses and orders fields with -o %s; a pipe gets no colors', async (mode) => {
+    test.each(OUTPUT_MODES)('--fields selects and orders fields with -o %s; a pipe gets no colors', async (mode) => {
       const { code, stdout } = await run(scenario, '-o', mode, '--fields', chosen.join(','))
       expect(code).toBe(0)
       expect(stdout).not.toMatch(ANSI)
@@ -104,20 +104,20 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       if (names !== null) expect(names).toEqual(chosen)
     })
 
-    test('with -q it says nothing but data', async () => {
+    test('prints only data with -q', async () => {
       expect(await run(scenario, '-q')).toMatchObject({ code: 0, stderr: '' })
     })
 
-    test('a piped table has no heading, no padding, and nothing in it is shortened', async () => {
+    test('prints a piped table without heading, padding or truncation', async () => {
       const { argv, options } = await scenario.prepare()
       const { stdout } = await cli([...argv, '-o', 'table'], { ...options, columns: 20 })
-      // Keys are shown by their beginning, everywhere.
+      // Keys are shown only by their prefix, in every mode.
       expect(stdout.replace('se…', '')).not.toContain('…')
       expect(stdout).not.toMatch(/ {2}|^[A-Z ]+\t/)
       for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/\t|^\S+$/)
     })
 
-    test('what is null or unknown here may be asked for, and what isn’t a field is refused with the nearest', async () => {
+    test('accepts fields without a value here, and rejects an unknown field with the nearest name', async () => {
       const { argv, options } = await scenario.prepare()
       const typo = `${chosen[0]}x`
       const result = await cli([...argv, '--json', '--fields', typo], options)

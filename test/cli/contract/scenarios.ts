@@ -17,7 +17,7 @@ import { CSV, folder, service, TARGET } from '../drop.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
-/** A command that does what it is for, in a home of its own. */
+/** A command line that succeeds, with a home of its own. */
 interface Prepared {
   argv: string[]
   options: CliOptions
@@ -28,9 +28,9 @@ export interface Scenario {
   shape: 'object' | 'array'
   /** The fields of its JSON, in their order. */
   json: string
-  /** Fields that it takes for --fields, and has no value of here. */
+  /** Fields that --fields accepts and that have no value here. */
   more?: string
-  /** Another server every time: what was asked of it before must not matter. */
+  /** Starts a new server each time, so that earlier requests have no effect. */
   prepare(): Promise<Prepared>
 }
 
@@ -54,7 +54,7 @@ const DELIVERY = 'event_id type state attempts response_status error response at
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 const BACKEND = 'running url data_dir pid'
 
-/** A server that nobody need ask for everything. */
+/** A fake API whose handlers don't all have to be used. */
 async function api(handlers: Record<string, (body: never) => Reply>) {
   const missing = (): Reply => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
   return await fakeApi({
@@ -93,14 +93,14 @@ const known = ({ nft_gdn_ids }: { nft_gdn_ids: string[] }): Reply => ({
   body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.map((id) => nft(id)) },
 })
 
-/** A command that asks a server. */
+/** A command that sends requests to a server. */
 async function asking(handlers: Record<string, unknown>, ...argv: string[]): Promise<Prepared> {
   const { options } = await folder({})
   const { url } = await api(handlers as Record<string, (body: never) => Reply>)
   return { argv: [...argv, '--base-url', url], options }
 }
 
-/** A command about a run that was begun by minting. */
+/** A command about a run that was started by minting. */
 async function onRun(handlers: Record<string, unknown>, mintFlags: string[], ...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({ 'drop.csv': CSV })
   const { url } = await api(handlers as Record<string, (body: never) => Reply>)
@@ -110,7 +110,7 @@ async function onRun(handlers: Record<string, unknown>, mintFlags: string[], ...
   return { argv: [...argv, ...at], options }
 }
 
-/** A service that refuses everything at first. */
+/** A service that rejects the first request. */
 function refusing() {
   const { createnft, getnfts } = service()
   let isFirst = true
@@ -130,7 +130,7 @@ async function withHome(...argv: string[]): Promise<Prepared> {
   return { argv, options }
 }
 
-/** A command about the API keys of a data dir, which has one. */
+/** A command about the API keys of a data directory with one key. */
 async function onKeys(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   await mkdir(path('data'))
@@ -143,14 +143,14 @@ async function onKeys(...argv: string[]): Promise<Prepared> {
   return { argv: [...argv.map((word) => (word === 'ID' ? made.stdout.trim() : word)), ...at], options }
 }
 
-/** An export, to be imported into a new data dir. */
+/** An import of an exported database into a new data directory. */
 async function onExport(): Promise<Prepared> {
   const { argv, options } = await onKeys('db', 'export', 'all.jsonl')
   await cli(argv, options)
   return { argv: ['db', 'import', 'all.jsonl', '--data-dir', `${argv.at(-1)}-new`], options }
 }
 
-/** A command about a network that is reached by RPC URL. */
+/** A command about a network with an RPC URL. */
 async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   const dataDir = path('data')
@@ -181,7 +181,7 @@ async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
   return { argv: [...named, '--data-dir', dataDir], options }
 }
 
-/** A command about a transaction that waits for its network. */
+/** A command about a pending transaction. */
 async function onTransaction(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   await mkdir(path('data'))
@@ -197,7 +197,7 @@ async function onTransaction(...argv: string[]): Promise<Prepared> {
   return { argv: [...argv, '--data-dir', path('data')], options }
 }
 
-/** A backend's database with a collection that has tokens on chain which no transaction of it made. */
+/** A database with a collection whose tokens on chain come from none of its transactions. */
 async function onUnknownMint(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   await mkdir(path('data'))
@@ -221,7 +221,7 @@ async function onUnknownMint(...argv: string[]): Promise<Prepared> {
   return { argv: [...argv, '--data-dir', path('data')], options }
 }
 
-/** A backend's database with a webhook that was told something; ID and EVENT stand for theirs. */
+/** A database with a webhook and one event. The words ID and EVENT become their IDs. */
 async function onWebhook(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   await mkdir(path('data'))
@@ -230,7 +230,7 @@ async function onWebhook(...argv: string[]): Promise<Prepared> {
   const request = { url: 'https://example.com/hook', events: ['*'], email: 'a@example.com', now: Date.now() }
   const { id } = (await addWebhook(store, request)).webhook
   const event = await testWebhook(store, id)
-  // In the place of a backend, which would send them.
+  // Stands in for a backend, which would send the deliveries.
   const sending = setInterval(() => void deliverAll(store, id).catch(() => {}), 50)
   onTestFinished(() => clearInterval(sending))
   const words = argv.map((word) => ({ ID: id, EVENT: event })[word] ?? word)
@@ -248,7 +248,7 @@ async function deliverAll({ db }: Store, id: string): Promise<void> {
   }
 }
 
-/** A home in which this process passes for the local backend. */
+/** A home where this process is recorded as the local backend. */
 async function withBackend(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   const dataDir = path('.local/share/gdn/local')
@@ -280,7 +280,7 @@ async function withKey(...argv: string[]): Promise<Prepared> {
   }
 }
 
-/** A service that generates wallets, and a home where a password is in a file. */
+/** A service that generates wallets, and a home with a password file. */
 async function onWallets(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   const { url } = await walletService()
@@ -594,7 +594,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 }
 
-/** Commands whose output is no record: each with what it is instead. */
+/** Commands that print no records, each with what it prints instead. */
 export const NO_RECORDS: Readonly<Record<string, string>> = {
   'batch template': 'a manifest, in the format that --format names',
   'wallet export': 'a keystore or a private key, as it is',

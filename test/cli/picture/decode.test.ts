@@ -14,7 +14,7 @@ async function pixels(bytes: Uint8Array) {
 }
 
 describe('a PNG', () => {
-  test('of 8 bits with alpha is taken as it is', async () => {
+  test('decodes 8 bits with alpha unchanged', async () => {
     const painting: Painting = { width: 3, height: 2, at: (x, y) => [x * 80, y * 200, 7, x * 100] }
     expect((await decodePicture(png(painting))).data).toEqual(rgbaOf(painting))
   })
@@ -34,12 +34,12 @@ describe('a PNG', () => {
         [5, 6],
       ],
     ],
-  ])('in %s', async (_, { rows, ...of }, expected) => {
+  ])('decodes %s', async (_, { rows, ...of }, expected) => {
     const { list } = await pixels(rawPng({ width: 4, height: 1, ...of, rows: Uint8Array.from(rows) }))
     expect(list).toEqual(expected.map(([gray, alpha = 255]) => [gray, gray, gray, alpha]))
   })
 
-  test('with a palette of 2 bits, one of its colors see-through', async () => {
+  test('decodes a 2-bit palette with a transparent color', async () => {
     const more = [
       pngChunk('PLTE', Uint8Array.from([1, 2, 3, 40, 50, 60, 7, 8, 9, 255, 0, 0])),
       pngChunk('tRNS', Uint8Array.from([255, 0])),
@@ -55,7 +55,7 @@ describe('a PNG', () => {
     expect(list[7]).toEqual([1, 2, 3, 255])
   })
 
-  test('of RGB with one color that is see-through', async () => {
+  test('decodes RGB with a transparent color', async () => {
     const more = [pngChunk('tRNS', Uint8Array.from([0, 10, 0, 20, 0, 30]))]
     const rows = Uint8Array.from([0, 10, 20, 30, 10, 20, 31, 0, 0, 0])
     const { list } = await pixels(rawPng({ width: 3, height: 1, depth: 8, color: 2, rows, more }))
@@ -65,7 +65,7 @@ describe('a PNG', () => {
     ])
   })
 
-  test('that is interlaced', async () => {
+  test('decodes interlaced rows', async () => {
     // Adam7 of 2 x 2: the first pixel, the one beside it, and the row below.
     const rows = Uint8Array.from([0, 1, 0, 2, 0, 3, 4])
     const { list } = await pixels(rawPng({ width: 2, height: 2, depth: 8, color: 0, interlace: true, rows }))
@@ -73,7 +73,7 @@ describe('a PNG', () => {
   })
 })
 
-test('a JPEG is decoded, whatever the file is called', async () => {
+test('decodes a JPEG', async () => {
   const { width, height, list } = await pixels(jpegOf(QUARTERS))
   expect([width, height]).toEqual([16, 16])
   const [red = [], white = []] = [list[0], list[255]]
@@ -82,8 +82,8 @@ test('a JPEG is decoded, whatever the file is called', async () => {
   expect(Math.min(...white)).toBeGreaterThan(240)
 })
 
-describe('a photograph is turned as its camera says', () => {
-  // Where the four quarters of a picture (red, green; blue, white) are to be seen, by EXIF's numbers.
+describe('the EXIF orientation of a photograph', () => {
+  // The visible position of the four quarters (red, green; blue, white) for each EXIF orientation.
   test.each([
     [1, 'RGBW'],
     [2, 'GRWB'],
@@ -94,7 +94,7 @@ describe('a photograph is turned as its camera says', () => {
     [7, 'WGBR'],
     [8, 'GWRB'],
     [9, 'RGBW'],
-  ])('orientation %i', async (orientation, seen) => {
+  ])('rotates or mirrors for orientation %i', async (orientation, seen) => {
     for (const order of ['II', 'MM']) {
       const jpeg = jpegOf(QUARTERS)
       const { data, width } = await decodePicture(
@@ -108,7 +108,7 @@ describe('a photograph is turned as its camera says', () => {
     }
   })
 
-  /** What a camera puts before its picture: one entry, the orientation. */
+  /** The EXIF segment of a camera with one entry, the orientation. */
   function exif(order: string, orientation: number): Buffer {
     const short = (value: number) => (order === 'II' ? [value & 255, value >> 8] : [value >> 8, value & 255])
     const long = (value: number) => (order === 'II' ? [...short(value), 0, 0] : [0, 0, ...short(value)])
@@ -119,13 +119,13 @@ describe('a photograph is turned as its camera says', () => {
   }
 })
 
-test('of a GIF that moves, the first frame', async () => {
+test('decodes the first frame of an animated GIF', async () => {
   const blue: Painting = { ...QUARTERS, at: () => [0, 0, 255] }
   const { data } = await decodePicture(gif([QUARTERS, blue], PALETTE))
   expect(data).toEqual(rgbaOf(QUARTERS))
 })
 
-test('a GIF of noise, whose table of codes fills up again and again', async () => {
+test('decodes a GIF of noise that fills its code table repeatedly', async () => {
   const palette = Array.from({ length: 256 }, (_, i) => i * 0x010203)
   const noise: Painting = {
     width: 120,
@@ -138,14 +138,14 @@ test('a GIF of noise, whose table of codes fills up again and again', async () =
   expect((await decodePicture(gif([noise], palette))).data).toEqual(rgbaOf(noise))
 })
 
-describe('what is refused', () => {
+describe('rejected pictures', () => {
   const enormous = (width: number, height: number) =>
     rawPng({ width, height, depth: 8, color: 0, rows: new Uint8Array(64) })
 
   test.each([
     ['20,000 pixels a side', enormous(20_000, 20_000), 'is too large to be drawn here: 20000 x 20000 pixels'],
     ['one very long side', enormous(20_000, 1), 'is too large to be drawn here: 20000 x 1 pixels'],
-    ['many pixels of legal sides', enormous(16_000, 16_000), 'is too large to be drawn here: 16000 x 16000 pixels'],
+    ['too many pixels with allowed sides', enormous(16_000, 16_000), 'is too large to be drawn here: 16000 x 16000 pixels'],
     ['no pixels', enormous(0, 5), 'is broken'],
     ['more than 16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'is too large to be drawn here: more than 16 MiB'],
     ['an SVG', Buffer.from('<svg onload="alert(1)"/>'), "is an SVG, which can't be drawn here"],
@@ -153,15 +153,15 @@ describe('what is refused', () => {
     ['a video', Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0', 'latin1'), "is a video, which can't be drawn here"],
     ['a web page', Buffer.from('<!doctype html><script>1</script>'), 'is not a picture'],
     ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J'), 'is not a picture'],
-    ['nothing', Buffer.alloc(0), 'is not a picture'],
-    ['a PNG of one byte', png(QUARTERS).subarray(0, 20), 'is broken'],
-  ])('%s', async (_, bytes, message) => {
+    ['an empty file', Buffer.alloc(0), 'is not a picture'],
+    ['a truncated PNG', png(QUARTERS).subarray(0, 20), 'is broken'],
+  ])('rejects %s', async (_, bytes, message) => {
     const fault = await decodePicture(bytes).catch((error: unknown) => error)
     expect(fault).toBeInstanceOf(PictureError)
     expect((fault as PictureError).message).toBe(message)
   })
 
-  test('pixels that become more than their number says, before memory is taken for them', async () => {
+  test('rejects pixel data longer than the declared size before allocating memory for it', async () => {
     const rows = Buffer.alloc(256 * 1024 * 1024)
     const bomb = rawPng({ width: 4, height: 4, depth: 8, color: 0, rows })
     expect(bomb.length).toBeLessThan(512 * 1024)
@@ -172,7 +172,7 @@ describe('what is refused', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
   })
 
-  test('a profile that becomes gigabytes is never unpacked', async () => {
+  test('never unpacks a color profile of 256 MiB', async () => {
     const profile = Buffer.concat([Buffer.from('x\0\0', 'latin1'), deflateSync(Buffer.alloc(256 * 1024 * 1024))])
     const rows = Uint8Array.from([0, 7])
     const before = process.memoryUsage().rss
@@ -182,7 +182,7 @@ describe('what is refused', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
   })
 
-  test('a frame of a GIF that is larger than the GIF', async () => {
+  test('rejects a GIF frame larger than the GIF', async () => {
     const bytes = Buffer.from(gif([QUARTERS], PALETTE))
     const frame = bytes.indexOf(Buffer.from([0x2c, 0, 0, 0, 0]))
     bytes.writeUInt16LE(65_535, frame + 5)
@@ -190,7 +190,7 @@ describe('what is refused', () => {
     await expect(decodePicture(bytes)).rejects.toThrow(PictureError)
   })
 
-  test('a JPEG that goes over the picture again and again', async () => {
+  test('rejects a JPEG with too many scans', async () => {
     const bytes = jpegOf(QUARTERS)
     const scan = Buffer.from('ffda000c03010002110311003f00', 'hex')
     const many = Buffer.concat([bytes.subarray(0, -2), ...Array<Buffer>(65).fill(scan), bytes.subarray(-2)])
@@ -198,7 +198,7 @@ describe('what is refused', () => {
   })
 })
 
-test('damaged pictures of every kind are pixels or a fault, and never anything else', async () => {
+test('decodes a damaged picture or throws a PictureError, and throws nothing else', async () => {
   const good = [png(QUARTERS), jpegOf(QUARTERS), gif([QUARTERS], PALETTE)]
   const damage = fc.record({
     of: fc.constantFrom(...good),

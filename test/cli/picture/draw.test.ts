@@ -11,7 +11,7 @@ import { type Painting, QUARTERS, rgbaOf } from '../../helpers/pictures.ts'
 const pixelsOf = (painting: Painting): Pixels => ({ ...painting, data: rgbaOf(painting) })
 
 describe('half blocks', () => {
-  test('are two pixels a character, and a color is named once', () => {
+  test('draw two pixels per character, and set a color only when it changes', () => {
     const painting: Painting = { width: 3, height: 3, at: (x, y) => (y === 2 ? [9, 9, 9] : [x > 1 ? 200 : 0, y, 0]) }
     expect(halfBlocks(pixelsOf(painting), 'true')).toBe(
       '\u001b[38;2;0;0;0m\u001b[48;2;0;1;0m▀▀\u001b[38;2;200;0;0m\u001b[48;2;200;1;0m▀\u001b[0m\n' +
@@ -19,7 +19,7 @@ describe('half blocks', () => {
     )
   })
 
-  test("what can't be seen leaves the terminal's own background", () => {
+  test('leave the terminal background for transparent pixels', () => {
     const painting: Painting = {
       width: 4,
       height: 2,
@@ -40,16 +40,16 @@ describe('half blocks', () => {
     [[8, 8, 8], 232],
     [[128, 128, 128], 244],
     [[120, 118, 122], 243],
-  ] as const)('of 256 colors take the nearest: %j is %i', ([red, green, blue], index) => {
+  ] as const)('use the nearest of 256 colors: %j is %i', ([red, green, blue], index) => {
     const one: Painting = { width: 1, height: 1, at: () => [red, green, blue] }
     expect(halfBlocks(pixelsOf(one), 256)).toBe(`\u001b[38;5;${index}m▀\u001b[0m\n`)
   })
 })
 
-describe('a protocol of the terminal', () => {
+describe('terminal graphics protocols', () => {
   const noise: Painting = { width: 240, height: 96, at: (x, y) => [(x * y) & 255, (x * 7) & 255, (y * 13) & 255] }
 
-  test('kitty gets a PNG in pieces of at most 4096, is told to say nothing, and how wide the picture is', async () => {
+  test('sends kitty a PNG in chunks of at most 4096 bytes, with its width and responses turned off', async () => {
     const text = await drawn(pixelsOf(noise), 'kitty')
     const pieces = [...text.matchAll(/\u001b_G([^;]*);([^\u001b]*)\u001b\\/g)]
     expect(text.replaceAll(/\u001b_G[^;]*;[\w+/=]*\u001b\\/g, '')).toBe('\n')
@@ -64,7 +64,7 @@ describe('a protocol of the terminal', () => {
     expect({ width, height, data }).toEqual({ width: 240, height: 96, data: rgbaOf(noise) })
   })
 
-  test('iTerm2 gets a PNG, inline, of the size it says', async () => {
+  test('sends iTerm2 an inline PNG with its size', async () => {
     const text = await drawn(pixelsOf(noise), 'iterm')
     const [, size, columns, data = ''] =
       /^\u001b\]1337;File=inline=1;size=(\d+);width=(\d+);preserveAspectRatio=1:([\w+/=]+)\u0007\n$/.exec(text) ?? []
@@ -76,12 +76,12 @@ describe('a protocol of the terminal', () => {
   test.each<[string, Painting]>([
     ['a few flat colors', QUARTERS],
     ['thousands', { width: 64, height: 64, at: (x, y) => [x < 32 ? 255 : y, x < 32 ? y : 255 - y, (x * 3) & 63] }],
-  ])('sixels have the colors of the picture: %s', async (_, painting) => {
+  ])('encodes the colors of the picture as sixels: %s', async (_, painting) => {
     const text = await drawn(pixelsOf(painting), 'sixel')
     const { width, height } = painting
     expect(text.startsWith(`\u001bP0;1;q"1;1;${width};${height}`)).toBe(true)
     expect(text.endsWith('\u001b\\\n')).toBe(true)
-    // Between beginning and end there are printable characters and ends of lines only: no other sequence can stand in there.
+    // Between start and end there are only printable characters and newlines, so no other escape sequence.
     expect(text.slice(2, -3)).toMatch(/^[ -~\n]+$/)
     const decoder = new Decoder()
     decoder.init()
@@ -122,13 +122,13 @@ describe('the size', () => {
     ['blocks', 40],
     ['sixel', 320],
     ['kitty', 480],
-  ])('fills the room, and no more: %s', (way, width) => {
+  ])('fills the available space: %s', (way, width) => {
     const large: Painting = { width: 1000, height: 1000, at: () => [1, 2, 3] }
     const size = inRoom(pixelsOf(large), { columns: 40, rows: 20 }, way)
     expect([size.width, size.height]).toEqual([width, width])
   })
 
-  test('a pixel is the mean of those that it stands for, by how much is seen of each', () => {
+  test('averages source pixels weighted by their alpha', () => {
     const data = Uint8Array.from([200, 0, 0, 255, 100, 0, 0, 255, 0, 255, 0, 0, 0, 255, 0, 0])
     const { data: one } = scaled({ width: 2, height: 2, data }, { width: 1, height: 1 })
     expect([...one]).toEqual([150, 0, 0, 128])
@@ -153,14 +153,14 @@ describe('how a terminal draws', () => {
     ['mlterm', { TERM: 'mlterm-256color' }, 'sixel'],
     ['xterm', {}, 'blocks'],
     ['Windows Terminal', { WT_SESSION: 'x', OS: 'Windows_NT' }, 'blocks'],
-    ['VS Code, whose pictures are off unless they are turned on', { TERM_PROGRAM: 'vscode' }, 'blocks'],
+    ['VS Code, where images are off by default', { TERM_PROGRAM: 'vscode' }, 'blocks'],
     ['tmux in kitty', { TERM: 'tmux-256color', TMUX: '/tmp/t', KITTY_WINDOW_ID: '1' }, 'blocks'],
     ['screen in iTerm2', { TERM: 'screen', LC_TERMINAL: 'iTerm2' }, 'blocks'],
-  ])('%s', (_, env, way) => {
+  ])('detects the protocol of %s', (_, env, way) => {
     expect(on(env)).toBe(way)
   })
 
-  test('blocks take the colors that there are, and none are drawn with less than 256', () => {
+  test('draws blocks in the available colors, and nothing with fewer than 256', () => {
     expect([on({}, 3), on({}, 2), on({}, 1), on({}, 0)]).toEqual(['blocks', 'blocks-256', null, null])
     expect(on({}, 3, true, false)).toBeNull()
   })
@@ -170,11 +170,11 @@ describe('how a terminal draws', () => {
     [{ CI: '1', KITTY_WINDOW_ID: '1' }, true],
     [{ GDN_IMAGES: 'off', KITTY_WINDOW_ID: '1' }, true],
     [{ KITTY_WINDOW_ID: '1', GDN_IMAGES: 'kitty' }, false],
-  ])('nothing is drawn with %j at a terminal: %s', (env, tty) => {
+  ])('draws nothing with %j at a terminal: %s', (env, tty) => {
     expect(on(env, 3, tty)).toBeNull()
   })
 
-  test('GDN_IMAGES goes before what is found out', () => {
+  test('prefers GDN_IMAGES over detection', () => {
     expect(on({ GDN_IMAGES: 'sixel', WT_SESSION: 'x' })).toBe('sixel')
     expect(on({ GDN_IMAGES: 'kitty', TMUX: 'x' })).toBe('kitty')
     expect(on({ GDN_IMAGES: 'blocks', KITTY_WINDOW_ID: '1' })).toBe('blocks')

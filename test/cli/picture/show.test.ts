@@ -17,7 +17,7 @@ const show = (url: string, options: CliOptions, ...flags: string[]) =>
   cli(['nft', 'show', 'a', '--base-url', url, ...flags], options)
 
 describe('gdn nft show at a terminal', () => {
-  test('draws the picture that the metadata name, above the record', async () => {
+  test('draws the picture of the metadata above the record', async () => {
     const { url, asked } = await picturedService({ image: png(QUARTERS) })
     const { code, stdout, stderr } = await show(url, inKitty)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -26,7 +26,7 @@ describe('gdn nft show at a terminal', () => {
     expect(asked.slice(1)).toEqual([`GET /ipfs/${METADATA_CID}/0.json`, `GET /ipfs/${IMAGE_CID}`])
   })
 
-  test('prints the web explorer URL of a gdn backend to terminals only, without a request', async () => {
+  test('prints the web explorer URL of a gdn backend only on a terminal, without a request', async () => {
     const { url, asked } = await picturedService({ image: png(QUARTERS) })
     expect((await show(url, inKitty, '--no-image')).stdout).toContain(`\nWEB EXPLORER  ${url}/nfts/a\n`)
     expect(asked).toHaveLength(1)
@@ -38,14 +38,14 @@ describe('gdn nft show at a terminal', () => {
     expect((await show(hosted.url, inKitty)).stdout).not.toContain('/nfts/')
   })
 
-  test('draws blocks where the terminal has colors and nothing more', async () => {
+  test('draws blocks on a terminal that only has colors', async () => {
     const { url } = await picturedService({ image: png(QUARTERS) })
     const { stdout } = await show(url, inXterm)
     expect(stdout.startsWith('\u001b[38;2;255;0;0m')).toBe(true)
     expect(stdout).toContain('▀')
   })
 
-  test('before there are metadata, draws what was requested, where that is in storage', async () => {
+  test('draws the requested picture from storage if there is no metadata yet', async () => {
     const request = { title: 'x', description: '', file_fields: [{ key: 'image', url: `ipfs://${IMAGE_CID}` }] }
     const { url, asked } = await picturedService({ image: png(QUARTERS), metadata: null, request })
     expect((await show(url, inKitty)).stdout).toContain(KITTY)
@@ -60,7 +60,7 @@ describe('gdn nft show at a terminal', () => {
     [`ipfs://${IMAGE_CID}?x#y`],
     ['ipfs://../../api/v1/getnfts'],
     [7],
-  ])('asks nobody for a picture that is elsewhere: %s', async (image) => {
+  ])('sends no request for a picture elsewhere: %s', async (image) => {
     const { url, asked } = await picturedService({ image: png(QUARTERS), metadata: { image } })
     const { code, stdout, stderr } = await show(url, inKitty)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -69,7 +69,7 @@ describe('gdn nft show at a terminal', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('asks nothing more of a hosted service, unless a gateway is named', async () => {
+  test('sends no further request to a hosted service unless a gateway is selected', async () => {
     const { url, asked } = await picturedService({ image: png(QUARTERS), isOurs: false })
     expect((await show(url, inKitty)).stdout).not.toContain(KITTY)
     expect(asked).toHaveLength(1)
@@ -85,14 +85,14 @@ describe('gdn nft show at a terminal', () => {
     ['with -o csv', inKitty, ['-o', 'csv']],
     ['with --fields', inKitty, ['--fields', 'status']],
     ['with -q', inKitty, ['-q']],
-    ['of two', inKitty, ['b']],
-    ['with NO_COLOR, of blocks', { ...inXterm, env: { ...inXterm.env, NO_COLOR: '1' } }, []],
-    ['with --no-color, of blocks', inXterm, ['--no-color']],
+    ['for two NFTs', inKitty, ['b']],
+    ['with NO_COLOR and blocks', { ...inXterm, env: { ...inXterm.env, NO_COLOR: '1' } }, []],
+    ['with --no-color and blocks', inXterm, ['--no-color']],
     ['with TERM=dumb', { ...inXterm, env: { ...inXterm.env, TERM: 'dumb' } }, []],
     ['in CI', { ...inXterm, env: { ...inXterm.env, CI: '1' } }, []],
     ['with GDN_IMAGES=off', { ...inKitty, env: { ...inKitty.env, GDN_IMAGES: 'off' } }, []],
     ['in 3 columns', { ...inXterm, columns: 3 }, []],
-  ])('%s nothing is drawn, and nothing fetched', async (_, options, flags) => {
+  ])('draws and fetches nothing %s', async (_, options, flags) => {
     const { url, asked } = await picturedService({ image: png(QUARTERS) })
     const { stdout } = await show(url, options, ...flags)
     expect(stdout).not.toContain(KITTY)
@@ -104,15 +104,15 @@ describe('gdn nft show at a terminal', () => {
   test.each<[string, Uint8Array | null, string]>([
     ['an SVG', Buffer.from('<svg/>'), "The picture is an SVG, which can't be drawn here."],
     [
-      '20,000 pixels',
+      'a side of 20,000 pixels',
       rawPng({ width: 20_000, height: 20_000, depth: 8, color: 0, rows: Buffer.alloc(9) }),
       'too large',
     ],
-    ['16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'longer than 16 MiB'],
-    ['a broken one', png(QUARTERS).subarray(0, 60), 'The picture is broken.'],
+    ['more than 16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'longer than 16 MiB'],
+    ['a broken picture', png(QUARTERS).subarray(0, 60), 'The picture is broken.'],
     ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J\u009b2J'), 'The picture is not a picture.'],
-    ['a missing one', null, 'The picture is not found at http://127.0.0.1'],
-  ])('%s is told in a line on stderr, and is no failure', async (_, image, line) => {
+    ['a missing picture', null, 'The picture is not found at http://127.0.0.1'],
+  ])('prints a line to stderr for %s, and exits with 0', async (_, image, line) => {
     const { url } = await picturedService({ image })
     const { code, stdout, stderr } = await show(url, { ...inXterm, stderrTty: false })
     expect(code).toBe(0)
@@ -145,7 +145,7 @@ describe('gdn batch validate --preview', () => {
     })
   }
 
-  test('draws the first rows, as many to a line as there is room for, each under its picture', async () => {
+  test('draws the first rows, as many side by side as fit, each above its title', async () => {
     const lines = Array.from({ length: 15 }, (_, i) => row(`T${i}`, 'a.png'))
     for (const [columns, titles] of [
       [80, ['T0', 'T1', 'T2', 'T3']],
@@ -163,19 +163,19 @@ describe('gdn batch validate --preview', () => {
     }
   })
 
-  test('a row without a picture of its own to draw has a frame, and the reason below', async () => {
+  test('draws a frame with the reason for a row without a picture that can be drawn', async () => {
     const { stdout } = await preview([row('A', 'b.svg'), row('B', 'https://example.com/x.png'), row('C', '')])
     expect(stdout).toContain(`SVG${' '.repeat(17)}elsewhere${' '.repeat(11)}no picture`)
   })
 
-  test('titles are inert, and as wide as their pictures at most', async () => {
+  test('escapes titles, and truncates them to the width of their pictures', async () => {
     const { stdout } = await preview([row('\u001b]52;c;x\u0007\u202e', 'a.png'), row('x'.repeat(500), 'a.png')])
     expect(stdout).not.toMatch(ANY_ESCAPE)
     expect(stdout).toContain(`${'x'.repeat(17)}…`)
     for (const line of stdout.split('\n')) expect([...line.replace(/\u001b\[[\d;]*m/g, '')].length).toBeLessThan(81)
   })
 
-  test('with faults the others are drawn, and the exit code is 2', async () => {
+  test('draws the valid rows if others have errors, and exits with 2', async () => {
     const { code, stdout, stderr } = await preview([row('A', 'a.png'), row('B', 'missing.png')])
     expect(code).toBe(2)
     expect(stdout).toContain('▀')
@@ -185,7 +185,7 @@ describe('gdn batch validate --preview', () => {
   test.each<[string, CliOptions]>([
     ['in a pipe', { tty: false }],
     ['with NO_COLOR', { env: { NO_COLOR: '1' } }],
-  ])('%s nothing is drawn', async (_, more) => {
+  ])('draws nothing %s', async (_, more) => {
     expect((await preview([row('A', 'a.png')], 80, more)).stdout).not.toContain('▀')
   })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createLiveBlock } from '../../../src/cli/io/live-block.ts'
 import { Screen } from './screen.ts'
 
-test('the lines are written over in place, below what stood there before, and leave nothing behind', () => {
+test('overwrites the lines in place below earlier output, and removes them at the end', () => {
   const screen = new Screen()
   screen.write('before\n')
   const block = createLiveBlock(screen)
@@ -15,7 +15,7 @@ test('the lines are written over in place, below what stood there before, and le
   expect(screen.text).toBe('before\nafter')
 })
 
-test('a picture is a single write, and one that is the same is none: nothing flickers', () => {
+test('draws a block in one write, and does not redraw an unchanged one', () => {
   const screen = new Screen()
   const block = createLiveBlock(screen)
   block.show(['one', 'two'])
@@ -25,13 +25,13 @@ test('a picture is a single write, and one that is the same is none: nothing fli
   expect(screen.writes).toBe(2)
 })
 
-test('the cursor is shown after every write, so that no way of ending leaves it hidden', () => {
+test('shows the cursor after every write, so that it is never left hidden', () => {
   const screen = new Screen()
   createLiveBlock(screen).show(['one'])
   expect(screen.isCursorShown).toBe(true)
 })
 
-test('what is said meanwhile stands above the block, whole', () => {
+test('prints messages above the block', () => {
   const screen = new Screen()
   const block = createLiveBlock(screen)
   block.show(['one', 'two'])
@@ -41,7 +41,7 @@ test('what is said meanwhile stands above the block, whole', () => {
   expect(screen.text).toBe('a message\nthree')
 })
 
-test('a terminal that became narrower folds the lines: they are still written over whole', () => {
+test('overwrites lines completely that wrapped when the terminal became narrower', () => {
   const screen = new Screen(40)
   screen.write('before\n')
   const block = createLiveBlock(screen)
@@ -51,7 +51,7 @@ test('a terminal that became narrower folds the lines: they are still written ov
   expect(screen.text).toBe('before\nnow\nsmall')
 })
 
-test('one that becomes wider again joins nothing: what it had folded was wiped', () => {
+test('leaves no wrapped lines to rejoin when the terminal becomes wider', () => {
   const screen = new Screen(40)
   screen.write('before\n')
   const block = createLiveBlock(screen)
@@ -64,7 +64,7 @@ test('one that becomes wider again joins nothing: what it had folded was wiped',
   expect(screen.text).toBe('before\nwide')
 })
 
-test('more lines than the screen has are cut: those above it could not be written over', () => {
+test('truncates a block that is taller than the screen', () => {
   const screen = new Screen(80, 5)
   createLiveBlock(screen).show(['1', '2', '3', '4', '5', '6'])
   expect(screen.text).toBe('1\n2\n3')

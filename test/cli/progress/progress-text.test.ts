@@ -8,7 +8,7 @@ import { counts, planned } from './events.ts'
 
 const LOOK = { columns: 80, paint: PLAIN, ascii: false }
 
-/** What was told, each at its second. */
+/** The state after these events, each at its second. */
 function stateAfter(...told: readonly (readonly [seconds: number, event: BatchEvent])[]): ProgressState {
   const state = new ProgressState(0)
   for (const [seconds, event] of told) state.tell(event, seconds * 1000)
@@ -30,7 +30,7 @@ const rows = (some: Partial<RowCounts>): BatchEvent => ({ type: 'rows', counts: 
 const MIXED = { deployed: 120, accepted: 80, failed: 2, unknown: 2, pending: 96 }
 
 describe('the block', () => {
-  test('shows the run, a bar over its rows, rows by state, pace, time, and what it is doing', () => {
+  test('shows the run, a bar of its rows, rows by state, rate, time and current activity', () => {
     const state = stateAfter(
       [0, planned(counts({ pending: 300 }), { requests: 30 })],
       ...[1, 2, 3, 4, 5, 6, 7].map((at) => [at, answered(at)] as const),
@@ -45,14 +45,14 @@ describe('the block', () => {
     ])
   })
 
-  test('has other marks where a terminal has no block characters', () => {
+  test('uses ASCII characters on a terminal without block characters', () => {
     const [head, bar, legend] = formatBlock(stateAfter([0, planned(counts(MIXED))]), 0, { ...LOOK, ascii: true })
     expect(head).toBe('drop-3f9a: 120 of 300 rows deployed')
     expect(bar).toMatch(/^#+=+x\?\.+$/)
     expect(legend).toBe('# 120 deployed   = 80 accepted   x 2 failed   ? 2 unknown   . 96 pending')
   })
 
-  test.each([24, 40, 80, 120, 400])('at %i columns no line is folded, and every state is told', (columns) => {
+  test.each([24, 40, 80, 120, 400])('fits into %i columns without wrapping, and shows every state', (columns) => {
     const state = stateAfter([0, planned(counts({ ...MIXED, deployed: 1_234_567 }))])
     state.tell({ type: 'reconciling', phase: 'waiting', ms: 24_000, done: 0, total: 0 }, 1000)
     const lines = formatBlock(state, 1000, { ...LOOK, columns })
@@ -61,7 +61,7 @@ describe('the block', () => {
       expect(lines.join('\n')).toContain(name)
   })
 
-  test('text from outside can do nothing to the terminal', () => {
+  test('escapes external text', () => {
     const state = stateAfter(
       [0, planned(counts({ pending: 1 }), { run: { id: 'x', name: 'a\u001b[2Jb' } })],
       [1, { type: 'holding', reason: 'unreachable', ms: 5000, message: '\u001b]52;c;x\u0007' }],
@@ -78,13 +78,13 @@ describe('the bar', () => {
     [{ deployed: 1_000_000, failed: 1, unknown: 1 }, 40, { deployed: 38, failed: 1, unknown: 1 }],
     [{ deployed: 1, accepted: 1, failed: 1 }, 10, { deployed: 4, accepted: 3, failed: 3 }],
     [{}, 10, { pending: 10 }],
-  ])('%j on %i places', (some, width, widths) => {
+  ])('splits %j over %i characters', (some, width, widths) => {
     const none = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
     expect(barWidths(counts(some), width)).toEqual({ ...none, ...widths })
   })
 })
 
-describe('what it is doing', () => {
+describe('the current activity', () => {
   const start = [0, planned(counts({ unknown: 50, accepted: 80, pending: 3 }))] as const
   const doing = (state: ProgressState, now: number) => formatBlock(state, now, { ...LOOK, columns: 200 }).at(-1)
 
@@ -119,17 +119,17 @@ describe('what it is doing', () => {
       'Searching the collection for 50 rows of unknown outcome: 200 of 1,000 NFTs read',
     ],
     [{ type: 'waiting', pending: 80 }, 'Waiting until 80 NFTs are deployed'],
-  ])('%j', (event, text) => {
+  ])('is described for %j', (event, text) => {
     expect(doing(stateAfter(start, [0, event]), 5_000)).toBe(text)
   })
 
-  test('a second look, when no row is unknown any more, counts none', () => {
+  test('counts no rows in a second search if none is unknown any more', () => {
     const known = stateAfter([0, planned(counts({ ...MIXED, unknown: 0 }))])
     known.tell({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 }, 0)
     expect(doing(known, 5_000)).toBe('Searching the collection a second time: reading its list')
   })
 
-  test('before there is a plan it reads the manifest', () => {
+  test('is reading the manifest before there is a plan', () => {
     expect(formatBlock(new ProgressState(0), 3_000, LOOK)).toEqual([
       'gdn batch',
       '0:03 elapsed',
@@ -137,7 +137,7 @@ describe('what it is doing', () => {
     ])
   })
 
-  test('a pause that the server asked for ends by itself; an unreachable server is back when it answers', () => {
+  test('ends a requested pause by time, and an outage with the next response', () => {
     const paused = stateAfter(start, [1, { type: 'holding', reason: 'rate_limited', ms: 3000, message: '429' }])
     expect(doing(paused, 3_999)).toContain('pause, 1 s left')
     expect(doing(paused, 4_000)).toBe('Sending')
@@ -149,7 +149,7 @@ describe('what it is doing', () => {
     expect(doing(away, 61_000)).toBe('Sending')
   })
 
-  test('attempts that nobody answers are a server out of reach, whatever became of their rows', () => {
+  test('shows attempts without a response as an unreachable server, whatever their outcome', () => {
     const state = stateAfter(start)
     state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 1000)
     expect(doing(state, 1000)).toBe('Sending')
@@ -159,12 +159,12 @@ describe('what it is doing', () => {
     expect(doing(state, 3000)).toBe('Sending')
   })
 
-  test('a pause of a second is the normal run of things and is not told', () => {
+  test('omits a pause of one second', () => {
     const state = stateAfter(start, [1, { type: 'holding', reason: 'rate_limited', ms: 1000, message: '429' }])
     expect(doing(state, 1_000)).toBe('Sending')
   })
 
-  test('once asked to stop, it says that and nothing else', () => {
+  test('shows only that it is stopping after a stop request', () => {
     const state = stateAfter(start)
     state.stop()
     state.tell({ type: 'waiting', pending: 1 }, 10)
@@ -172,30 +172,30 @@ describe('what it is doing', () => {
   })
 })
 
-describe('pace and time left', () => {
+describe('rate and remaining time', () => {
   const plan = [0, planned(counts({ pending: 1000 }), { requests: 20 })] as const
   const every = (ms: number, requests: number) =>
     Array.from({ length: requests }, (_, i) => [((i + 1) * ms) / 1000, answered(i + 1)] as const)
 
-  test('nothing is said until there are five answers and four seconds', () => {
+  test('are unknown before five responses and four seconds', () => {
     expect(stateAfter(plan, ...every(500, 4)).rate(60_000)).toBeNull()
     expect(stateAfter(plan, ...every(100, 5)).rate(600)).toBeNull()
     expect(stateAfter(plan, ...every(1000, 5)).rate(5_000)).toBe(1)
   })
 
-  test('the time left is that of the requests left at the pace of the last minute', () => {
+  test('compute the remaining time from the rate of the last minute', () => {
     const state = stateAfter(plan, ...every(500, 11))
     expect(state.rate(5_500)).toBe(2)
     expect(state.millisecondsLeft(5_500)).toBe(4_500)
   })
 
-  test('a pace that nobody keeps any more falls, and is forgotten after a minute', () => {
+  test('lower the rate when responses stop, and discard it after a minute', () => {
     const state = stateAfter(plan, ...every(500, 10))
     expect(state.rate(30_000)).toBeLessThan(0.4)
     expect(state.rate(120_000)).toBeNull()
   })
 
-  test('what had no effect is no progress, and what is sent again counts once', () => {
+  test('ignore requests without effect, and count a retried request once', () => {
     const state = stateAfter(plan, ...every(1000, 8))
     const left = state.millisecondsLeft(8_000)
     state.tell(answered(9, { outcome: 'no_effect', status: 429 }), 8_000)
@@ -206,13 +206,13 @@ describe('pace and time left', () => {
     expect((state.millisecondsLeft(8_000) ?? 0) * (state.rate(8_000) ?? 0)).toBeCloseTo(afterUnknown)
   })
 
-  test('smaller requests are more requests', () => {
+  test('count more requests when they get smaller', () => {
     const state = stateAfter(plan, ...every(1000, 6))
     state.tell({ type: 'resized', chunkSize: 10, message: 'too large' }, 6_000)
     expect(state.millisecondsLeft(6_000)).toBe(100_000)
   })
 
-  test('nothing is left to send once no row is', () => {
+  test('show no remaining time once no row is pending', () => {
     const state = stateAfter(plan, ...every(1000, 6))
     state.tell(rows({ accepted: 1000 }), 6_000)
     expect(state.millisecondsLeft(6_000)).toBeNull()
@@ -226,12 +226,12 @@ describe('pace and time left', () => {
     [601_000, '11 min'],
     [3_540_001, '1 h'],
     [7_800_000, '2 h 10 min'],
-  ])('%i ms are about %s', (ms, text) => {
+  ])('rounds %i ms to %s', (ms, text) => {
     expect(roughly(ms)).toBe(text)
   })
 })
 
-test('a line of a log tells the same', () => {
+test('prints the same information on a log line', () => {
   const state = stateAfter(
     [0, planned(counts({ pending: 300 }), { requests: 30 })],
     ...[1, 2, 3, 4, 5, 6, 7].map((at) => [at, answered(at)] as const),

@@ -8,7 +8,7 @@ import { Screen } from './screen.ts'
 const PLAN = planned(counts({ pending: 300 }))
 const SETTINGS = { machine: false, quiet: false, debug: false, input: true, noColor: false }
 
-/** A progress on a clock that the test turns. */
+/** A progress display with a clock that the test advances. */
 async function setUp({
   tty = false,
   env = {},
@@ -52,7 +52,7 @@ async function setUp({
   return { progress, stderr, io, wait, stop: () => stopping.abort(), said, passed: (ms: number) => (now += ms) }
 }
 
-test('off a terminal: a line when something else begins and one every ten seconds, without control characters', async () => {
+test('off a terminal, prints a line for each new activity and every ten seconds, without control characters', async () => {
   const { progress, stderr, wait } = await setUp()
   progress.tell(PLAN)
   wait(12)
@@ -69,7 +69,7 @@ test('off a terminal: a line when something else begins and one every ten second
   expect(stderr.writes).toBe(3)
 })
 
-test('off a terminal a line that says nothing new is said once a minute', async () => {
+test('off a terminal, repeats an unchanged line once a minute', async () => {
   const { progress, stderr, wait } = await setUp()
   progress.tell(PLAN)
   progress.tell({ type: 'waiting', pending: 300 })
@@ -77,7 +77,7 @@ test('off a terminal a line that says nothing new is said once a minute', async 
   expect(stderr.text.match(/Waiting until/g)).toHaveLength(3)
 })
 
-test('off a terminal a server that is away and back is told once each, not at every attempt', async () => {
+test('off a terminal, reports an unreachable server once, not at every attempt', async () => {
   const { progress, stderr, wait } = await setUp()
   progress.tell(PLAN)
   for (let attempt = 2; attempt < 8; attempt++) {
@@ -88,7 +88,7 @@ test('off a terminal a server that is away and back is told once each, not at ev
   expect(stderr.text.match(/can't be reached/g)).toHaveLength(1)
 })
 
-test('on a terminal: a block that is drawn at most ten times a second, and gone at the end', async () => {
+test('on a terminal, draws a block at most ten times a second, and removes it at the end', async () => {
   const { progress, stderr, passed } = await setUp({ tty: true })
   for (let i = 0; i < 1000; i++) {
     progress.tell({ ...PLAN, rows: counts({ pending: 1000 - i, deployed: i }) })
@@ -100,7 +100,7 @@ test('on a terminal: a block that is drawn at most ten times a second, and gone 
   expect(stderr.text).toBe('')
 })
 
-test('a message stands above the block, and does not tear it', async () => {
+test('prints a message above the block without breaking it', async () => {
   const { progress, stderr, io } = await setUp({ tty: true })
   progress.tell(PLAN)
   io.note('a message')
@@ -109,21 +109,21 @@ test('a message stands above the block, and does not tear it', async () => {
   )
 })
 
-test('a terminal that can nothing gets lines', async () => {
+test('prints lines on a dumb terminal', async () => {
   const { progress, stderr, wait } = await setUp({ tty: true, env: { TERM: 'dumb' } })
   progress.tell(PLAN)
   wait(10)
   expect(stderr.text.replaceAll('\n', ' ')).toBe('drop-3f9a: 0 of 300 rows deployed, 300 to send; Sending')
 })
 
-test.each([{ quiet: true }, { machine: true }])('%j: nothing at all', async (settings) => {
+test.each([{ quiet: true }, { machine: true }])('prints nothing with %j', async (settings) => {
   const { progress, stderr, wait } = await setUp({ tty: true, ...settings })
   progress.tell(PLAN)
   wait(30)
   expect(stderr.writes).toBe(0)
 })
 
-test('at Ctrl-C the block itself says that it stops, and the usual word comes back with its end', async () => {
+test('shows in the block after Ctrl-C that it stops, and restores the usual message at the end', async () => {
   const { progress, stderr, stop, said } = await setUp({ tty: true })
   progress.tell(PLAN)
   expect(said).toEqual(['own'])
@@ -133,7 +133,7 @@ test('at Ctrl-C the block itself says that it stops, and the usual word comes ba
   expect(said).toEqual(['own', 'usual'])
 })
 
-test('what reconciling found is told, and not that it found nothing to tell', async () => {
+test('prints what reconciliation found, and nothing if it found nothing', async () => {
   const { progress, stderr } = await setUp()
   progress.tell(PLAN)
   progress.tell({ type: 'reconciled', adopted: 0, absent: 0, undecided: 0 })

@@ -1,4 +1,4 @@
-/** A terminal, as far as the progress block uses one: what its screen shows after what was written to it. */
+/** A simulated terminal for the progress block, with the text that its screen shows after each write. */
 export class Screen {
   readonly isTTY = true
   columns: number
@@ -6,7 +6,7 @@ export class Screen {
   writes = 0
   isCursorShown = true
   #lines: string[] = ['']
-  /** Rows that go on in the next one; writing over them doesn't change that, wiping them does. */
+  /** Whether a row wraps into the next one. Overwriting a row keeps this flag, clearing it resets the flag. */
   #folded: boolean[] = []
   #row = 0
   #column = 0
@@ -16,7 +16,7 @@ export class Screen {
     this.rows = rows
   }
 
-  /** Lines without the empty ones at the end. */
+  /** The lines of the screen without empty ones at the end. */
   get text(): string {
     return this.#lines.join('\n').trimEnd()
   }
@@ -31,7 +31,7 @@ export class Screen {
     return true
   }
 
-  /** Folds what no longer fits, and joins what it remembers to have folded. */
+  /** Wraps lines that no longer fit, and rejoins lines that were wrapped. */
   resize(columns: number): void {
     this.columns = columns
     const lines: string[] = []
