@@ -17,7 +17,7 @@ const rowsWhere = (column: 'create' | 'transfer' | 'createAndTransfer' | 'collec
   ROWS.filter((row) => row[column] === support).map(({ blockchain }) => blockchain)
 
 describe('enumerated values of the parameter blockchain', () => {
-  it.each(rowsWhere('collection', 'yes'))('create collection on %s: yes', async (blockchain) => {
+  it.each(rowsWhere('collection', 'yes'))('creates a collection on %s', async (blockchain) => {
     const solana = isSolana(blockchain) ? { description: 'One', image: 'https://example.com/a.png' } : {}
     const body = { wallet_address: walletsOn(blockchain).artist, name: 'One', blockchain, ...solana }
     expect(await service.post('createcollection', body)).toMatchObject({
@@ -26,7 +26,7 @@ describe('enumerated values of the parameter blockchain', () => {
     })
   })
 
-  it.each(rowsWhere('create', 'yes'))('create NFT on %s: yes', async (blockchain) => {
+  it.each(rowsWhere('create', 'yes'))('creates an NFT on %s', async (blockchain) => {
     const where = await service.collection(blockchain)
     expect(await service.deployedNft(where)).toMatchObject({
       contract_address: where.contract_address,
@@ -35,7 +35,7 @@ describe('enumerated values of the parameter blockchain', () => {
     })
   })
 
-  it.each(rowsWhere('transfer', 'yes'))('transfer on %s: yes', async (blockchain) => {
+  it.each(rowsWhere('transfer', 'yes'))('transfers an NFT on %s', async (blockchain) => {
     const where = await service.collection(blockchain)
     const { nft_gdn_id, token_id } = await service.deployedNft(where)
     const { first, second } = walletsOn(blockchain)
@@ -44,7 +44,7 @@ describe('enumerated values of the parameter blockchain', () => {
     await service.detailsWhen([nft_gdn_id], (nft) => nft.receiver_wallet_address === second)
   })
 
-  it.each(rowsWhere('transfer', 'unsupported'))('transfer on %s: unsupported', async (blockchain) => {
+  it.each(rowsWhere('transfer', 'unsupported'))('rejects a transfer on %s as unsupported', async (blockchain) => {
     const where = await service.collection(blockchain)
     const { nft_gdn_id, token_id } = await service.deployedNft(where)
     const { first, second } = walletsOn(blockchain)
@@ -58,7 +58,7 @@ describe('enumerated values of the parameter blockchain', () => {
     expect(nfts[0].receiver_wallet_address).toBe(first)
   })
 
-  it.each(rowsWhere('createAndTransfer', 'yes'))('create and transfer on %s: yes', async (blockchain) => {
+  it.each(rowsWhere('createAndTransfer', 'yes'))('creates and transfers an NFT on %s', async (blockchain) => {
     const where = await service.collection(blockchain)
     const { first, second } = walletsOn(blockchain)
     const wallets = { sender_wallet_address: first, receiver_wallet_address: second }
@@ -68,7 +68,7 @@ describe('enumerated values of the parameter blockchain', () => {
   })
 
   it.each(rowsWhere('createAndTransfer', 'unsupported'))(
-    'create and transfer on %s: unsupported',
+    'rejects creating and transferring on %s as unsupported',
     async (blockchain) => {
       const where = await service.collection(blockchain)
       const { first, second } = walletsOn(blockchain)
@@ -84,7 +84,7 @@ describe('enumerated values of the parameter blockchain', () => {
     },
   )
 
-  it.each(['ethereum', 'Polygon', 'polygon ', '', 137, null])('%j is none of them', async (blockchain) => {
+  it.each(['ethereum', 'Polygon', 'polygon ', '', 137, null])('rejects %j', async (blockchain) => {
     const { artist: wallet_address, first } = walletsOn('polygon')
     const where = await service.collection()
     const collection = await service.post('createcollection', { wallet_address, name: 'One', blockchain })
@@ -99,7 +99,7 @@ const inconsistent = {
   json: formA('Bad Request', expect.stringMatching(/contract_address.*blockchain.*inconsistent/)),
 }
 
-describe('the blockchain sent with a request must equal the blockchain of the collection: 400 Bad Request', () => {
+describe('400 Bad Request if the blockchain of a request differs from that of the collection', () => {
   const { first, second } = walletsOn('polygon')
   const wallets = { sender_wallet_address: first, receiver_wallet_address: second }
   const others = BLOCKCHAINS.filter((name) => name !== 'polygon')

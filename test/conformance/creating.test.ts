@@ -22,7 +22,7 @@ describe('POST /api/v1/createnft', () => {
     body = { ...(await service.collection()), receiver_wallet_address: first, metadata: [metadataOf('One')] }
   })
 
-  it.each(['', '/'])('success: message, requests (echo), nfts, with the path ending in "%s"', async (end) => {
+  it.each(['', '/'])('returns message, requests (echo) and nfts, with the path ending in "%s"', async (end) => {
     const { status, json } = await service.post(`createnft${end}`, body)
     const { contract_address, receiver_wallet_address, metadata } = body
     expect(status).toBe(200)
@@ -33,20 +33,20 @@ describe('POST /api/v1/createnft', () => {
     })
   })
 
-  it.each(['contract_address', 'blockchain', 'receiver_wallet_address', 'metadata'])('%s: required', async (name) => {
+  it.each(['contract_address', 'blockchain', 'receiver_wallet_address', 'metadata'])('requires %s', async (name) => {
     expect(await service.post('createnft', without(body, name))).toMatchObject({ status: 400, json: formA() })
     for (const value of name === 'metadata' ? [null, 1, true, [], 'text'] : NOTHING) {
       expect(await service.post('createnft', { ...body, [name]: value })).toMatchObject({ status: 400, json: formA() })
     }
   })
 
-  it('precondition: enable_api', async () => {
+  it('requires enable_api', async () => {
     const closed = await service.collection('polygon', { enable_api: false })
     const answer = await service.post('createnft', { ...body, ...closed })
     expect(answer).toMatchObject({ status: 400, json: formA(NON_EMPTY, expect.stringContaining('enable_api')) })
   })
 
-  it('failure: status 400, body {error:{title, message}} and nothing beside it', async () => {
+  it('returns status 400 and only {error: {title, message}} on failure', async () => {
     const { status, json } = await service.post('createnft', { ...body, receiver_wallet_address: 'nobody' })
     expect({ status, json }).toEqual({ status: 400, json: formA() })
   })
@@ -59,7 +59,7 @@ describe('POST /api/v1/createnfttrans', () => {
     body = { ...(await service.collection()), ...wallets, metadata: [metadataOf('A'), metadataOf('B')] }
   })
 
-  it.each(['', '/'])('success: message, requests (echo), nfts, with the path ending in "%s"', async (end) => {
+  it.each(['', '/'])('returns message, requests (echo) and nfts, with the path ending in "%s"', async (end) => {
     const { status, json } = await service.post(`createnfttrans${end}`, body)
     const { blockchain: _, ...echo } = body
     const nft = { nft_gdn_ids: NON_EMPTY, accepted_date: ACCEPTED_DATE }
@@ -67,13 +67,13 @@ describe('POST /api/v1/createnfttrans', () => {
     expect(json).toEqual({ message: NON_EMPTY, requests: echo, nfts: [nft, nft] })
   })
 
-  it('metadata: an object, one entry in nfts', async () => {
+  it('accepts an object as metadata, and returns one entry in nfts', async () => {
     const { requests, nfts } = await service.ask('createnfttrans', { ...body, metadata: metadataOf('Alone') })
     expect({ metadata: requests.metadata, count: nfts.length }).toEqual({ metadata: metadataOf('Alone'), count: 1 })
   })
 
   it.each(['contract_address', 'blockchain', 'sender_wallet_address', 'receiver_wallet_address', 'metadata'])(
-    '%s: required',
+    'requires %s',
     async (name) => {
       const refused = { status: 400, json: formA() }
       expect(await service.post('createnfttrans', without(body, name))).toMatchObject(refused)
@@ -83,12 +83,12 @@ describe('POST /api/v1/createnfttrans', () => {
     },
   )
 
-  it.each(['title', 'description', 'file_fields'])('metadata without %s is refused as by createnft', async (name) => {
+  it.each(['title', 'description', 'file_fields'])('rejects metadata without %s, as createnft does', async (name) => {
     const metadata = [without(metadataOf('One'), name)]
     expect(await service.post('createnfttrans', { ...body, metadata })).toMatchObject({ status: 400, json: formA() })
   })
 
-  it('sender: first owner of the created NFT; receiver: owner it is transferred to', async () => {
+  it('gives the created NFT to the sender first, then transfers it to the receiver', async () => {
     const { nfts } = await service.ask('createnfttrans', body)
     const ids = nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
     for (const nft of await service.detailsWhen(ids, isDeployed)) expect(nft.receiver_wallet_address).toBe(second)
@@ -97,7 +97,7 @@ describe('POST /api/v1/createnfttrans', () => {
     )
   })
 
-  /** Who gave a token to whom, as the chain's own events tell. */
+  /** Returns the transfers of tokens, as emitted in the events of the chain. */
   async function transfersOf(contract: string): Promise<string[]> {
     const transfer = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
     const filter = { address: contract, topics: [transfer], fromBlock: '0x0', toBlock: 'latest' }
@@ -111,14 +111,14 @@ describe('POST /api/v1/createnfttrans', () => {
 describe.each(['polygon', 'polygon-mumbai'])('POST /api/v1/createcollection on %s', (blockchain) => {
   const body = { wallet_address: artist, name: 'First light', blockchain }
 
-  it.each(['', '/'])('success: request (echo), response, with the path ending in "%s"', async (end) => {
+  it.each(['', '/'])('returns request (echo) and response, with the path ending in "%s"', async (end) => {
     const { status, json } = await service.post(`createcollection${end}`, body)
     expect(status).toBe(200)
-    // enable_api: default true; enable_transfer: default false.
+    // Defaults: enable_api true, enable_transfer false.
     expect(json).toEqual({ request: { ...body, enable_api: true, enable_transfer: false }, response: accepted })
   })
 
-  it('description and image are echoed when given', async () => {
+  it('echoes description and image if given', async () => {
     const given = { ...body, description: 'Ten mornings', image: 'https://example.com/a.png' }
     const { request } = await service.ask('createcollection', given)
     expect(request).toEqual({ ...given, enable_api: true, enable_transfer: false })
@@ -129,12 +129,12 @@ describe.each(['polygon', 'polygon-mumbai'])('POST /api/v1/createcollection on %
     [true, false],
     [false, true],
     [false, false],
-  ])('enable_api %s and enable_transfer %s are echoed', async (enable_api, enable_transfer) => {
+  ])('echoes enable_api %s and enable_transfer %s', async (enable_api, enable_transfer) => {
     const given = { ...body, enable_api, enable_transfer }
     expect((await service.ask('createcollection', given)).request).toEqual(given)
   })
 
-  it.each(['wallet_address', 'name', 'blockchain'])('%s: required, else Request Validation Error', async (name) => {
+  it.each(['wallet_address', 'name', 'blockchain'])('requires %s, else returns a Request Validation Error', async (name) => {
     for (const faulty of [without(body, name), ...NOTHING.map((value) => ({ ...body, [name]: value }))]) {
       const { status, json } = await service.post('createcollection', faulty)
       expect(status).toBe(400)
@@ -142,7 +142,7 @@ describe.each(['polygon', 'polygon-mumbai'])('POST /api/v1/createcollection on %
     }
   })
 
-  it.each(['enable_api', 'enable_transfer'])('%s: boolean', async (name) => {
+  it.each(['enable_api', 'enable_transfer'])('requires a boolean as %s', async (name) => {
     for (const value of ['true', 1, null, []]) {
       const { json } = await service.post('createcollection', { ...body, [name]: value })
       expect(json).toEqual(formA('Request Validation Error', expect.stringContaining(name)))
@@ -155,17 +155,17 @@ describe.each(['solana', 'solana-testnet'])('POST /api/v1/createcollection on %s
   const image = 'https://example.com/a.png'
   const body = { wallet_address, name: 'First light', blockchain, description: 'Ten', image }
 
-  it('success: request (echo with description and image), response', async () => {
+  it('returns request (echo with description and image) and response', async () => {
     const json = await service.ask('createcollection', body)
     expect(json).toEqual({ request: { ...body, enable_api: true, enable_transfer: false }, response: accepted })
   })
 
-  it.each(['description', 'image', 'wallet_address', 'name'])('%s: required', async (name) => {
+  it.each(['description', 'image', 'wallet_address', 'name'])('requires %s', async (name) => {
     const { json } = await service.post('createcollection', without(body, name))
     expect(json).toEqual(formA('Request Validation Error', expect.stringContaining(name)))
   })
 
-  it('enable_api false: no NFT creation through the API', async () => {
+  it('allows no NFT creation with enable_api false', async () => {
     const where = await service.collection(blockchain, { enable_api: false })
     const receiver_wallet_address = walletsOn(blockchain).first
     const answer = await service.post('createnft', { ...where, receiver_wallet_address, metadata: metadataOf('One') })

@@ -15,7 +15,7 @@ const pictures = createServer((_request, response) => {
 beforeAll(() => new Promise<void>((resolve) => pictures.listen(0, '127.0.0.1', resolve)))
 afterAll(() => new Promise((resolve) => pictures.close(resolve)))
 
-// What a client answers for is its own: nothing here is typed.
+// Responses are untyped, as in a client without our types.
 // biome-ignore lint/suspicious/noExplicitAny: a script in plain JavaScript would have no types either
 async function call(path: string, body: object): Promise<any> {
   const response = await fetch(`${service.url()}/api/v1/${path}`, {
@@ -27,7 +27,7 @@ async function call(path: string, body: object): Promise<any> {
   return response.json()
 }
 
-/** Keeps to two requests a second, as the reference asks for. */
+/** Keeps to two requests per second, as the reference requires. */
 async function untilTrue(isSo: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 30; turn++) {
     await sleep(550)
@@ -36,8 +36,8 @@ async function untilTrue(isSo: () => Promise<boolean>): Promise<void> {
   throw new Error('it never came true')
 }
 
-describe('a client that was written against the reference, with fetch and nothing else', () => {
-  it('generates wallets, creates a collection, creates, finds, checks, transfers and gives away NFTs', async () => {
+describe('a client written against the reference, with nothing but fetch', () => {
+  it('generates wallets, creates a collection, and creates, finds, checks and transfers NFTs', async () => {
     const wallets: string[] = []
     for (let count = 0; count < 2; count++) {
       const { response } = await call('getpresignedurl', { email: 'artist@example.com', timeout: 10 })
@@ -49,7 +49,7 @@ describe('a client that was written against the reference, with fetch and nothin
 
     const order = { wallet_address: ARTIST, name: 'First light', blockchain: 'polygon', enable_transfer: true }
     const { response } = await call('createcollection', order)
-    // The reference leaves it to the service's web site to tell the address.
+    // In the reference, only the service's website shows the address.
     const shown = await call('getcollections', { transaction_gdn_ids: [response.transaction_gdn_id] })
     const where = { contract_address: shown.collections[0].contract_address, blockchain: 'polygon' }
 
@@ -100,7 +100,7 @@ describe('a client that was written against the reference, with fetch and nothin
     })
   })
 
-  it('reads why it was refused where the reference says: error.title and error.message', async () => {
+  it('reads the reason of an error from error.title and error.message', async () => {
     const order = { wallet_address: ARTIST, name: 'First light' }
     const refusal = call('createcollection', order)
     await expect(refusal).rejects.toThrow(/"error":\{"title":"Request Validation Error","message":"blockchain/)

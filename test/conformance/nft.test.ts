@@ -26,7 +26,7 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
 
   const refused = { status: 400, json: formA() }
 
-  it('an NFT detail record has the fields of the table', async () => {
+  it('returns an NFT detail record with the fields of the table', async () => {
     const metadata = metadataOf('Dawn', { file_fields: fileFields(1), artist: 'Ann' })
     const nft = await service.deployedNft(where, metadata)
     expect(nft).toMatchObject({
@@ -41,7 +41,7 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     expect(nft.request_metadata).toEqual(metadata)
   })
 
-  it.each(['title', 'description', 'file_fields'])('%s: required', async (name) => {
+  it.each(['title', 'description', 'file_fields'])('requires %s', async (name) => {
     expect(await create(without(metadataOf('One'), name))).toMatchObject(refused)
     expect(await create([metadataOf('One'), without(metadataOf('Two'), name)])).toMatchObject(refused)
   })
@@ -51,21 +51,21 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     ['description', 'string', [1, true, null, [], {}]],
     ['file_fields', 'list of {key, url}', ['a', 1, null, {}, ['a'], [null]]],
     ['artist', 'string, as any other key', [1, true, null, [], {}]],
-  ])('%s: %s', async (name, _type, others) => {
+  ])('%s must be a %s', async (name, _type, others) => {
     for (const other of others) expect(await create([metadataOf('One', { [name]: other })])).toMatchObject(refused)
   })
 
-  it.each(['key', 'url'])('file_fields entry: %s is required, a string', async (name) => {
+  it.each(['key', 'url'])('requires a string as %s of a file_fields entry', async (name) => {
     const entry = { key: 'image', url: 'https://example.com/a.png' }
     expect(await create(metadataOf('One', { file_fields: [without(entry, name)] }))).toMatchObject(refused)
     expect(await create(metadataOf('One', { file_fields: [{ ...entry, [name]: 1 }] }))).toMatchObject(refused)
     expect(await create(metadataOf('One', { file_fields: [{ ...entry, [name]: '' }] }))).toMatchObject(refused)
   })
 
-  it('file_fields: at most 8 entries', async () => {
+  it('accepts at most 8 entries in file_fields', async () => {
     expect(await create(metadataOf('Eight', { file_fields: fileFields(8) }))).toMatchObject({ status: 200 })
     const { status, json } = await create(metadataOf('Nine', { file_fields: fileFields(9) }))
-    // More than 10 items as well: the message tells which limit it is.
+    // These are more than 10 items as well. The message names the limit for files.
     expect({ status, json }).toEqual({ status: 400, json: formA(NON_EMPTY, expect.stringMatching(/file_fields.* 8 /)) })
   })
 
@@ -75,7 +75,7 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     [4, 4],
     [7, 1],
   ])(
-    'title, description, %i file_fields entries and %i extra keys are 10 items: taken; one more is not',
+    'counts title, description, %i file_fields entries and %i extra keys as 10 items, the maximum',
     async (f, e) => {
       const metadata = metadataOf('Ten', { file_fields: fileFields(f), ...extras(e) })
       expect(await create([metadata])).toMatchObject({ status: 200 })
@@ -83,7 +83,7 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     },
   )
 
-  it('the file at the URL is uploaded to storage', async () => {
+  it('uploads the file at the URL to storage', async () => {
     const { metadata_url } = await service.deployedNft(
       where,
       metadataOf('Stored', { file_fields: [{ key: 'image', url: `${files.url}/stored-${blockchain}.png` }] }),
@@ -93,7 +93,7 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     expect(await stored.json()).toMatchObject({ image: expect.stringMatching(/^ipfs:\/\/\w+/) })
   })
 
-  it('metadata: an object', async () => {
+  it('accepts an object as metadata', async () => {
     const { status, json } = await create(metadataOf('Alone'))
     expect({ status, nfts: json.nfts }).toEqual({
       status: 200,
@@ -102,7 +102,7 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     expect(json.requests.metadata).toEqual(metadataOf('Alone'))
   })
 
-  it('metadata: sent as a list, one entry in nfts for each metadata object', async () => {
+  it('accepts a list as metadata, and returns one entry in nfts for each object', async () => {
     const metadata = ['A', 'B', 'C'].map((title) => metadataOf(title))
     const { status, json } = await create(metadata)
     expect({ status, nfts: json.nfts }).toEqual({
@@ -116,11 +116,11 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     expect(new Set(nfts.map((nft) => nft.token_id)).size).toBe(3)
   })
 
-  it.each([[[]], ['text'], [1], [null], [['text']], [[null]], [[[]]]])('metadata: %j is neither', async (metadata) => {
+  it.each([[[]], ['text'], [1], [null], [['text']], [[null]], [[[]]]])('rejects %j as metadata', async (metadata) => {
     expect(await create(metadata)).toMatchObject(refused)
   })
 
-  it('one faulty object of a list: none of its NFTs is created', async () => {
+  it('creates no NFT of a list with an invalid object', async () => {
     const before = await list()
     expect(await create([metadataOf('Right'), { title: 'Wrong' }])).toMatchObject(refused)
     expect(await list()).toEqual(before)

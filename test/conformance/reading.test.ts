@@ -19,7 +19,7 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
   describe('POST /api/v1/getnftgdnids', () => {
     const bodyOf = ({ contract_address }: Collection) => ({ contract_addresses: contract_address, blockchain })
 
-    it.each(['', '/'])('success: requests, nft_gdn_ids, with the path ending in "%s"', async (end) => {
+    it.each(['', '/'])('returns requests and nft_gdn_ids, with the path ending in "%s"', async (end) => {
       const { status, json } = await service.post(`getnftgdnids${end}`, bodyOf(where))
       expect(status).toBe(200)
       expect(json).toEqual({
@@ -34,7 +34,7 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
       expect((await service.ask('getnftgdnids', bodyOf(empty))).nft_gdn_ids).toEqual([])
     })
 
-    it.each(['contract_addresses', 'blockchain'])('%s: string, required, else 400', async (name) => {
+    it.each(['contract_addresses', 'blockchain'])('requires a string as %s, else returns 400', async (name) => {
       const body = bodyOf(where)
       for (const faulty of [without(body, name), { ...body, [name]: 1 }, { ...body, [name]: null }]) {
         const { status, json } = await service.post('getnftgdnids', faulty)
@@ -44,7 +44,7 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
   })
 
   describe('POST /api/v1/getnfts', () => {
-    it.each(['', '/'])('success: requests, nfts, with the path ending in "%s"', async (end) => {
+    it.each(['', '/'])('returns requests and nfts, with the path ending in "%s"', async (end) => {
       const nft_gdn_ids = [nft.nft_gdn_id, other.nft_gdn_id]
       const { status, json } = await service.post(`getnfts${end}`, { nft_gdn_ids })
       expect(status).toBe(200)
@@ -54,12 +54,12 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
       expect(json.nfts).toHaveLength(2)
     })
 
-    it('request_metadata: the metadata given at creation, extra keys too', async () => {
+    it('returns as request_metadata the metadata given at creation, with extra keys', async () => {
       const { nfts } = await service.ask('getnfts', { nft_gdn_ids: [nft.nft_gdn_id] })
       expect(nfts[0].request_metadata).toEqual(metadataOf('One', { artist: 'Ann' }))
     })
 
-    it('nft_gdn_ids: array of strings, required, else 422', async () => {
+    it('requires an array of strings as nft_gdn_ids, else returns 422', async () => {
       for (const body of [
         {},
         { nft_gdn_ids: null },
@@ -80,7 +80,7 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
       nft_gdn_ids: [nft_gdn_id] as string | string[],
     })
 
-    it.each(['', '/'])('success: requests, response, with the path ending in "%s"', async (end) => {
+    it.each(['', '/'])('returns requests and response, with the path ending in "%s"', async (end) => {
       const { status, json } = await service.post(`getisgdnnft${end}`, bodyOf(nft))
       const { nft_gdn_id, token_id, contract_address, receiver_wallet_address } = nft
       expect(status).toBe(200)
@@ -93,14 +93,14 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
       })
     })
 
-    it('nft_gdn_ids: a string or a list of one, echoed as the string nft_gdn_id', async () => {
+    it('accepts a string or a list of one as nft_gdn_ids, and echoes it as the string nft_gdn_id', async () => {
       const asList = await service.ask('getisgdnnft', bodyOf(nft))
       const asText = await service.ask('getisgdnnft', { ...bodyOf(nft), nft_gdn_ids: nft.nft_gdn_id })
       expect(asList.requests.nft_gdn_id).toBe(nft.nft_gdn_id)
       expect(asText).toEqual(asList)
     })
 
-    it('isgdnnft is false for an NFT that the service did not create, another owner or blockchain', async () => {
+    it('returns isgdnnft false for a foreign NFT, another owner or another blockchain', async () => {
       const elsewhere = {
         ...bodyOf(nft),
         blockchain: `${blockchain}-${blockchain === 'solana' ? 'testnet' : 'mumbai'}`,
@@ -112,7 +112,7 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
       expect(stranger.response.isgdnnft).toBe(false)
     })
 
-    it.each(['receiver_wallet_address', 'blockchain', 'nft_gdn_ids'])('%s: required, else 422', async (name) => {
+    it.each(['receiver_wallet_address', 'blockchain', 'nft_gdn_ids'])('requires %s, else returns 422', async (name) => {
       const body = bodyOf(nft)
       for (const faulty of [without(body, name), { ...body, [name]: 1 }, { ...body, [name]: null }]) {
         const { status, json } = await service.post('getisgdnnft', faulty)
@@ -127,7 +127,7 @@ describe('invalid JSON', () => {
     ['getnftgdnids', 400],
     ['getnfts', 422],
     ['getisgdnnft', 422],
-  ])('%s answers %i, Request Validation Error', async (name, wanted) => {
+  ])('%s returns %i and a Request Validation Error', async (name, wanted) => {
     for (const body of ['{', '', '[]', '"text"', 'null']) {
       const { status, json } = await service.post(name, body)
       expect({ body, status, json }).toEqual({ body, status: wanted, json: VALIDATION })

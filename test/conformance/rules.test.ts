@@ -4,7 +4,7 @@ import { type Collection, formA, metadataOf, NON_EMPTY, startService, walletsOn 
 
 const { artist, first, second } = walletsOn('polygon')
 
-/** Every operation of the reference with what is asked of it, to be filled with a collection. */
+/** A request body for every operation of the reference, given a collection. */
 const OPERATIONS = {
   createnft: (where: Collection) => ({ ...where, receiver_wallet_address: first, metadata: [metadataOf('One')] }),
   transfernft: (where: Collection) => ({
@@ -51,7 +51,7 @@ beforeAll(async () => {
 const ids = async () => (await service.ask('getnftgdnids', OPERATIONS.getnftgdnids(where))).nft_gdn_ids
 
 describe('authentication', () => {
-  it.each(NAMES)('%s: a request without the key fails', async (name) => {
+  it.each(NAMES)('rejects %s without the key', async (name) => {
     const before = await ids()
     for (const key of ['', 'wrong', `${service.apiKey()}0`]) {
       const { status, json } = await service.post(name, OPERATIONS[name](where), { 'x-api-key': key })
@@ -61,7 +61,7 @@ describe('authentication', () => {
     expect(await ids()).toEqual(before)
   })
 
-  it.each(NAMES)('%s: a request for a function that was not permitted when the key was issued fails', async (name) => {
+  it.each(NAMES)('rejects %s if the key was issued without its permission', async (name) => {
     const before = await ids()
     const all = ['collection:create', 'nft:create', 'nft:transfer', 'nft:read', 'wallet:create'] as const
     const key = await service.keyFor(all.filter((permission) => permission !== PERMISSION[name]))
@@ -71,18 +71,18 @@ describe('authentication', () => {
     expect(await ids()).toEqual(before)
   })
 
-  it('a request for a permitted function succeeds: the key may do that and no more', async () => {
+  it('allows only the functions that the key has permission for', async () => {
     const key = await service.keyFor(['collection:create'])
     expect(await service.post('createcollection', OPERATIONS.createcollection(), key)).toMatchObject({ status: 200 })
     expect(await service.post('getnfts', OPERATIONS.getnfts(), key)).toMatchObject({ status: 403 })
   })
 
-  it('the header x-api-key is a header: its case does not matter', async () => {
+  it('ignores the case of the header x-api-key', async () => {
     const headers = { 'x-api-key': '', 'X-API-KEY': service.apiKey() }
     expect(await service.post('getnfts', OPERATIONS.getnfts(), headers)).toMatchObject({ status: 200 })
   })
 
-  it('the key stands in the header alone: not in the query, nor in the body', async () => {
+  it('reads the key only from the header, not from the query or the body', async () => {
     const none = { 'x-api-key': '' }
     const body = { ...OPERATIONS.getnfts(), 'x-api-key': service.apiKey() }
     const path = `/api/v1/getnfts?x-api-key=${service.apiKey()}`
@@ -90,8 +90,8 @@ describe('authentication', () => {
   })
 })
 
-describe('what the service does', () => {
-  it('every response body is JSON, of failures too', async () => {
+describe('responses', () => {
+  it('are JSON, also for errors', async () => {
     for (const name of NAMES) {
       for (const body of [OPERATIONS[name](where), {}, '{']) {
         const { headers, json } = await service.post(name, body)
@@ -101,14 +101,14 @@ describe('what the service does', () => {
     }
   })
 
-  it.each(NAMES)('the HTTP status code tells whether %s succeeded or failed', async (name) => {
+  it.each(NAMES)('show by the HTTP status whether %s succeeded', async (name) => {
     const { status, json } = await service.post(name, OPERATIONS[name](where))
     expect({ status, failed: 'error' in json }).toEqual(
       name === 'transfernft' ? { status: 400, failed: true } : { status: 200, failed: false },
     )
   })
 
-  it.each(NAMES)('%s: all operations use POST', async (name) => {
+  it.each(NAMES)('%s accepts only POST', async (name) => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
       const response = await fetch(`${service.url()}/api/v1/${name}`, {
         method,
@@ -120,12 +120,12 @@ describe('what the service does', () => {
     }
   })
 
-  it('a success response carries an acceptance timestamp and an identifier, not the final on-chain result', async () => {
+  it('contain an acceptance timestamp and an identifier on success, not the final on-chain result', async () => {
     const { nfts } = await service.ask('createnft', OPERATIONS.createnft(where))
     expect(Object.keys(nfts[0]).sort()).toEqual(['accepted_date', 'nft_gdn_ids'])
   })
 
-  it('accepted_date is when the request was accepted', async () => {
+  it('contain as accepted_date the time at which the request was accepted', async () => {
     const since = Math.floor(Date.now() / 1000) * 1000
     const { response } = await service.ask('createcollection', OPERATIONS.createcollection())
     const accepted = Date.parse(`${response.accepted_date.replace(' ', 'T')}Z`)
@@ -136,7 +136,7 @@ describe('what the service does', () => {
 
 describe('versioning', () => {
   it.each(['/getnfts', '/api/getnfts', '/api/v2/getnfts', '/v1/getnfts'])(
-    'the API version is part of the path: %s is not there',
+    'is part of the path: %s returns 404',
     async (path) => {
       const { status, json } = await service.post(path, OPERATIONS.getnfts())
       expect({ status, json }).toEqual({ status: 404, json: formA() })
@@ -144,18 +144,18 @@ describe('versioning', () => {
   )
 })
 
-describe('limits: requests per second', () => {
+describe('limits in requests per second', () => {
   const limited = startService({ rateLimits: true })
 
   const second = async (name: Operation, count: number) => {
-    // No second of another test is shared: the key is new.
+    // The key is new, so that no other test counts in the same second.
     const key = await limited.keyFor(['nft:create', 'nft:transfer', 'nft:read', 'collection:create'])
     const body = OPERATIONS[name]({ contract_address: first, blockchain: 'polygon' })
     const send = () => limited.post(name, body, key)
     return { answers: await Promise.all(Array.from({ length: count }, send)), send }
   }
 
-  it.each(['createnft', 'getnftgdnids', 'getnfts'] as const)('POST /api/v1/%s: 2', async (name) => {
+  it.each(['createnft', 'getnftgdnids', 'getnfts'] as const)('is 2 for POST /api/v1/%s', async (name) => {
     const { answers, send } = await second(name, 6)
     const over = answers.filter(({ status }) => status === 429)
     expect(over).toHaveLength(4)
@@ -164,7 +164,7 @@ describe('limits: requests per second', () => {
     expect((await Promise.all([send(), send()])).map(({ status }) => status)).not.toContain(429)
   })
 
-  it('each operation has a limit of its own', async () => {
+  it('is separate for each operation', async () => {
     const key = await limited.keyFor(['nft:read'])
     const reads = ['getnfts', 'getnfts', 'getnftgdnids', 'getnftgdnids'] as const
     const answers = reads.map((name) =>

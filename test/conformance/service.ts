@@ -62,7 +62,7 @@ const SOLANA_WALLETS = {
   second: 'DTsoFJ84TJ7ygo9PCNt4RuHEwfhif9wzHo3QVEfArcd',
 }
 
-/** Wallets that nobody holds the key of. */
+/** Wallets whose keys are unknown. */
 export const walletsOn = (blockchain: string) => (isSolana(blockchain) ? SOLANA_WALLETS : EVM_WALLETS)
 
 /** Timestamps named accepted_date use the pattern YYYY-MM-DD HH:MM:SS. */
@@ -72,7 +72,7 @@ export const ACCEPTED_DATE = expect.stringMatching(
 
 export const NON_EMPTY = expect.stringMatching(/^.*\S.*$/s)
 
-/** Error form A, with nothing beside it. */
+/** Error form A, without other fields. */
 export const formA = (title: unknown = NON_EMPTY, message: unknown = NON_EMPTY) => ({ error: { title, message } })
 
 export const accepted = { transaction_gdn_id: NON_EMPTY, accepted_date: ACCEPTED_DATE }
@@ -108,7 +108,7 @@ type Permissions = NonNullable<NonNullable<Parameters<typeof makeKey>[1]>['permi
 
 const TRIES = 1500
 
-/** A backend for the tests of a file, spoken to over HTTP. Started before them, ended after them. */
+/** A backend for the tests of a file, reached over HTTP. It starts before them and closes after them. */
 export function startService({ rateLimits = false, now = Date.now } = {}) {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
   let backend: Awaited<ReturnType<typeof startTestBackend>>
@@ -121,19 +121,21 @@ export function startService({ rateLimits = false, now = Date.now } = {}) {
     await dataDir?.remove()
   })
 
-  /** POST of JSON with the key, to an endpoint's name or a path; a header set to '' is left out. */
+  /** Posts JSON with the key to an endpoint's name or a path. Omits a header that is set to ''. */
   function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     return backend.post(path.startsWith('/') ? path : `/api/v1/${path}`, body, headers)
   }
 
-  /** What a request answers that succeeds; anything else is an error. */
+  /** Returns the response of a successful request, and throws for any other. */
   async function ask(path: string, body: unknown): Promise<Answer['json']> {
     const { status, json } = await post(path, body)
     if (status < 200 || status > 299) throw new Error(`${path} answered ${status}: ${JSON.stringify(json)}`)
     return json
   }
 
-  /** A new collection. Its address is what the service's web site tells: the reference has no endpoint for it. */
+  /**
+   * Creates a collection. Reads its address from getcollections, because in the reference only the website shows it.
+   */
   async function collection(blockchain = 'polygon', flags: object = {}): Promise<Collection> {
     const solana = isSolana(blockchain) ? { description: 'A collection', image: 'https://example.com/image.png' } : {}
     const wallet_address = walletsOn(blockchain).artist
@@ -154,13 +156,13 @@ export function startService({ rateLimits = false, now = Date.now } = {}) {
     throw new Error(`the NFTs ${ids.join(', ')} never became what was waited for`)
   }
 
-  /** Ids of new NFTs, owned by the first wallet. */
+  /** Creates NFTs owned by the first wallet, and returns their IDs. */
   async function createNfts(where: Collection, metadata: unknown): Promise<string[]> {
     const body = { ...where, receiver_wallet_address: walletsOn(where.blockchain).first, metadata }
     return (await ask('createnft', body)).nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
   }
 
-  /** A new NFT, owned by the first wallet, once it is deployed. */
+  /** Creates an NFT owned by the first wallet, and waits until it is deployed. */
   async function deployedNft(where: Collection, metadata: object = metadataOf('One')): Promise<Nft> {
     const [nft] = await detailsWhen(await createNfts(where, metadata), isDeployed)
     if (nft === undefined) throw new Error('no NFT')
@@ -170,7 +172,7 @@ export function startService({ rateLimits = false, now = Date.now } = {}) {
   return {
     url: () => backend.url,
     apiKey: () => backend.apiKey.reveal(),
-    /** A key that was issued with these permissions, as a header. */
+    /** Returns a new key with these permissions, as a header. */
     keyFor: async (permissions: Permissions) => (await makeKey(dataDir.path, { permissions })).headers,
     post,
     ask,

@@ -20,7 +20,7 @@ describe('POST /api/v1/transfernft', () => {
     return (await service.ask('getnfts', { nft_gdn_ids: [id] })).nfts[0].receiver_wallet_address
   }
 
-  it.each(['', '/'])('success: requests (echo of four), response, with the path ending in "%s"', async (end) => {
+  it.each(['', '/'])('returns requests (echo of four) and response, with the path ending in "%s"', async (end) => {
     const body = await freshRequest()
     const { status, json } = await service.post(`transfernft${end}`, body)
     const { nft_gdn_id, token_id: _, ...echo } = body
@@ -29,7 +29,7 @@ describe('POST /api/v1/transfernft', () => {
     await service.detailsWhen([nft_gdn_id], (nft) => nft.receiver_wallet_address === second)
   })
 
-  it('token_id: the request sample spells this key tokenid', async () => {
+  it('accepts token_id as tokenid, as in the request sample', async () => {
     const { token_id, ...body } = await freshRequest()
     await service.ask('transfernft', { ...body, tokenid: token_id })
     await service.detailsWhen([body.nft_gdn_id], (nft) => nft.receiver_wallet_address === second)
@@ -44,7 +44,7 @@ describe('POST /api/v1/transfernft', () => {
     'receiver_wallet_address',
   ]
 
-  it.each(REQUIRED)('%s: required, a string', async (name) => {
+  it.each(REQUIRED)('requires a string as %s', async (name) => {
     const body = await freshRequest()
     for (const faulty of [
       without(body, name),
@@ -55,19 +55,19 @@ describe('POST /api/v1/transfernft', () => {
     expect(await ownerOf(body.nft_gdn_id)).toBe(first)
   })
 
-  it('nft_gdn_id and token_id must refer to the same NFT', async () => {
+  it('rejects nft_gdn_id and token_id of different NFTs', async () => {
     const [one, two] = [await freshRequest(), await freshRequest()]
     expect(await service.post('transfernft', { ...one, token_id: two.token_id })).toMatchObject(refused)
     expect(await service.post('transfernft', { ...one, nft_gdn_id: two.nft_gdn_id })).toMatchObject(refused)
     expect(await service.post('transfernft', { ...one, nft_gdn_id: 'unknown' })).toMatchObject(refused)
   })
 
-  it('the NFT must be one of the collection', async () => {
+  it('rejects an NFT of another collection', async () => {
     const other = await service.collection('polygon')
     expect(await service.post('transfernft', { ...(await freshRequest()), ...other })).toMatchObject(refused)
   })
 
-  it('the current owner must be sender_wallet_address', async () => {
+  it('requires the current owner as sender_wallet_address', async () => {
     const body = await freshRequest()
     expect(await service.post('transfernft', { ...body, sender_wallet_address: artist })).toMatchObject(refused)
     await service.ask('transfernft', body)
@@ -79,7 +79,7 @@ describe('POST /api/v1/transfernft', () => {
   })
 
   it.each([{ enable_transfer: false }, { enable_transfer: undefined }])(
-    'enable_transfer: true allows NFT transfer through the API; %j does not',
+    'allows transfers with enable_transfer: true, but not with %j',
     async (flags) => {
       const closed = await service.collection('polygon', flags)
       const { nft_gdn_id, token_id } = await service.deployedNft(closed)

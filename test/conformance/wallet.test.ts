@@ -6,7 +6,7 @@ const service = startService()
 const EMAIL = 'artist+art@example.com'
 const BODY = { email: EMAIL, timeout: 10 }
 
-/** Error form B, with one detail of that place. */
+/** Error form B, with one detail for that location. */
 function formB(...loc: string[]) {
   return {
     errorCode: 'VALIDATION_ERROR',
@@ -25,7 +25,7 @@ async function generate(url: URL | string): Promise<Pick<Answer, 'status' | 'jso
 
 describe('POST /api/v1/getpresignedurl', () => {
   it.each(['', '/'])(
-    'success: request (echo of email and timeout), response, with the path ending in "%s"',
+    'returns request (echo of email and timeout) and response, with the path ending in "%s"',
     async (end) => {
       const { status, json } = await service.post(`getpresignedurl${end}`, BODY)
       expect(status).toBe(200)
@@ -33,13 +33,13 @@ describe('POST /api/v1/getpresignedurl', () => {
     },
   )
 
-  // The reference requires timeout as well, and doesn't show what happens without it: this backend takes 60 minutes.
-  it('email: required, else 400 in form B that gives the place of the fault', async () => {
+  // The reference requires timeout as well, and doesn't show what happens without it. This backend uses 60 minutes.
+  it('requires email, else returns 400 in form B with the location', async () => {
     const { status, json } = await service.post('getpresignedurl', without(BODY, 'email'))
     expect({ status, json }).toEqual({ status: 400, json: formB('body', 'email') })
   })
 
-  it.each([1, 2, 10_079, 10_080])('timeout: %i minutes are the validity of the signed URL', async (timeout) => {
+  it.each([1, 2, 10_079, 10_080])('returns a signed URL that is valid for a timeout of %i minutes', async (timeout) => {
     const { searchParams } = await signedUrl({ email: EMAIL, timeout })
     expect(Number(searchParams.get('expiry')) - Number(searchParams.get('issued_at'))).toBe(timeout * 60)
   })
@@ -49,28 +49,28 @@ describe('POST /api/v1/getpresignedurl', () => {
     [1_000_000, { limit_value: 10_080 }],
     [0, { limit_value: 1 }],
     [-1, { limit_value: 1 }],
-  ])('timeout: from 1 to 10080; %i is a VALIDATION_ERROR, ctx has the limit_value', async (timeout, ctx) => {
+  ])('rejects a timeout of %i, which is not from 1 to 10080, with the limit_value in ctx', async (timeout, ctx) => {
     const { status, json } = await service.post('getpresignedurl', { email: EMAIL, timeout })
     expect({ status, json }).toEqual({ status: 400, json: formB('body', 'timeout') })
     expect(json.detail[0].ctx).toEqual(ctx)
   })
 
-  it.each([1.5, '10', null, true, [10]])('timeout: a positive integer, not %j', async (timeout) => {
+  it.each([1.5, '10', null, true, [10]])('requires a positive integer as timeout, not %j', async (timeout) => {
     const { status, json } = await service.post('getpresignedurl', { email: EMAIL, timeout })
     expect({ status, json }).toEqual({ status: 400, json: formB('body', 'timeout') })
   })
 
-  it.each(['artist', '', 1, null])('email: e-mail address, not %j', async (email) => {
+  it.each(['artist', '', 1, null])('requires an e-mail address as email, not %j', async (email) => {
     const { status, json } = await service.post('getpresignedurl', { ...BODY, email })
     expect({ status, json }).toEqual({ status: 400, json: formB('body', 'email') })
   })
 
-  it('invalid JSON: form B', async () => {
+  it('returns form B for invalid JSON', async () => {
     const { status, json } = await service.post('getpresignedurl', '{')
     expect({ status, json }).toEqual({ status: 400, json: formB('body') })
   })
 
-  it('the signed URL has the path /v1/wallet/create and query parameters expiry … signature', async () => {
+  it('returns a signed URL with the path /v1/wallet/create and query parameters expiry … signature', async () => {
     const url = await signedUrl()
     expect(url.pathname).toBe('/v1/wallet/create')
     expect(Object.fromEntries(url.searchParams)).toEqual({
@@ -85,7 +85,7 @@ describe('POST /api/v1/getpresignedurl', () => {
 })
 
 describe('POST {signed URL}', () => {
-  it('no body: request (signature is a string whose value is withheld), wallet', async () => {
+  it('needs no body, and returns request (without the value of the signature) and wallet', async () => {
     const url = await signedUrl()
     const { status, json } = await generate(url)
     expect(status).toBe(200)
@@ -104,13 +104,13 @@ describe('POST {signed URL}', () => {
     })
   })
 
-  it('generates a wallet of its own for each POST of a URL of its own', async () => {
+  it('generates a new wallet for each POST to a new URL', async () => {
     const wallets = [await generate(await signedUrl()), await generate(await signedUrl())]
     expect(new Set(wallets.map(({ json }) => json.wallet.private_key)).size).toBe(2)
   })
 
   it.each(['expiry', 'issued_at', 'action', 'issuer', 'signature'])(
-    'carries its own signature: %s can be neither changed nor left out',
+    'rejects a URL whose %s was changed or removed',
     async (name) => {
       const changed = await signedUrl()
       changed.searchParams.set(name, `${changed.searchParams.get(name)}0`)
