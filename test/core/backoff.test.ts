@@ -9,12 +9,12 @@ describe('backoffMs', () => {
     ])
   })
 
-  it('takes its first and its longest wait from the caller', () => {
+  it('uses the first and longest delay of the caller', () => {
     const waits = { firstMs: 250, maxMs: 8000, jitter: 0 }
     expect([1, 2, 6, 50, 5000].map((failures) => backoffMs(failures, waits))).toEqual([250, 500, 8000, 8000, 8000])
   })
 
-  it('is spread by a quarter to both sides', () => {
+  it('adds jitter of up to a quarter in both directions', () => {
     expect([0, 1].map((random) => backoffMs(1, undefined, () => random))).toEqual([750, 1250])
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 
-/** The same value with the keys of every object in another order. */
+/** The same value, with the keys of every object in another order. */
 function shuffled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shuffled)
   if (value === null || typeof value !== 'object') return value
@@ -14,7 +14,7 @@ function shuffled(value: unknown): unknown {
 }
 
 describe('canonical JSON', () => {
-  it('has sorted keys at every depth and no white space; lists keep their order', () => {
+  it('has sorted keys at every depth and no white space, and keeps the order of lists', () => {
     expect(canonicalJson({ b: [2, 1, { d: null, c: true }], a: 'x' })).toBe('{"a":"x","b":[2,1,{"c":true,"d":null}]}')
   })
 
@@ -22,7 +22,7 @@ describe('canonical JSON', () => {
     expect(canonicalJson({ a: undefined, b: 1 })).toBe('{"b":1}')
   })
 
-  it('sorts by code unit, on every machine alike', () => {
+  it('sorts by code unit on every machine', () => {
     expect(canonicalJson({ é: 1, z: 2, Z: 3, a: 4 })).toBe('{"Z":3,"a":4,"z":2,"é":1}')
   })
 
@@ -34,7 +34,7 @@ describe('canonical JSON', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":1}}'))).toBe('{"__proto__":{"x":1},"b":1}')
   })
 
-  it('is the same for equal values, and JSON of the same value', () => {
+  it('is the same for equal values, and parses to the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const text = canonicalJson(value)
@@ -44,7 +44,7 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('differs for values that differ', () => {
+  it('differs for different values', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (a, b) => {
         const [first, second] = [a, b].map((value) => JSON.parse(JSON.stringify(value)) as unknown)

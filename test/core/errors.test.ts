@@ -30,11 +30,11 @@ describe('GdnError', () => {
     expect(new GdnError(code, 'm').exitCode).toBe(exitCode)
   })
 
-  it('exit codes never change: scripts rely on them', () => {
+  it('exit codes never change, because scripts rely on them', () => {
     expect(Object.values(EXIT)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143])
   })
 
-  it('carries sentence, hint, place, details and cause, and is an Error', () => {
+  it('carries message, hint, place, details and cause, and is an Error', () => {
     const cause = new Error('why')
     const error = new GdnError('usage', 'sentence', { hint: 'do this', place: { flag: '--x' }, details: [1], cause })
     expect(error).toBeInstanceOf(Error)
@@ -43,7 +43,7 @@ describe('GdnError', () => {
   })
 })
 
-describe('formatFault', () => {
+describe('formatProblem', () => {
   it.each([
     [
       { file: 'd.csv', line: 2, column: 3, field: 'receiver' },
@@ -55,7 +55,7 @@ describe('formatFault', () => {
     [{ field: 'id' }, 'identical rows', 'id: identical rows'],
     [{ flag: '--name' }, 'must not be empty', '--name: must not be empty'],
     [undefined, 'is odd', 'is odd'],
-  ])('%j and %j', (place, message, text) => expect(formatProblem({ place, message })).toBe(text))
+  ])('formats %j and %j', (place, message, text) => expect(formatProblem({ place, message })).toBe(text))
 })
 
 describe('formatPlace', () => {
@@ -67,10 +67,10 @@ describe('formatPlace', () => {
     [{ file: 'drop.csv', line: 7, column: 3 }, 'drop.csv:7:3'],
     [{ file: 'drop.csv', line: 7, column: 3, field: 'receiver' }, 'drop.csv:7:3 (receiver)'],
     [{}, ''],
-  ])('%j is written %j', (place, text) => expect(formatPlace(place)).toBe(text))
+  ])('formats %j as %j', (place, text) => expect(formatPlace(place)).toBe(text))
 })
 
-describe('anything thrown', () => {
+describe('any thrown value', () => {
   it('has a message', () => {
     expect([new Error('m'), 'text', undefined, null, { a: 1 }].map(messageOf)).toEqual([
       'm',
@@ -81,7 +81,7 @@ describe('anything thrown', () => {
     ])
   })
 
-  it('has a system code only where the system gave one', () => {
+  it('has a system code only if the system set one', () => {
     expect(systemCode(Object.assign(new Error('m'), { code: 'EADDRINUSE' }))).toBe('EADDRINUSE')
     expect(systemCode(Object.assign(new Error('m'), { code: 7 }))).toBeUndefined()
     expect(systemCode(new Error('m'))).toBeUndefined()

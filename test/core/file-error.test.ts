@@ -29,21 +29,21 @@ describe('a full disk', () => {
   })
 })
 
-test('a folder that can not be made is reported with its path, and not as an unexpected failure', async () => {
+test('a folder that cannot be created is reported with its path, and not as an unexpected failure', async () => {
   const below: unknown = await makePrivateFolder('/dev/null/gdn').catch((reason: unknown) => reason)
   expect(await reported(below)).toMatch(/^error: \/dev\/null\/gdn: a part of its path is not a directory/)
-  // What Node says of a file system that is read-only.
+  // The error that Node returns on a read-only file system.
   const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall: 'mkdir', path: '/read-only/gdn' })
   expect(await reported(missing)).toMatch(/^error: \/read-only\/gdn: the directory can not be created/)
 })
 
-// Node 20's recursive mkdir tries it again and again, in a thread that no signal ends.
-test.runIf(process.platform === 'linux')('a folder in /proc is refused, and not tried for ever', async () => {
+// Node 20's recursive mkdir retries it endlessly, in a thread that no signal ends.
+test.runIf(process.platform === 'linux')('a folder in /proc is rejected without retrying forever', async () => {
   const error: unknown = await makePrivateFolder('/proc/gdn/state').catch((reason: unknown) => reason)
   expect(await reported(error)).toMatch(/^error: \/proc\/gdn: the directory can not be created/)
 })
 
-/** What gdn prints about an error to a file, with its exit code 2. */
+/** Returns what gdn prints about a file error with exit code 2. */
 async function reported(error: unknown): Promise<string> {
   const written: string[] = []
   const stderr = {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { forwardClock } from '../../src/core/forward-clock.ts'
 
-it('says what the system says while that goes forward', () => {
+it('returns the system time while that moves forward', () => {
   let wall = 1000
   const clock = forwardClock(
     () => wall,
@@ -14,7 +14,7 @@ it('says what the system says while that goes forward', () => {
   }
 })
 
-it('follows a step forward, and goes on at the pace of time after a step back', () => {
+it('follows a step forward, and continues at a steady pace after a step back', () => {
   let wall = 0
   let steady = 0
   const clock = forwardClock(
@@ -29,7 +29,7 @@ it('follows a step forward, and goes on at the pace of time after a step back', 
   expect(clock()).toBe(3_600_010)
 })
 
-it('never goes back, is never behind the system, and never slower than time, whatever is set', () => {
+it('never goes back, and is never behind the system or a steady clock', () => {
   const step = fc.tuple(fc.nat(10_000), fc.integer({ min: -1e12, max: 1e12 }))
   fc.assert(
     fc.property(fc.array(step), (steps) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { nearest } from '../../src/core/nearest.ts'
 
-test('nearest suggests a near word or the only one that begins so, and nothing else', () => {
+test('nearest suggests a similar word, or the only one with that prefix, and nothing else', () => {
   expect(nearest('polygn', ['polygon', 'astar'])).toBe('polygon')
   expect(nearest('opitmism', ['polygon', 'optimism'])).toBe('optimism')
   expect(nearest('avala', ['avalanche', 'astar'])).toBe('avalanche')

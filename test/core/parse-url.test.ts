@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { parseUrl } from '../../src/core/parse-url.ts'
 
-test('a URL is one however often was asked, also with letters of Latin 1', () => {
+test('accepts a URL every time it is parsed, also with Latin-1 letters', () => {
   for (let i = 0; i < 50_000; i++) {
     const bytes = Buffer.from('http://files.example/a')
-    // From 0xc0 on they are letters, which names may have.
+    // From 0xc0 on these are letters, which names may contain.
     bytes[7 + (i % 5)] = 0xc0 + ((i * 7) % 0x17)
     const text = bytes.toString('latin1')
     if (parseUrl(text)?.host.startsWith('xn--') !== true) throw new Error(`${text} after ${i} others`)
   }
 })
 
-test('what is none is null', () => {
+test('returns null for an invalid URL', () => {
   expect(['', '/path', 'http://', 'http://[', 'http://a b/', '\0'].map((text) => parseUrl(text))).toEqual(
     Array(6).fill(null),
   )

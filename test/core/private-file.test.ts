@@ -43,7 +43,7 @@ describe.each([0o000, 0o077, 0o022])('with a umask of %o', (umask) => {
     process.umask(umask)
   })
 
-  test('a file of ours is 0600 and its folders are 0700, and nothing of the draft stays', async () => {
+  test('writes a file with mode 0600 in folders with mode 0700, and leaves no draft', async () => {
     await writePrivateFile(join(dir, 'a', 'b', 'key'), 'one')
     await writePrivateFile(join(dir, 'a', 'b', 'key'), 'two')
     expect([await modeOf('a'), await modeOf('a', 'b'), await modeOf('a', 'b', 'key')]).toEqual(['700', '700', '600'])
@@ -51,7 +51,7 @@ describe.each([0o000, 0o077, 0o022])('with a umask of %o', (umask) => {
     expect(await readdir(join(dir, 'a', 'b'))).toEqual(['key'])
   })
 
-  test('so is one that is added to, and one that another library will write to', async () => {
+  test('opens a file to append, or for another library, with mode 0600', async () => {
     closeSync(openToAppend(join(dir, 'log')))
     ensurePrivateFile(join(dir, 'db'))
     expect([await modeOf('log'), await modeOf('db')]).toEqual(['600', '600'])
@@ -59,7 +59,7 @@ describe.each([0o000, 0o077, 0o022])('with a umask of %o', (umask) => {
 })
 
 describe('writing', () => {
-  test('a link in its place is replaced, and what it leads to is not touched', async () => {
+  test("replaces a link in its place, and does not touch the link's target", async () => {
     await writeFile(join(dir, 'victim'), 'theirs')
     await symlink(join(dir, 'victim'), join(dir, 'key'))
     await writePrivateFile(join(dir, 'key'), 'ours')
@@ -67,14 +67,14 @@ describe('writing', () => {
     expect(readPrivateText(join(dir, 'key'))).toBe('ours')
   })
 
-  test('a loose file becomes a tight one', async () => {
+  test('tightens the mode of an existing file', async () => {
     await writeFile(join(dir, 'key'), 'old')
     await chmod(join(dir, 'key'), 0o666)
     await writePrivateFile(join(dir, 'key'), 'new')
     expect(await modeOf('key')).toBe('600')
   })
 
-  test('a log is not written through a link, and is closed to others where it was open', async () => {
+  test('does not append to a log through a link, and removes the access of others to it', async () => {
     await writeFile(join(dir, 'victim'), '')
     await symlink(join(dir, 'victim'), join(dir, 'log'))
     expect(() => openToAppend(join(dir, 'log'))).toThrow(/ELOOP/)
@@ -86,7 +86,7 @@ describe('writing', () => {
     expect([await modeOf('loose'), await readFile(join(dir, 'loose'), 'utf8')]).toEqual(['600', 'ab'])
   })
 
-  test('what fails leaves nothing behind', async () => {
+  test('leaves nothing behind after an error', async () => {
     await mkdir(join(dir, 'key'))
     await writeFile(join(dir, 'key', 'x'), '')
     await expect(writePrivateFile(join(dir, 'key'), 'ours')).rejects.toThrow()
@@ -96,7 +96,7 @@ describe('writing', () => {
 
 describe('reading', () => {
   test.each([0o604, 0o640, 0o660, 0o644, 0o602])(
-    'a file of mode %o is refused with the command that mends it',
+    'rejects a file of mode %o with the command to fix it',
     async (mode) => {
       const path = join(dir, "it's a key")
       await writeFile(path, 'x')
@@ -109,12 +109,12 @@ describe('reading', () => {
     },
   )
 
-  test.each([0o600, 0o400])('one of mode %o is read', async (mode) => {
+  test.each([0o600, 0o400])('reads a file of mode %o', async (mode) => {
     await writeFile(join(dir, 'key'), 'x', { mode })
     expect(readPrivateText(join(dir, 'key'))).toBe('x')
   })
 
-  test('a link is refused where the file is ours, and followed where the user names it', async () => {
+  test('rejects a link in place of a file of gdn, and follows one that the user names', async () => {
     await writeFile(join(dir, 'mounted'), 'x', { mode: 0o600 })
     await symlink(join(dir, 'mounted'), join(dir, 'key'))
     expect(() => readPrivateFile(join(dir, 'key'))).toThrow('is a symbolic link')
@@ -123,14 +123,14 @@ describe('reading', () => {
     expect(() => readPrivateFile(join(dir, 'key'), { mayBeLink: true })).toThrow('may be read or changed by others')
   })
 
-  test('a directory, a pipe and a device are refused at once', async () => {
+  test('rejects a directory, a pipe and a device at once', async () => {
     await mkfifo(join(dir, 'pipe'))
     expect(() => readPrivateFile(dir)).toThrow('is a directory')
     expect(() => readPrivateFile(join(dir, 'pipe'))).toThrow('not a regular file')
     expect(() => readPrivateFile('/dev/zero')).toThrow('not a regular file')
   })
 
-  test('what is too large is refused, and what is missing is null', async () => {
+  test('rejects a file that is too large, and returns null for a missing one', async () => {
     await writeFile(join(dir, 'key'), 'x'.repeat(11), { mode: 0o600 })
     expect(() => readPrivateFile(join(dir, 'key'), { maxBytes: 10 })).toThrow('larger than 10 bytes')
     expect(readPrivateFile(join(dir, 'nothing'))).toBeNull()
@@ -138,17 +138,17 @@ describe('reading', () => {
 })
 
 describe('a folder for secrets', () => {
-  test('below one that everybody may write to is refused with the command that mends it, unless names there are safe', async () => {
+  test('below a world-writable one is rejected with the command to fix it, unless it has the sticky bit', async () => {
     const ours = join(dir, 'open', 'gdn')
     await mkdir(ours, { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
     await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `Run \`chmod o-w '${join(dir, 'open')}'\`.` })
-    // The sticky bit, as /tmp has it.
+    // The sticky bit, as on /tmp.
     await chmod(join(dir, 'open'), 0o1777)
     await refuseOpenFolder(ours)
   })
 
-  test('that is reached by a link is judged by where it is and by where the link is', async () => {
+  test('behind a link is checked at its own location and at that of the link', async () => {
     await mkdir(join(dir, 'open', 'gdn'), { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
     await symlink(join(dir, 'open', 'gdn'), join(dir, 'link'))
@@ -158,13 +158,13 @@ describe('a folder for secrets', () => {
     await expect(refuseOpenFolder(join(dir, 'open', 'link'))).rejects.toThrow('is world-writable')
   })
 
-  test('that is not there yet is judged by those above it', async () => {
+  test('that does not exist is checked by its parents', async () => {
     await refuseOpenFolder(join(dir, 'none', 'gdn'))
     await chmod(dir, 0o777)
     await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('is world-writable')
   })
 
-  test('of a backend may stand below one that everybody may write to, as volumes do, and must be its own', async () => {
+  test('of a backend may be below a world-writable one, as with volumes, and must belong to its user', async () => {
     if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
     const { uid } = await stat(dir)
     await chmod(dir, 0o777)
@@ -172,8 +172,8 @@ describe('a folder for secrets', () => {
     await expect(refuseForeignFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
   })
 
-  test('of another user is refused, whoever but root asks', async () => {
-    // What root owns is nobody's threat: as root, it is given to somebody first.
+  test('of another user is rejected, except for root', async () => {
+    // A folder of root is trusted. As root, the test first gives it to another user.
     if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
     const { uid } = await stat(dir)
     await refuseOpenFolder(dir, { uid })
@@ -182,21 +182,21 @@ describe('a folder for secrets', () => {
   })
 })
 
-describe('a file is loose', () => {
+describe('the access of others to a file', () => {
   const ours = 1000
   test.each([
-    ['ours, and ours alone', 0o600, ours, false],
-    ['ours, and our group may read it', 0o640, ours, true],
-    ["root's, who lets our group read it: so a service is handed what it may use and not change", 0o440, 0, false],
-    ["root's, who may change it, and our group may read it", 0o640, 0, false],
-    ["root's, and our group may change it", 0o660, 0, true],
-    ["root's, and everybody may read it", 0o444, 0, true],
-    ["another user's, and our group may read it", 0o440, 1001, true],
+    ['accepts our file that only we can access', 0o600, ours, false],
+    ['rejects our file that our group can read', 0o640, ours, true],
+    ['accepts a file of root that our group can read, as a service gets its secrets', 0o440, 0, false],
+    ['accepts a file of root that root can write and our group can read', 0o640, 0, false],
+    ['rejects a file of root that our group can write', 0o660, 0, true],
+    ['rejects a file of root that everybody can read', 0o444, 0, true],
+    ["rejects another user's file that our group can read", 0o440, 1001, true],
   ])('%s', (_, mode, uid, loose) => {
     expect(isLoose({ mode: 0o100000 | mode, uid }, ours)).toBe(loose)
   })
 
-  test('to root what a group may read is loose: nobody hands anything to root', () => {
+  test('rejects for root a file that a group can read', () => {
     expect(isLoose({ mode: 0o100440, uid: 0 }, 0)).toBe(true)
   })
 })

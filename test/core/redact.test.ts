@@ -7,7 +7,7 @@ import { knowKeysIn, redactBytes, redactSecrets, Secret } from '../../src/core/s
 const KEY = `sk/live+"canary"&${'7f'.repeat(8)}`
 const bytes = Buffer.from(KEY)
 
-describe('a secret of this process is blotted out of a text', () => {
+describe('redacts a secret of this process', () => {
   const key = new Secret(KEY)
 
   test.each<[string, string]>([
@@ -26,18 +26,18 @@ describe('a secret of this process is blotted out of a text', () => {
   ])('%s', (_how, text) => {
     const clean = redactSecrets(`before ${text} after`)
     expect(clean).toMatch(/^before .*\[redacted\].* after$/)
-    // At most the characters of base64 that it shares with its neighbours are left.
+    // Base64 may leave the characters that the secret shares with the adjacent bytes.
     expect(clean.length).toBeLessThan('before  after'.length + '{"key":"[redacted]"}'.length + 8)
     expect(Buffer.from(redactBytes(Buffer.from(text))).toString()).toContain('[redacted]')
   })
 
-  test('an answer of JSON that spells it with escapes is written anew without it', () => {
+  test('redacts a secret with escapes in JSON, and serializes the JSON again', () => {
     const escaped = [...KEY].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
     const clean = Buffer.from(redactBytes(Buffer.from(`{"said":["${escaped}"],"n":1}`))).toString()
     expect(JSON.parse(clean)).toEqual({ said: ['[redacted]'], n: 1 })
   })
 
-  test('bytes without it stay the same bytes, whatever they are', () => {
+  test('leaves bytes without a secret unchanged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (random) => {
         expect(Buffer.from(redactBytes(random)).equals(Buffer.from(random))).toBe(true)
@@ -45,34 +45,34 @@ describe('a secret of this process is blotted out of a text', () => {
     )
   })
 
-  test('what is too short to be told from a word is left', () => {
+  test('leaves a value that is too short to be distinguished from a word', () => {
     new Secret('polygon')
     expect(redactSecrets('minted on polygon')).toBe('minted on polygon')
   })
 
-  test('a server forgets the keys that it is asked with', () => {
+  test('does not keep the keys of callers on a server', () => {
     new Secret('key-of-a-caller', { known: false })
     expect(redactSecrets('key-of-a-caller')).toBe('key-of-a-caller')
   })
 
-  test('the key in the address of a provider, in its path or its query, is one', () => {
+  test("redacts the key in the path or query of a provider's URL", () => {
     knowKeysIn('https://polygon.example/v3/0123456789abcdef0123?token=fedcba9876543210fedc')
     expect(redactSecrets('POST /v3/0123456789abcdef0123?x=fedcba9876543210fedc: 403')).toBe(
       'POST /v3/[redacted]?x=[redacted]: 403',
     )
   })
 
-  test('an error can hold it neither in its message nor in its hint', () => {
+  test('redacts the message and the hint of an error', () => {
     const error = new GdnError('refused', `no such key ${KEY}`, { hint: `is ${KEY} yours?` })
     expect([error.message, error.hint, String(error)].join()).not.toContain('canary')
   })
 
-  test('one that is disclosed, because that was asked for, is shown', () => {
+  test('shows a secret that is disclosed on request', () => {
     expect(redactSecrets(`key ${key.disclose()}`)).toBe(`key ${KEY}`)
   })
 })
 
-describe('what looks like a secret is blotted out of messages, logs and --debug', () => {
+describe('redacts what looks like a secret in messages, logs and --debug', () => {
   test.each([
     [
       '{"wallet":{"address":"0x1","private_key":"0xdeadbeef"}}',
@@ -101,18 +101,18 @@ describe('what looks like a secret is blotted out of messages, logs and --debug'
     'https://api.example.com/api/v1/getnfts?page=2',
     'see a@example.com, ipfs://bafy/1.json and 10:30',
     'the API key is not permitted to use getnfts',
-  ])('%j stays', (text) => {
+  ])('leaves %j unchanged', (text) => {
     expect(redactText(text)).toBe(text)
   })
 
-  test('headers by their names', () => {
+  test('redacts headers by their names', () => {
     const names = ['x-api-key', 'Authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-amz-security-token']
     const shown = redactHeaders(Object.fromEntries([...names, 'x-request-id', 'idempotency-key'].map((n) => [n, 'v'])))
     expect(names.map((name) => shown[name])).toEqual(names.map(() => '[redacted]'))
     expect(shown).toMatchObject({ 'x-request-id': 'v', 'idempotency-key': 'v' })
   })
 
-  test('a megabyte that nearly looks like one takes no time', () => {
+  test('takes little time for a megabyte of text that resembles secrets', () => {
     const start = performance.now()
     for (const piece of ['a.', 'a_', '"a-', '\\"', '://', '?key', 'gdn_', 'Bearer ']) redactText(piece.repeat(250_000))
     expect(performance.now() - start).toBeLessThan(5000)

@@ -5,7 +5,7 @@ import { Secret } from '../../src/core/secret.ts'
 const VALUE = 'gdn_hunter2'
 const secret = new Secret(VALUE)
 
-it('only reveal() tells the value', () => {
+it('only reveal() returns the value', () => {
   expect(secret.reveal()).toBe(VALUE)
 })
 
@@ -18,11 +18,11 @@ it.each([
   ['a format', () => format('%s %j %o %O', secret, secret, secret, secret)],
   ['its keys', () => JSON.stringify([Object.keys(secret), Object.getOwnPropertyNames(secret), { ...secret }])],
   ['an error about it', () => inspect(new Error(`bad key ${secret}`, { cause: secret }))],
-])('%s does not', (_what, print) => {
+])('%s does not reveal the value', (_what, print) => {
   expect(print()).not.toContain('hunter2')
 })
 
-it('says that something was there', () => {
+it('prints a placeholder for the value', () => {
   expect([String(secret), JSON.stringify(secret), inspect(secret)]).toEqual([
     '[redacted]',
     '"[redacted]"',

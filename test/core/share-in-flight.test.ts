@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { shareInFlight } from '../../src/core/share-in-flight.ts'
 
-it('who calls while a call is under way gets what comes of it, and the next call is made anew, whatever came of it', async () => {
+it('shares one call among concurrent callers, and makes a new call afterwards, also after an error', async () => {
   let calls = 0
   const outcomes = [Promise.resolve('first'), Promise.reject(new Error('second')), Promise.resolve('third')]
   const ask = shareInFlight(async () => await outcomes[calls++])

@@ -9,7 +9,7 @@ const plain = fc
   .jsonValue({ maxDepth: 6 })
   .filter((value) => !/"(__proto__|constructor|prototype)":/.test(JSON.stringify(value)))
 
-test('what JSON.stringify writes is read back, with any white space', () => {
+test('parses what JSON.stringify writes, with any white space', () => {
   fc.assert(
     fc.property(plain, fc.constantFrom(undefined, 1, '\t'), (value, space) => {
       const text = JSON.stringify(value, null, space)
@@ -18,7 +18,7 @@ test('what JSON.stringify writes is read back, with any white space', () => {
   )
 })
 
-test('what JSON.parse refuses is refused, at a place inside the text', () => {
+test('rejects what JSON.parse rejects, at a position inside the text', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'{}[]":,\\ue0-1.+tfn\n '.split('')) })),
@@ -37,7 +37,7 @@ test('what JSON.parse refuses is refused, at a place inside the text', () => {
   )
 })
 
-test('a key that stands twice is refused however it is spelt', () => {
+test('rejects a repeated key, however it is spelled', () => {
   expect(() => parse('{"a": 1, "\\u0061": 2}')).toThrow('"a" is repeated')
   expect(parse('[{"a": 1}, {"a": 2}]')).toEqual([{ a: 1 }, { a: 2 }])
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { terminalText } from '../../src/core/terminal-text.ts'
 
-describe('text from outside on a terminal', () => {
+describe('external text on a terminal', () => {
   it.each([
     ['\u001b]52;c;aGk=\u0007', '\\u001b]52;c;aGk=\\u0007'],
     ['\u001b[2J', '\\u001b[2J'],
@@ -18,16 +18,16 @@ describe('text from outside on a terminal', () => {
     ['a\u2028b', 'a\\u2028b'],
     ['\ud800', '\\ud800'],
     ['x\udfff', 'x\\udfff'],
-  ])('%j is shown as %s', (text, shown) => expect(terminalText(text)).toBe(shown))
+  ])('shows %j as %s', (text, shown) => expect(terminalText(text)).toBe(shown))
 
   it.each(['plain', 'Ünïcödé', '日本語', 'עברית', '👩‍👩‍👧‍👦', '❤️', '🇯🇵', '', 'C:\\path'])(
-    '%j stays as it is',
+    'leaves %j unchanged',
     (text) => {
       expect(terminalText(text)).toBe(text)
     },
   )
 
-  it('whatever comes in, nothing comes out that moves a cursor, hides text or reorders it', () => {
+  it('outputs nothing that moves the cursor, hides text or reorders it, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         const shown = terminalText(text)

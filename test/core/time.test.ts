@@ -6,19 +6,19 @@ describe('accepted_date', () => {
     [0, '1970-01-01 00:00:00'],
     [Date.UTC(2026, 0, 31, 12, 0, 0, 999), '2026-01-31 12:00:00'],
     [Date.UTC(2024, 1, 29, 23, 59, 59), '2024-02-29 23:59:59'],
-  ])('%i ms is %s: UTC, whatever the zone of the machine', (ms, text) => {
+  ])('formats %i ms as %s in UTC, whatever the time zone of the machine', (ms, text) => {
     expect(formatAcceptedDate(ms)).toBe(text)
   })
 })
 
 describe('sleep', () => {
-  it('resolves after its time', async () => {
+  it('resolves after the given time', async () => {
     const start = performance.now()
     await sleep(30)
     expect(performance.now() - start).toBeGreaterThanOrEqual(28)
   })
 
-  it('rejects at once with the reason of an abort, before or during', async () => {
+  it('rejects at once with the reason of an abort, before or during the wait', async () => {
     const reason = new Error('stopped')
     await expect(sleep(60_000, AbortSignal.abort(reason))).rejects.toBe(reason)
     const controller = new AbortController()
@@ -27,7 +27,7 @@ describe('sleep', () => {
     await expect(sleeping).rejects.toBe(reason)
   })
 
-  it('an abort after its end changes nothing', async () => {
+  it('ignores an abort after its end', async () => {
     const controller = new AbortController()
     await sleep(1, controller.signal)
     controller.abort(new Error('late'))
