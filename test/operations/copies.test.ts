@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const MINT = REQUESTS.createnft
 
-/** Gives the command, and copies the files of the state before each of its statements. */
+/** Runs the command, and copies the files of the state before each of its statements. */
 async function copied(service: Service): Promise<string[]> {
   let n = 0
   const wrap = (raw: Parameters<typeof wrapDatabase>[0]) =>
@@ -41,16 +41,16 @@ describe('a state restored from any statement of a mint that continued', () => {
     const codes = new Set<string>()
     for (const place of places) {
       const restored = Machine.at(place)
-      // The process that was at work is gone with its machine.
+      // The process is gone with its machine.
       await restored.forgetHolders()
-      // Its end was told: the same command is another one.
+      // Its end was reported, so that the same command is a new operation.
       if ((await restored.operations()).filter(({ isReleased }) => isReleased).length === 2) continue
       const { error, printed } = await restored.command(service, 'createnft')
       expect(service.made, place).toBe(2)
       if (error === null) expect(printed?.nfts[0]?.nft_gdn_id).toBe('nft-2')
       else codes.add('code' in error ? error.code : error.message)
     }
-    // Before its bytes were committed nothing but the collection tells of it.
+    // Before its bytes are committed, only the collection shows the operation.
     expect([...codes]).toContain('seems_minted')
     for (const code of codes) expect(['seems_minted', 'unknown_outcome']).toContain(code)
   })
@@ -90,7 +90,7 @@ describe('a copied state', () => {
     expect(await other.command(service, 'createnft', { again: true })).toMatchObject({ error: null })
   })
 
-  test('alone, beside the files of now, is recognised by its counter', async () => {
+  test('restored alone, beside newer files, is recognized by its counter', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft')
     const database = join(machine.stateDir, 'state.db')
@@ -99,14 +99,14 @@ describe('a copied state', () => {
       content: 'other',
       request: async () => ({ ...MINT, receiver_wallet_address: RECEIVER }),
     })
-    // In place: the same inode.
+    // In place, with the same inode.
     await writeFile(database, await readFile(join(copies, 'older.db')))
     const { error, events } = await machine.command(service, 'createnft')
     expect(events.map(({ type }) => type)).toContain('copied')
     expect(error).toMatchObject({ code: 'seems_minted' })
   })
 
-  test('restored with all files beside it, in place, is recognised by when its seal was changed', async () => {
+  test('restored with all of its files in place is recognized by the time of its seal', async () => {
     const service = new Service(false)
     await machine.command(service, 'createnft', {
       content: 'another',
@@ -124,7 +124,7 @@ describe('a copied state', () => {
   test.each([
     ['deleted', (path: string) => rm(path)],
     ['truncated to nothing', (path: string) => truncate(path)],
-  ])('that was %s leaves a seal, by which the next mint is compared', async (_how, lose) => {
+  ])('that was %s leaves a seal, against which the next mint is checked', async (_how, lose) => {
     const service = new Service(false)
     await machine.command(service, 'createnft')
     await lose(join(machine.stateDir, 'state.db'))

@@ -8,13 +8,13 @@ let machine: Machine | null = null
 afterEach(() => machine?.stop())
 
 const MORE_THAN_ANY_COMMAND_HAS = 400
-/** Of both kills, where two are combined; all of them in the long form. */
+/** Tests one in so many steps where two kills are combined. The soak tests all of them. */
 const STRIDE = process.env.GDN_SOAK === '1' ? 1 : 11
 
 const idsOf = ({ printed }: Tried) =>
   printed === null ? [] : [...printed.nfts.map((nft) => nft.nft_gdn_id), printed.transaction_gdn_id].filter(Boolean)
 
-/** Gives the command, kills it at each of the given steps, and gives it once more to its end. */
+/** Runs the command once for each step and kills it there, then runs it to its end. */
 async function killAt(endpoint: CreatingEndpoint, idempotency: boolean, steps: readonly number[]) {
   await machine?.stop()
   machine = await Machine.start()
@@ -31,9 +31,9 @@ async function killAt(endpoint: CreatingEndpoint, idempotency: boolean, steps: r
   return { service, tries, last, killed, isOpen: (await machine.live()).length > 0 }
 }
 
-/** What must hold wherever the command was killed. */
+/** Checks what must hold wherever the command was killed. */
 function check({ service, tries, last, isOpen }: Awaited<ReturnType<typeof killAt>>, idempotency: boolean) {
-  // Each thing that was made was asked for: whoever gave the command saw the one before.
+  // Each creation was requested: the user saw the result of the one before.
   const seen = new Set(tries.flatMap(idsOf))
   const shown = tries.filter(({ printed }) => printed !== null).length
   if (last.error === null) {
@@ -42,7 +42,7 @@ function check({ service, tries, last, isOpen }: Awaited<ReturnType<typeof killA
     if (last.printed?.by === 'answer') expect(seen.size).toBe(service.made)
     return
   }
-  // The hosted service gives no means to tell: never sent a second time, and told.
+  // The hosted service cannot tell the outcome: the command is never resent, and reports that.
   expect(idempotency).toBe(false)
   expect(last.error).toMatchObject({ code: 'unknown_outcome' })
   expect(isOpen).toBe(true)
@@ -61,13 +61,13 @@ describe.each(CREATING)('%s, killed at every step', (endpoint) => {
       if (idempotency) expect(end.service.made).toBeGreaterThanOrEqual(1)
       if (end.killed === 0) break
     }
-    // Claim, intend, send, arrive, accept, print, end: fewer would mean that the killer met no statement.
+    // Claim, intend, send, arrive, accept, print and end. Fewer steps would mean that the killer missed statements.
     expect(at).toBeGreaterThan(60)
   })
 })
 
-describe('a mint, killed at every step of two tries', () => {
-  test.each([true, false])('never minted twice unseen (idempotency: %s)', async (idempotency) => {
+describe('a mint, killed at every step of two attempts', () => {
+  test.each([true, false])('is never repeated undetected (idempotency: %s)', async (idempotency) => {
     let killings = 0
     for (let first = 2; first < MORE_THAN_ANY_COMMAND_HAS; first += STRIDE) {
       let second = 1
@@ -82,7 +82,7 @@ describe('a mint, killed at every step of two tries', () => {
     expect(killings).toBeGreaterThan(60)
   })
 
-  test('what reached the server is found in its collection, whatever the listing hides at first', async () => {
+  test('is found in its collection if it reached the server, even if the listing hides it at first', async () => {
     machine = await Machine.start()
     const service = new Service(false)
     service.hidden.add('nft-1')

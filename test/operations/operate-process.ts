@@ -6,7 +6,7 @@ import { sleep } from '../../src/core/time.ts'
 import { operate } from '../../src/operations/operate.ts'
 import { openState } from '../../src/state/open-state.ts'
 
-/** A process that gives one command and leaves it unfinished: `node … <state directory> <url> <round>`. */
+/** A process that runs one command and leaves it unfinished: `node … <state directory> <url> <round>`. */
 const [stateDir = '', url = '', round = ''] = process.argv.slice(2)
 const contract = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const request = {
@@ -24,7 +24,7 @@ try {
       state,
       client,
       now: Date.now,
-      // A listing that lags is not what is tested here.
+      // These tests don't cover a listing that lags.
       sleep: (ms, signal) => sleep(ms / 50, signal),
       signal: new AbortController().signal,
       onEvent: () => {},

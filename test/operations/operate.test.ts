@@ -21,7 +21,7 @@ const printedIds = (tried: Awaited<ReturnType<Machine['command']>>) =>
   tried.printed?.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 
 describe('the same command again', () => {
-  test.each([true, false])('after one that came to its end is a new order (idempotency: %s)', async (idempotency) => {
+  test.each([true, false])('starts a new operation after one that ended (idempotency: %s)', async (idempotency) => {
     const service = new Service(idempotency)
     const first = await machine.command(service, 'createnft')
     const second = await machine.command(service, 'createnft')
@@ -30,7 +30,7 @@ describe('the same command again', () => {
     expect(new Set(service.arrived.map(({ key }) => key)).size).toBe(2)
   })
 
-  test('goes on with what was accepted and is not at its end, and sends nothing', async () => {
+  test('resumes an accepted operation that has not ended, and sends nothing', async () => {
     const service = new Service(true)
     const problem = new GdnError('pending', 'still pending')
     expect(
@@ -43,7 +43,7 @@ describe('the same command again', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
-  test('started before the other one ended sends nothing', async () => {
+  test('sends nothing if it was started before the other one ended', async () => {
     const service = new Service(true)
     const startedAt = machine.now
     await machine.command(service, 'createnft')
@@ -54,7 +54,7 @@ describe('the same command again', () => {
     expect(printedIds(await machine.command(service, 'createnft', { startedAt: machine.now }))).toEqual(['nft-3'])
   })
 
-  test('after the clock was set back sends a new request', async () => {
+  test('sends a new request after the clock was set back', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft')
     machine.now -= 30 * 24 * 3_600_000
@@ -62,14 +62,14 @@ describe('the same command again', () => {
     expect(printedIds(second)).toEqual(['nft-2'])
   })
 
-  test('after a final failure is a new order', async () => {
+  test('starts a new operation after a final failure', async () => {
     const service = new Service(true)
     const problem = new GdnError('nft_failed', 'the image answers 404')
     await machine.command(service, 'createnft', { ending: { ended: true, state: null, problem } })
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
-  test('with --again is another order while the first is under way, and says what it sets aside', async () => {
+  test('starts another operation with --again while the first is pending, and reports the one it sets aside', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const again = await machine.command(service, 'createnft', { again: true })
@@ -80,7 +80,7 @@ describe('the same command again', () => {
     expect(await machine.live()).toEqual([])
   })
 
-  test('with --again that is not confirmed sets nothing aside', async () => {
+  test('sets nothing aside with --again if the prompt is declined', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const no = () => Promise.reject(new GdnError('not_confirmed', 'nothing was sent'))
@@ -88,7 +88,7 @@ describe('the same command again', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test('neither asks nor uploads again when it goes on or finds out', async () => {
+  test('neither prompts nor uploads again when it resumes or resolves an operation', async () => {
     const service = new Service(true)
     service.faults = ['cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after']
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
@@ -99,7 +99,7 @@ describe('the same command again', () => {
   })
 
   test.each(['createnft', 'createcollection'] as const)(
-    '%s on a server of this machine that was emptied orders anew, under the same key',
+    'repeats %s under the same key on a local server that was emptied',
     async (endpoint) => {
       const first = new Service(true)
       await machine.command(first, endpoint, { ending: { ended: false, state: null, problem: null } })
@@ -110,7 +110,7 @@ describe('the same command again', () => {
     },
   )
 
-  test('on a server that shows late what it took does not take that for being emptied', async () => {
+  test('does not treat a server whose listing lags as emptied', async () => {
     const service = new Service(false)
     await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const minted = service.nfts.splice(0)
@@ -124,7 +124,7 @@ describe('--operation', () => {
   const ID = '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d'
   const named = { operationId: ID }
 
-  test('repeats an operation that has ended, and sends nothing', async () => {
+  test('repeats the result of an operation that has ended, and sends nothing', async () => {
     const service = new Service(true)
     const first = await machine.command(service, 'createnft', named)
     const second = await machine.command(service, 'createnft', named)
@@ -176,7 +176,7 @@ describe('--operation', () => {
     expect(service.arrived).toHaveLength(1)
   })
 
-  test('of a refused request says that it was refused', async () => {
+  test('of a rejected request reports the rejection', async () => {
     const service = new Service(true)
     service.faults = [{ status: 422 }]
     await machine.command(service, 'createnft', named)
@@ -186,11 +186,11 @@ describe('--operation', () => {
   })
 })
 
-describe('what became of a request decides what is kept of it', () => {
+describe('the outcome of a request decides what is stored', () => {
   test.each<[string, Fault]>([
     ['was never sent', 'not_sent'],
     ...[400, 401, 403, 404, 413, 415, 422].map((status): [string, Fault] => [`was refused with ${status}`, { status }]),
-  ])('one that %s is forgotten', async (_what, fault) => {
+  ])('forgets a request that %s', async (_what, fault) => {
     const service = new Service(false)
     service.faults = [fault]
     expect((await machine.command(service, 'createnft')).error).not.toEqual(unknown)
@@ -203,7 +203,7 @@ describe('what became of a request decides what is kept of it', () => {
     ['has ids of another number', 'wrong_count'],
     ...[408, 409, 425, 500, 502, 503].map((status): [string, Fault] => [`is a ${status}`, { status, after: true }]),
   ])(
-    'one whose answer %s is unknown on a server without idempotency, and found by the next try',
+    'stores a request whose response %s as unknown without idempotency, and the next attempt finds it',
     async (_what, fault) => {
       const service = new Service(false)
       service.faults = [fault]
@@ -218,7 +218,7 @@ describe('what became of a request decides what is kept of it', () => {
     },
   )
 
-  test('an unknown outcome tells what was sent, when, and what to do', async () => {
+  test('reports for an unknown outcome what was sent, when, and what to do', async () => {
     const service = new Service(false)
     service.faults = ['cut_after']
     const { error } = await machine.command(service, 'createnft')
@@ -231,14 +231,14 @@ describe('what became of a request decides what is kept of it', () => {
     })
   })
 
-  test('a rate limit is waited for, and leaves nothing in doubt', async () => {
+  test('waits for a rate limit, and leaves no unknown outcome', async () => {
     const service = new Service(false)
     service.faults = [{ status: 429 }]
     expect(await machine.command(service, 'createnft')).toMatchObject({ error: null })
     expect(service.made).toBe(1)
   })
 
-  test('interrupted before the first byte left, nothing is kept', async () => {
+  test('stores nothing if it is interrupted before the first byte is sent', async () => {
     const stop = new AbortController()
     const service = new Service(true)
     const request = async () => {
@@ -251,13 +251,13 @@ describe('what became of a request decides what is kept of it', () => {
   })
 })
 
-describe('looking for what was ordered, where nothing else tells', () => {
+describe('looking up an unknown outcome in the collection', () => {
   const doubt = async (service: Service, endpoint: CreatingEndpoint, fault: Fault = 'cut_after') => {
     service.faults = [fault]
     expect((await machine.command(service, endpoint)).error).toEqual(unknown)
   }
 
-  test('what never reached the server stays unknown, and is never sent again by itself', async () => {
+  test('leaves a request that never reached the server unknown, and never resends it by itself', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft', 'cut_before')
     for (let time = 0; time < 3; time++) {
@@ -271,7 +271,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(again.events).toMatchObject([{ type: 'set_aside', operation: { accepted: null } }])
   })
 
-  test('it looks until 30 s after the sending, for a listing that lags', async () => {
+  test('continues until 30 s after the request was sent, for a listing that lags', async () => {
     const service = new Service(false)
     service.hidden.add('nft-1')
     await doubt(service, 'createnft')
@@ -282,7 +282,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect((await machine.command(service, 'createnft')).slept).toBe(0)
   })
 
-  test('an NFT of the same content from before is not taken for it', async () => {
+  test('ignores an older NFT with the same content', async () => {
     const service = new Service(false)
     service.mint(DAWN, RECEIVER)
     await doubt(service, 'createnft', 'cut_before')
@@ -290,7 +290,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(service.made).toBe(1)
   })
 
-  test('an NFT that another order of this machine has is not taken for it', async () => {
+  test('ignores an NFT that belongs to another operation of this machine', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft', 'cut_before')
     await machine.command(service, 'createnft', { content: 'another command' })
@@ -306,7 +306,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(error?.message).toContain('to a batch whose outcome is unknown too')
   })
 
-  test('more NFTs of its content than were ordered leave it undecided, and are named', async () => {
+  test('stays undecided and names the NFTs if more have the content than were requested', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     service.mint(DAWN, RECEIVER)
@@ -316,14 +316,14 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(error?.message).toContain('more than were requested')
   })
 
-  test('an owner breaks the tie', async () => {
+  test('prefers the NFT with the right owner', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     service.mint(DAWN, OTHER)
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test('one that belongs to somebody else by now is undecided, never absent', async () => {
+  test('stays undecided if the NFT belongs to another wallet, and never reports it as absent', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     for (const nft of service.nfts) nft.owner = OTHER
@@ -331,7 +331,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(error?.message).toContain('they belong to another wallet now')
   })
 
-  test('one whose owner is not told yet is looked for again, until it is', async () => {
+  test('continues until the owner of the NFT is known', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     for (const nft of service.nfts) nft.owner = null
@@ -342,7 +342,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test('a record that is told in full only later is read again within one look', async () => {
+  test('reads an incomplete record again within one lookup', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     let read = 0
@@ -357,21 +357,21 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test('an id that the listing tells twice is one NFT', async () => {
+  test('treats an ID that is listed twice as one NFT', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     service.listedTwice = true
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test.each([SENDER, RECEIVER])('a grant is found with %s, its sender or receiver', async (owner) => {
+  test.each([SENDER, RECEIVER])('finds the NFT of createnfttrans with %s, the sender or receiver', async (owner) => {
     const service = new Service(false)
     await doubt(service, 'createnfttrans')
     for (const nft of service.nfts) nft.owner = owner
     expect(printedIds(await machine.command(service, 'createnfttrans'))).toEqual(['nft-1'])
   })
 
-  test('a collection that could not be listed before: what fits may be older', async () => {
+  test('stays undecided if the collection could not be listed before, because the NFT may be older', async () => {
     const service = new Service(false)
     service.listable = false
     await doubt(service, 'createnft')
@@ -380,7 +380,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(error?.message).toContain('it is not known whether they existed before')
   })
 
-  test('what was set aside unknown counts: one NFT for two orders is undecided, two are one each', async () => {
+  test('counts operations set aside: one NFT for two is undecided, and of two NFTs each gets one', async () => {
     const service = new Service(false)
     service.hidden.add('nft-1')
     await doubt(service, 'createnft')
@@ -395,20 +395,20 @@ describe('looking for what was ordered, where nothing else tells', () => {
   test.each([
     ['a grant of the same', 'createnfttrans', {}],
     ['a mint to who owns it now', 'createnft', { content: 'other', request: async () => TO_OTHER }],
-  ] as const)('an NFT that %s of unknown outcome may have created is undecided', async (_what, endpoint, options) => {
+  ] as const)('stays undecided about an NFT that %s with an unknown outcome may have created', async (_what, endpoint, options) => {
     const service = new Service(false)
     service.faults = ['cut_before', 'cut_after']
     service.hidden.add('nft-1')
     expect((await machine.command(service, endpoint, options)).error).toEqual(unknown)
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
     service.hidden.clear()
-    // The only NFT is of the second command. It was moved since then.
+    // The only NFT belongs to the second command. It was transferred since.
     if (endpoint === 'createnft') for (const nft of service.nfts) nft.owner = OTHER
     const { error } = await machine.command(service, endpoint, options)
     expect(error?.message).toContain('to another command whose outcome is unknown too')
   })
 
-  test('two receivers of the same content each get one NFT', async () => {
+  test('assigns one NFT to each of two receivers of the same content', async () => {
     const service = new Service(false)
     service.faults = ['cut_after', 'cut_after']
     const other = { content: 'other', request: async () => TO_OTHER }
@@ -418,7 +418,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
-  test('looks for a request on a server that did not honor keys when it was sent', async () => {
+  test('finds a request on a server that did not honor keys when it was sent', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
     const updated = new Service(true)
@@ -429,7 +429,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
   })
 
   test.each(['createcollection', 'transfernft'] as const)(
-    'nor is %s sent to one that honors keys only since then',
+    'does not resend %s to a server that honors keys only since then',
     async (endpoint) => {
       const service = new Service(false)
       await doubt(service, endpoint)
@@ -439,7 +439,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     },
   )
 
-  test('a transfer is done when the receiver owns the NFT', async () => {
+  test('treats a transfer as done if the receiver owns the NFT', async () => {
     const service = new Service(false)
     await doubt(service, 'transfernft')
     const tried = await machine.command(service, 'transfernft')
@@ -451,7 +451,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     [SENDER, 'still belongs to its sender'],
     [OTHER, `belongs to ${OTHER} now`],
     [null, 'the server returns no owner'],
-  ])('a transfer of an NFT that belongs to %s stays unknown', async (owner, message) => {
+  ])('leaves a transfer of an NFT that belongs to %s unknown', async (owner, message) => {
     const service = new Service(false)
     await doubt(service, 'transfernft', 'cut_before')
     service.owner = owner
@@ -461,7 +461,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(service.arrived).toHaveLength(1)
   })
 
-  test('a collection can not be looked up: unknown until --again', async () => {
+  test('leaves a collection unknown until --again, because it cannot be looked up', async () => {
     const service = new Service(false)
     await doubt(service, 'createcollection')
     const { error } = await machine.command(service, 'createcollection')
@@ -475,11 +475,11 @@ describe('looking for what was ordered, where nothing else tells', () => {
 describe('a server that creates each reference ID once', () => {
   const sentBodies = (service: Service) => service.arrived.map(({ body }) => JSON.parse(body))
 
-  test.each(CREATING)('gets the ID of the operation with every sending of %s', async (endpoint) => {
+  test.each(CREATING)('receives the ID of the operation with every attempt of %s', async (endpoint) => {
     const service = new Service(true)
     service.references = true
     service.faults = ['cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after']
-    // What it is asked before tells that it knows them.
+    // The earlier response announces reference IDs.
     await machine.command(service, endpoint)
     service.faults = []
     expect(await machine.command(service, endpoint)).toMatchObject({ error: null })
@@ -490,7 +490,7 @@ describe('a server that creates each reference ID once', () => {
     expect(reference_ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
   })
 
-  test('that stops announcing them while an outcome is unknown gets nothing again', async () => {
+  test('receives no retry if it stops announcing them while an outcome is unknown', async () => {
     const service = new Service(true)
     service.references = true
     service.faults = Array<'cut_after'>(6).fill('cut_after')
@@ -500,12 +500,12 @@ describe('a server that creates each reference ID once', () => {
     }
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
     expect(service.arrived).toHaveLength(1)
-    // It still tells what a reference names.
+    // The lookup by reference still works.
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
     expect(service.made).toBe(1)
   })
 
-  test('needs no keys: an unknown outcome is resolved by the same bytes', async () => {
+  test('needs no keys, because the same bytes resolve an unknown outcome', async () => {
     const service = new Service(false)
     service.references = true
     service.faults = Array<'cut_after'>(6).fill('cut_after')
@@ -518,7 +518,7 @@ describe('a server that creates each reference ID once', () => {
     ['names another reference ID', { reference_id: 'another' }],
     ['names an NFT of an earlier operation', { nft_gdn_ids: 'nft-1' }],
     ['has an empty ID', { nft_gdn_ids: '' }],
-  ])('whose answer %s leaves the outcome unknown', async (_what, odd) => {
+  ])('leaves the outcome unknown if its response %s', async (_what, odd) => {
     const service = new Service(true)
     service.references = true
     await machine.command(service, 'createnft', {
@@ -531,7 +531,7 @@ describe('a server that creates each reference ID once', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
-  test('gets one for each NFT of a request, and another ID with --again', async () => {
+  test('receives an ID for each NFT of a request, and other IDs with --again', async () => {
     const service = new Service(true)
     service.references = true
     const two = { request: async () => ({ ...REQUESTS.createnft, metadata: [DAWN, DAWN] }) }
@@ -543,12 +543,12 @@ describe('a server that creates each reference ID once', () => {
   })
 
   test.each(CREATING)(
-    'that was restored and still knows the references of %s is asked by them, and sent nothing',
+    'resolves %s by its references after a restore, and receives nothing again',
     async (endpoint) => {
       const service = new Service(true)
       service.references = true
       const first = { backend: { id: 'one', incarnation: 'first' } }
-      // It answers something before, so that the client knows what it can do.
+      // The server sends an earlier response, so that the client knows its capabilities.
       const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
         await client.learnIdempotency()
         return REQUESTS[endpoint]
@@ -565,7 +565,7 @@ describe('a server that creates each reference ID once', () => {
     },
   )
 
-  test('a server that does not announce them gets none', async () => {
+  test('receives no reference IDs if it does not announce them', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft')
     expect(sentBodies(service)[0]).not.toHaveProperty('reference_ids')
@@ -573,7 +573,7 @@ describe('a server that creates each reference ID once', () => {
 })
 
 describe('two processes', () => {
-  test('with the same operation: the second names the first, and sends nothing', async () => {
+  test('with the same operation: the second names the first and sends nothing', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const holder = JSON.stringify(await thisProcess('nft mint'))
@@ -585,7 +585,7 @@ describe('two processes', () => {
   })
 
   test.each(CREATING)(
-    'with the same %s: while one is at its prompt, the other asks and sends nothing',
+    'with the same %s: while one waits at its prompt, the other prompts for nothing and sends nothing',
     async (endpoint) => {
       const service = new Service(true)
       const prompt = gate()
@@ -607,7 +607,7 @@ describe('two processes', () => {
     },
   )
 
-  test('that start at the same instant: one of them has the operation', async () => {
+  test('that start at the same moment: only one of them gets the operation', async () => {
     await machine.state(async (state) => {
       const name = { origin: 'https://api.test', blockchain: null, contract: null, identity: 'same' }
       const claims = await Promise.allSettled(
@@ -631,7 +631,7 @@ describe('a backend that was restored from a backup', () => {
   const before = { backend: { id: 'one', incarnation: 'first' } }
   const after = { backend: { id: 'one', incarnation: 'second' } }
 
-  test('gets nothing again whose outcome is unknown: its key may be lost, and the NFT minted', async () => {
+  test('receives no retry of an unknown outcome, because its key may be lost although the NFT was minted', async () => {
     const service = new Service(true)
     service.faults = Array(20).fill('cut_before')
     expect((await machine.command(service, 'createnft', before)).error).toEqual(unknown)
@@ -644,7 +644,7 @@ describe('a backend that was restored from a backup', () => {
     expect(service.arrived).toHaveLength(arrived + 1)
   })
 
-  test('that lost what it accepted is not sent it anew, but --again orders another', async () => {
+  test('receives no retry of an operation that it lost, but --again starts another', async () => {
     const service = new Service(true)
     const pending = { ending: { ended: false, state: null, problem: null } }
     await machine.command(service, 'createnft', { ...before, ...pending })
@@ -656,7 +656,7 @@ describe('a backend that was restored from a backup', () => {
     expect(printedIds(await machine.command(restored, 'createnft', { ...after, again: true }))).toEqual(['nft-1'])
   })
 
-  test('that still knows it goes on with it', async () => {
+  test('resumes an operation that it still has', async () => {
     const service = new Service(true)
     const pending = { ending: { ended: false, state: null, problem: null } }
     await machine.command(service, 'createnft', { ...before, ...pending })
@@ -666,7 +666,7 @@ describe('a backend that was restored from a backup', () => {
   })
 })
 
-test('an order of one backend is neither sent to another of the same origin nor looked for there', async () => {
+test('an operation of one backend is neither sent to another of the same origin nor looked up there', async () => {
   const service = new Service(false)
   service.faults = ['cut_before']
   await machine.command(service, 'createnft', { backend: { id: 'one', incarnation: 'a' } })

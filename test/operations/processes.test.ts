@@ -31,7 +31,7 @@ const nftOf = (nft_gdn_id: string, title: string) => ({
   request_metadata: { title, description: '', file_fields: [] },
 })
 
-/** Counts what it creates; with `idempotency` one for each key. Every other response is cut off. */
+/** Counts what it creates: with `idempotency` once for each key. Cuts every other response. */
 async function service(idempotency: boolean) {
   const created: string[] = []
   const keys = new Map<string, object>()
@@ -81,7 +81,7 @@ async function service(idempotency: boolean) {
   }
 }
 
-/** A namespace of its own for process IDs, as a container has it. */
+/** A separate namespace for process IDs, as in a container. */
 const CONTAINER = ['unshare', '--pid', '--fork', '--mount-proc'] as const
 
 async function give(
@@ -106,7 +106,7 @@ async function give(
 }
 
 test.each([true, false])(
-  'one command given by 8 processes at once, some killed, has one effect (idempotency: %s)',
+  'one command run by 8 processes at once, some killed, has one effect (idempotency: %s)',
   async (idempotency) => {
     const { random } = seededRandom('processes of one command')
     const { url, created, close } = await service(idempotency)
@@ -116,7 +116,7 @@ test.each([true, false])(
         const said = await Promise.all(kills.map((kill) => give(url, round, kill)))
         const known = ['', 'accepted', 'run_busy', 'unknown_outcome']
         for (const one of said) expect(known).toContain(one)
-        // Whatever was cut short is resolved, or stays unknown: it is not sent a second time.
+        // An interrupted operation is resolved, or stays unknown and is not sent a second time.
         if (idempotency) expect(await give(url, round, null)).toBe('accepted')
         const copies = created.filter((title) => title === `Round ${round}`).length
         expect(copies).toBeLessThanOrEqual(1)
@@ -129,7 +129,7 @@ test.each([true, false])(
   },
 )
 
-test('one command given in several containers that share a state directory has one effect', async (context) => {
+test('one command run in several containers that share a state directory has one effect', async (context) => {
   const [inContainer = '', ...argv] = [...CONTAINER, 'true']
   const isAllowed = spawnSync(inContainer, argv).status === 0
   if (!isAllowed) return context.skip('namespaces of processes are not allowed here')

@@ -5,7 +5,7 @@ import { type Fault, Killer, Machine, Service } from './world.ts'
 
 const LIVES = process.env.GDN_SOAK === '1' ? 1_000 : 30
 const COMMANDS = 6
-/** More statements than a command has, so that some are not killed. */
+/** More statements than a command has, so that some commands are not killed. */
 const MOST_STEPS = 90
 
 const machines: Machine[] = []
@@ -26,7 +26,7 @@ test.each([
   ['honors Idempotency-Key', { idempotency: true, references: false }],
   ['honors neither', { idempotency: false, references: false }],
 ])(
-  'a server that %s makes no more than was asked for, whatever fails, is killed or restored',
+  'a server that %s creates no more than requested, despite faults, kills and restores',
   async (_what, { idempotency, references }) => {
     const { random } = seededRandom('operations with random faults')
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
@@ -38,7 +38,7 @@ test.each([
       service.references = references
       const machine = await Machine.start()
       machines.push(machine)
-      // The first, and another for each end that was told and for each --again.
+      // The first one, and another for each reported end and for each --again.
       let allowed = 1
       let backup: string | null = null
       for (let n = 0; n < COMMANDS; n++) {

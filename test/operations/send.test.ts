@@ -16,7 +16,7 @@ interface MintOptions {
   problem?: () => string | null
 }
 
-/** Creates MINT, under a key of its own. */
+/** Creates MINT with a new key. */
 async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
   const { doubt = null, key = randomUUID(), record = SILENT, problem = () => null } = options
   const { signal = new AbortController().signal } = options
@@ -36,7 +36,7 @@ describe('sending an operation', () => {
   const bodies = (server: HttpServer) =>
     new Set(server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ body }) => String(body)))
 
-  test('sends once, with the Idempotency-Key that it was given', async () => {
+  test('sends once, with the given Idempotency-Key', async () => {
     const server = await serve([CREATED])
     const it = client(server.url)
     expect((await mint(it)).nfts).toHaveLength(1)
@@ -50,7 +50,7 @@ describe('sending an operation', () => {
     { status: 409, headers: YES, json: {} },
     { text: 'odd' },
     { status: 502, text: '<html>' },
-  ])('of unknown outcome is sent again, same bytes and key, to a server that honors the key', async (reply) => {
+  ])('retries an unknown outcome with the same bytes and key if the server honors the key', async (reply) => {
     const server = await serve((request, index) =>
       isProbe(request) ? { headers: YES, json: NFTS.json } : index === 0 ? reply : { ...CREATED, headers: YES },
     )
@@ -60,7 +60,7 @@ describe('sending an operation', () => {
     expect(bodies(server).size).toBe(1)
   })
 
-  test('is not repeated on a server that does not honor the key: the outcome is unknown', async () => {
+  test('does not retry on a server that does not honor the key, and the outcome is unknown', async () => {
     const server = await serve((request) => (isProbe(request) ? NFTS : 'drop'))
     const error = await rejection(mint(client(server.url)))
     expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
@@ -68,7 +68,7 @@ describe('sending an operation', () => {
     expect(keys(server)).toHaveLength(1)
   })
 
-  test('once unknown, a later refusal does not make it known', async () => {
+  test('keeps an outcome unknown after a later rejection', async () => {
     const server = await serve((request, index) =>
       isProbe(request)
         ? NFTS
@@ -79,13 +79,13 @@ describe('sending an operation', () => {
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
   })
 
-  test('stops after a few sendings while the outcome is unknown', async () => {
+  test('stops after a few attempts while the outcome is unknown', async () => {
     const server = await serve([{ status: 503, headers: YES, json: {} }])
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
     expect(keys(server)).toHaveLength(6)
   })
 
-  test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is reported unchanged', async (status) => {
+  test.each([400, 401, 403, 404, 413, 415, 422])('treats %i as without effect, and reports it unchanged', async (status) => {
     const server = await serve([formA(status, 'No', 'no')])
     const error = await rejection(mint(client(server.url)))
     expect(error.code).not.toBe('unknown_outcome')
@@ -102,25 +102,25 @@ describe('sending an operation', () => {
     ['422 in plain text', { status: 422, text: 'Idempotency-Key was used before' }],
     ['400 with a code of another service', { status: 400, json: { code: 'IDEMPOTENCY_KEY_REUSED' } }],
     ['409 that names the key', formA(409, 'Conflict', 'a request with this Idempotency-Key is in progress')],
-  ])('%s leaves the outcome unknown', async (_what, reply) => {
+  ])('leaves the outcome unknown after %s', async (_what, reply) => {
     const server = await serve(() => reply)
     await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'unknown_outcome' })
   })
 
-  test('400 of our backend for a key that breaks the rules had no effect', async () => {
+  test('treats 400 of our backend for an invalid key as without effect', async () => {
     const json = { error: { title: 'Bad Request', message: 'Idempotency-Key must have 1 to 255 characters' } }
     const server = await serve([{ status: 400, headers: { 'error-code': 'idempotency_key_invalid' }, json }])
     await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'refused' })
   })
 
-  test('429 had no effect, and is retried after a wait', async () => {
+  test('treats 429 as without effect, and retries after a wait', async () => {
     const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
     const it = client(server.url)
     await mint(it)
     expect(it.waits).toEqual([2000])
   })
 
-  test('503 of a backend that accepted nothing had no effect, and is retried after a wait', async () => {
+  test('treats 503 of a backend that accepted nothing as without effect, and retries after a wait', async () => {
     const later = formA(503, 'Service Unavailable', 'no funds', {
       ...YES,
       'request-accepted': 'no',
@@ -135,7 +135,7 @@ describe('sending an operation', () => {
     expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('no funds') })
   })
 
-  test('without a byte sent is unreachable, not unknown', async () => {
+  test('reports unreachable, not unknown, if no byte was sent', async () => {
     const server = await startHttpServer([{}])
     await server.close()
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unreachable' })
@@ -175,7 +175,7 @@ describe('sending an operation', () => {
       expect(told).toEqual(['sending', 'no effect', 'sending', expect.stringMatching(/^unknown: 503/), 'sending'])
     })
 
-    test('that fails before the first sending: nothing is sent', async () => {
+    test('prevents sending if it fails before the first attempt', async () => {
       const { record } = recorder()
       const full = new GdnError('data_dir', 'no space left')
       const server = await serve([CREATED])
@@ -184,7 +184,7 @@ describe('sending an operation', () => {
       expect(server.seen).toHaveLength(0)
     })
 
-    test('a refusal and an interruption before the first byte had no effect', async () => {
+    test('shows no effect for a rejection and for an interruption before the first byte', async () => {
       const refused = recorder()
       const server = await serve([formA(400, 'No', 'no')])
       await rejection(mint(client(server.url), { record: refused.record }))
@@ -199,7 +199,7 @@ describe('sending an operation', () => {
       ])
     })
 
-    test('without permission to send, nothing is recorded as sent or unknown', async () => {
+    test('shows nothing as sent or unknown without permission to send', async () => {
       const { told, record } = recorder()
       const limited = new GdnError('rate_limited', 'the server wants to be left alone')
       const pacer = { enter: () => Promise.reject(limited), take: () => Promise.reject(limited), hold: () => {} }
@@ -207,7 +207,7 @@ describe('sending an operation', () => {
       expect(told).toEqual(['no effect'])
     })
 
-    test('an unexpected error does not count as "no effect"', async () => {
+    test('does not show an unexpected error as "no effect"', async () => {
       const { told, record } = recorder()
       const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
       await mint(client('http://localhost', { transport }), { record }).catch(() => undefined)
@@ -218,7 +218,7 @@ describe('sending an operation', () => {
   describe('with an unknown outcome from the start', () => {
     const doubt = 'gdn was killed'
 
-    test('repeats at once with the same key where the server honors it', async () => {
+    test('retries at once with the same key if the server honors it', async () => {
       const server = await serve((request) => ({
         ...(isProbe(request) ? NFTS : CREATED),
         headers: YES,
@@ -236,7 +236,7 @@ describe('sending an operation', () => {
       expect(keys(server)).toEqual([])
     })
 
-    test('reports a refusal, which resolves nothing, and stops', async () => {
+    test('reports a rejection, which resolves nothing, and stops', async () => {
       const server = await serve((request) =>
         isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
       )
@@ -247,14 +247,14 @@ describe('sending an operation', () => {
     })
   })
 
-  test('a response that fails its check leaves the outcome unknown', async () => {
+  test('leaves the outcome unknown if the response fails its check', async () => {
     const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
     const error = await rejection(mint(client(server.url), { problem: () => 'two ids for one NFT' }))
     expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
   })
 })
 
-test('a rejection of reference IDs had no effect', async () => {
+test('a rejection of reference IDs has no effect', async () => {
   const headers = { ...YES, 'error-code': 'reference_id_conflict' }
   const server = await serve([formA(409, 'Conflict', 'names another operation; see Idempotency-Key', headers)])
   await expect(mint(client(server.url))).rejects.toMatchObject({

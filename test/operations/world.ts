@@ -24,7 +24,7 @@ const DATE = '2026-01-31 12:00:00'
 
 export const DAWN = { title: 'Dawn', description: '', file_fields: [] }
 
-/** What each endpoint is asked in these tests. */
+/** The request of each endpoint in these tests. */
 export const REQUESTS: Readonly<Record<CreatingEndpoint, object>> = {
   createnft: {
     contract_address: CONTRACT,
@@ -50,10 +50,10 @@ export const REQUESTS: Readonly<Record<CreatingEndpoint, object>> = {
   createcollection: { wallet_address: RECEIVER, name: 'Dawn', blockchain: 'polygon' },
 }
 
-/** Where nothing waits for a disk. */
+/** A folder in memory, so that no test waits for a disk. */
 export const inMemory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-/** What a process that was killed throws from wherever it stood, and from whatever it tries afterwards. */
+/** Thrown in a killed process at the kill, and by everything it tries afterwards. */
 export class Killed extends Error {}
 
 /** Kills the process at a step. */
@@ -73,12 +73,12 @@ export class Killer {
   }
 }
 
-/** What goes wrong with a creating request: before the server took it, or after. */
+/** The fault of a creating request, before or after the server accepted it. */
 export type Fault = 'not_sent' | 'cut_before' | 'cut_after' | 'wrong_count' | { status: number; after?: boolean }
 
 interface Minted {
   id: string
-  /** Null where the API doesn't tell it yet. */
+  /** Null as long as the API doesn't return it. */
   owner: string | null
   metadata: unknown
 }
@@ -101,17 +101,17 @@ interface CreatedReply {
   response: { transaction_gdn_id: string }
 }
 
-/** A server on the other end of a client's transport: gdn's backend, or the hosted service without idempotency. */
+/** A server behind a client's transport: gdn's backend, or the hosted service without idempotency. */
 export class Service {
   idempotency: boolean
   /** Whether it creates each reference ID once. */
   references = false
   readonly nfts: Minted[] = []
   onCreated = (): void => undefined
-  /** Changes what it answers to a creating request. */
+  /** Changes the response to a creating request. */
   answers: (json: CreatedReply) => object = (json) => json
   readonly transactions: { id: string; endpoint: string }[] = []
-  /** Faults of the creating requests to come, one each. */
+  /** Faults of the next creating requests, one each. */
   faults: (Fault | null)[] = []
   /** Creating requests that arrived. */
   readonly arrived: { key: string; body: string }[] = []
@@ -119,7 +119,7 @@ export class Service {
   hidden = new Set<string>()
   listable = true
   listedTwice = false
-  /** Owners as the API tells them. */
+  /** The owner that the API returns. */
   owner: string | null = SENDER
   readonly #replies = new Map<string, unknown>()
 
@@ -133,7 +133,7 @@ export class Service {
     return id
   }
 
-  /** How often something was made. */
+  /** How many NFTs and transactions were created. */
   get made(): number {
     return this.nfts.length + this.transactions.length
   }
@@ -248,7 +248,7 @@ const recordOf = (id: string, owner: string | null, minted: Minted | null) => ({
 })
 
 export interface TryOptions {
-  /** Wraps the driver, inside of what kills. */
+  /** Wraps the driver, inside the killer. */
   wrap?: (raw: RawDatabase) => RawDatabase
   killer?: Killer
   again?: boolean
@@ -258,24 +258,24 @@ export interface TryOptions {
   backend?: { id: string; incarnation: string }
   signal?: AbortSignal
   content?: unknown
-  /** What waiting comes to. */
+  /** The result of waiting. */
   ending?: Ending
   contested?: ReadonlySet<string>
   request?: Wanted['request']
-  /** As `request`, with the client of the command. */
+  /** Like `request`, with the client of the command. */
   asking?: (client: ApiClient) => Promise<object>
 }
 
 export interface Tried {
-  /** What was accepted, as it was printed; null when it came to no printing. */
+  /** What was accepted, as it was printed. Null if nothing was printed. */
   printed: Accepted | null
   error: GdnError | Killed | null
   events: OperationEvent[]
-  /** What was slept, in milliseconds of the world's clock. */
+  /** How long the command slept, in milliseconds of simulated time. */
   slept: number
 }
 
-/** A machine with a state directory, on which the same command is given again and again. */
+/** A machine with a state directory, on which the same command runs repeatedly. */
 export class Machine {
   now = 1_800_000_000_000
   readonly stateDir: string
@@ -284,7 +284,7 @@ export class Machine {
     this.stateDir = stateDir
   }
 
-  /** A machine with the files of another one, as they were at a time. */
+  /** A machine with the files of another one at some point in time. */
   static at(stateDir: string): Machine {
     return new Machine(stateDir)
   }
@@ -297,7 +297,7 @@ export class Machine {
     return rm(this.stateDir, { recursive: true, force: true })
   }
 
-  /** Gives the command once: a process of its own, which may be killed. */
+  /** Runs the command once, as a separate process that may be killed. */
   async command(service: Service, endpoint: CreatingEndpoint, options: TryOptions = {}): Promise<Tried> {
     const { killer = new Killer(), ending = { ended: true, state: null, problem: null }, signal } = options
     const events: OperationEvent[] = []
@@ -379,7 +379,7 @@ export class Machine {
     } finally {
       if (killer.killed) {
         for (const raw of handles) endLikeAProcess(raw)
-        // The run's process is taken for ended: this process lives on.
+        // The process of the run counts as ended, although this process continues.
         await this.forgetHolders()
       } else state?.close()
       this.now += 1000
@@ -399,7 +399,7 @@ export class Machine {
     )
   }
 
-  /** The states of the operations that hold their name. */
+  /** The states of the operations that are live. */
   async live(): Promise<OperationState[]> {
     const ended: ReadonlySet<OperationState> = new Set(['failed', 'absent', 'deployed'])
     const all = await this.operations()
@@ -420,7 +420,7 @@ export class Machine {
   }
 }
 
-/** What the system does with a connection of a process that was killed. libsql closes its file some time later. */
+/** Does with a connection what the system does when its process is killed. libsql closes its file some time later. */
 function endLikeAProcess(raw: RawDatabase): void {
   try {
     raw.exec('ROLLBACK')
@@ -430,7 +430,7 @@ function endLikeAProcess(raw: RawDatabase): void {
   raw.close()
 }
 
-/** Lets the process be killed before every statement, and after every commit. */
+/** Allows the process to be killed before every statement, and after every commit. */
 function killable(raw: RawDatabase, killer: Killer): RawDatabase {
   const stepping = <Result>(act: () => Result, isCommit = false): Result => {
     killer.step()
