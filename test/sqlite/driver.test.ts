@@ -50,7 +50,7 @@ const errorOf = (act: () => unknown): unknown => {
   throw new Error('no error')
 }
 
-test('the built-in driver is used where the runtime has all of it, and its warning is not shown', () => {
+test('the built-in driver is used if the runtime supports it completely, and its warning is hidden', () => {
   const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   const rows = openWith('node:sqlite', ':memory:').prepare('SELECT 1 AS one').all([])
   // Rows of libsql are ordinary objects.
@@ -76,7 +76,7 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
     ])
   })
 
-  it('tells which statements return rows', () => {
+  it('reports which statements return rows', () => {
     const database = open(driver)
     database.exec('CREATE TABLE t (n INTEGER)')
     const readers = ['SELECT 1', 'PRAGMA user_version', 'INSERT INTO t VALUES (1) RETURNING n']
@@ -85,7 +85,7 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
     for (const sql of others) expect(database.prepare(sql).reader, sql).toBe(false)
   })
 
-  it('iterates again after an iteration that was left', () => {
+  it('iterates again after an iteration that stopped early', () => {
     const database = open(driver)
     const statement = database.prepare('SELECT value AS n FROM json_each(?)')
     for (const row of statement.iterate(['[1,2,3]'])) {
@@ -95,7 +95,7 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
     expect([...statement.iterate(['[4,5]'])]).toEqual([{ n: 4 }, { n: 5 }])
   })
 
-  it('names a lock of another connection as busy', () => {
+  it('reports a lock of another connection as busy', () => {
     const [holder, other] = [open(driver), open(driver)]
     other.exec('PRAGMA busy_timeout = 0')
     holder.exec('BEGIN EXCLUSIVE')
@@ -106,7 +106,7 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
   it.each([
     ['it cannot be written to', (database: RawDatabase) => database.exec('PRAGMA query_only = ON')],
     ['no space left on the disk', (database: RawDatabase) => database.exec('PRAGMA max_page_count = 3')],
-  ])('names the problem of a file: %s', (reason, spoil) => {
+  ])('reports the problem of a file: %s', (reason, spoil) => {
     const database = open(driver)
     database.exec('CREATE TABLE t (text TEXT)')
     spoil(database)
@@ -114,7 +114,7 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
     expect(fileProblem(errorOf(insert))).toMatch(new RegExp(`^${reason}`))
   })
 
-  it('names a file that is damaged, is no database, or cannot be opened', () => {
+  it('reports a file that is damaged, is not a database, or cannot be opened', () => {
     const database = open(driver)
     database.exec('CREATE TABLE t (text TEXT)')
     database.prepare('INSERT INTO t VALUES (?)').run(['x'.repeat(3000)])

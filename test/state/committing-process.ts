@@ -1,11 +1,11 @@
 import { writeSync } from 'node:fs'
 import { openState } from '../../src/state/open-state.ts'
 
-/** A process that says after each commit what it committed: `node … <state directory> <commits>`. */
+/** A process that prints after each commit what it committed: `node … <state directory> <commits>`. */
 const [stateDir = '', commits = '1'] = process.argv.slice(2)
 const state = await openState(stateDir)
 for (let n = 1; n <= Number(commits); n++) {
-  // Of several pages, so that a half of it can reach the disk.
+  // Several pages, so that a part of the commit can reach the disk.
   await state.write((sql) => {
     sql.run('INSERT INTO servers (origin) VALUES (?)', `server ${n}`)
     sql.run(

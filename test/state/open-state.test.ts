@@ -59,7 +59,7 @@ describe('the file', () => {
   test.each([
     ['of a newer gdn', 'PRAGMA user_version = 99', /newer gdn \(version 99\)/],
     ['of another program', 'PRAGMA application_id = 1', /not a database of gdn/],
-  ])('%s is refused and left as it is', async (_what, sql, message) => {
+  ])('%s is rejected and left unchanged', async (_what, sql, message) => {
     await open()
     const raw = openSqlite(statePath(stateDir))
     raw.exec(sql)
@@ -80,7 +80,7 @@ describe('the file', () => {
     await mkdir(copy)
     bytes.fill(0xa5, bytes.length - 3 * 4096)
     await writeFile(statePath(copy), bytes)
-    // Another inode: it was not used here before.
+    // A different inode, which was not used here before.
     await expect(openState(copy)).rejects.toMatchObject({
       code: 'data_dir',
       message: expect.stringMatching(/^\S+state\.db is damaged: [^*\n]+$/),
@@ -90,7 +90,7 @@ describe('the file', () => {
   test.each([
     ['a command that sends', openState],
     ['a command that only reads', openStateIfThere],
-  ])('whose first page is overwritten is called damaged by %s, and no other folder is suggested', async (_, openIt) => {
+  ])('with an overwritten first page is reported as damaged by %s, without suggesting another folder', async (_, openIt) => {
     await open()
     const bytes = await readFile(statePath(stateDir))
     await writeFile(statePath(stateDir), bytes.fill(0xa5, 0, 4096))
@@ -110,7 +110,7 @@ describe('the file', () => {
   })
 
   test.each(['unfinished.json', 'aside'])(
-    'with orders of a development version (%s) beside it is refused',
+    'with records of a development version (%s) beside it is rejected',
     async (name) => {
       await mkdir(join(stateDir, 'orders'))
       await writeFile(join(stateDir, 'orders', name), '{}')
@@ -119,9 +119,9 @@ describe('the file', () => {
   )
 })
 
-describe('where no database can be created', () => {
-  test('one message has the path and a fix', async () => {
-    // To root nothing is read-only: there a file stands where the folder should be.
+describe('errors of the disk', () => {
+  test('report the path and a fix if no database can be created', async () => {
+    // Root can write to read-only folders, so a file replaces the folder there.
     const folder = join(stateDir, 'state')
     if (process.getuid?.() === 0) await writeFile(folder, '')
     else {
@@ -135,7 +135,7 @@ describe('where no database can be created', () => {
     })
   })
 
-  test('a full disk is reported, and the data stays unchanged', async (context) => {
+  test('report a full disk, and leave the data unchanged', async (context) => {
     const disk = await createSmallDisk(512)
     if (typeof disk === 'string') return context.skip(disk)
     try {
@@ -154,7 +154,7 @@ describe('where no database can be created', () => {
     }
   })
 
-  test('a disk that is full at any statement leaves the state unchanged', async () => {
+  test('leave the state unchanged if the disk is full at any statement', async () => {
     let left = Number.POSITIVE_INFINITY
     const full = Object.assign(new Error('database or disk is full'), { rawCode: 13 })
     const state = await open(stateDir, {
@@ -180,7 +180,7 @@ describe('where no database can be created', () => {
       expect(done).toMatchObject({ code: 'data_dir', message: expect.stringContaining('no space left') })
       if (before !== null) expect(await servers(state)).toEqual(before)
     }
-    // What fails after the seal was written looks like a copy: the last statements of a transaction, and no other.
+    // Only an error after the seal was written looks like a copy: at the last statements of a transaction.
     const epoch = await state.read((sql) => sql.get<{ epoch: number }>('SELECT epoch FROM state')?.epoch)
     expect(epoch).toBeLessThanOrEqual(2)
   })
@@ -210,7 +210,7 @@ describe('while another process has the lock', () => {
     expect(ticks).toBeGreaterThan(20)
   })
 
-  test('one that is stopped inside a transaction is named after 5 s, and nothing is written', async () => {
+  test('a process that is stopped inside a transaction is named after 5 s, and nothing is written', async () => {
     const state = await open()
     const { pid } = await holder('SIGSTOP')
     const began = performance.now()
@@ -222,7 +222,7 @@ describe('while another process has the lock', () => {
     expect(performance.now() - began).toBeLessThan(8_000)
   })
 
-  test('one that is killed inside a transaction releases the lock, and its changes are rolled back', async () => {
+  test('a process that is killed inside a transaction releases the lock, and its changes are rolled back', async () => {
     const state = await open()
     await addServer(state, 'first')
     const child = await holder('SIGSTOP')
@@ -247,7 +247,7 @@ describe('operations', () => {
     return state
   }
 
-  /** A way from `planned` to a state, by allowed transitions. */
+  /** Finds a path from `planned` to a state by allowed transitions. */
   function wayTo(
     goal: OperationState,
     from: OperationState = 'planned',
@@ -262,7 +262,7 @@ describe('operations', () => {
     return null
   }
 
-  test('change their state as the table of transitions says, and in no other way', async () => {
+  test('change their state only as the table of transitions allows', async () => {
     const state = await withRun()
     for (const from of ALL) {
       for (const to of ALL) {
@@ -284,7 +284,7 @@ describe('operations', () => {
     }
   })
 
-  test('of one name are live one at a time, by a constraint of the database', async () => {
+  test('of the same name are live one at a time, by a constraint of the database', async () => {
     const state = await withRun()
     await state.write((sql) => sql.run(insert, 'one', 'same'))
     await expect(state.write((sql) => sql.run(insert, 'two', 'same'))).rejects.toThrow(/UNIQUE/)

@@ -13,7 +13,7 @@ import { type Cut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 const run = promisify(execFile)
 const COMMITS = 4
 const CALLS = 'openat,open,pwrite64,write,ftruncate,fsync,fdatasync,unlink,unlinkat'
-/** Random choices at each system call, beside everything and nothing. */
+/** Number of random cuts at each system call, besides those that keep everything or nothing. */
 const RANDOM_CUTS = process.env.GDN_SOAK === '1' ? 20 : 2
 
 let folder: string
@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** The system calls of a process that commits. */
+/** Returns the system calls of a process that commits. */
 async function trace(): Promise<string[]> {
   const script = join(folder, 'committing.mjs')
   await bundleProcess(new URL('./committing-process.ts', import.meta.url), script, import.meta.url)
@@ -32,7 +32,7 @@ async function trace(): Promise<string[]> {
   return tracedCalls(await readFile(log, 'utf8'))
 }
 
-/** The servers of the state that a power cut left, or null where there is no database yet. */
+/** Returns the servers in the state after a power cut, or null if there is no database yet. */
 async function recovered(files: ReadonlyMap<string, Buffer>, place: string): Promise<string[] | null> {
   await mkdir(place)
   for (const [name, bytes] of files) await writeFile(join(place, name), bytes)
