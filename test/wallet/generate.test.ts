@@ -43,7 +43,7 @@ interface Made {
   result: Promise<Awaited<ReturnType<typeof generateWallet>>>
 }
 
-/** Makes a wallet of what the service answers. */
+/** Generates a wallet with the given response of the service. */
 async function make(reply: () => TransportAnswer, more: Partial<GenerateOptions> = {}): Promise<Made> {
   const made: Made = { calls: 0, result: Promise.reject() }
   made.result.catch(() => {})
@@ -74,13 +74,13 @@ async function failure({ result }: Made): Promise<GdnError> {
 
 const told = ({ message, hint, details }: GdnError) => JSON.stringify([message, hint, details])
 
-describe('an answer with a good key', () => {
+describe('a response with a valid key', () => {
   test.each([
     ['an address in its checksum spelling', ADDRESS, KEY],
     ['an address in lower case', ADDRESS.toLowerCase(), KEY],
     ['a key without 0x', ADDRESS, KEY.slice(2)],
     ['a key in upper case', ADDRESS, `0x${KEY.slice(2).toUpperCase()}`],
-  ])('%s becomes a keystore that opens', async (_what, address, private_key) => {
+  ])('creates a keystore that opens, for %s', async (_what, address, private_key) => {
     const { result } = await make(() => answer(answerOf({ address, private_key })))
     const { file, ...wallet } = await result
     expect(wallet).toMatchObject({ name: 'alice', address: ADDRESS })
@@ -90,14 +90,14 @@ describe('an answer with a good key', () => {
     expect(privateKey.reveal()).toBe(KEY)
   })
 
-  test('its bytes are wiped afterwards', async () => {
+  test('is overwritten in memory afterwards', async () => {
     const given = answer(answerOf({ address: ADDRESS, private_key: KEY }))
     await (await make(() => given)).result
     expect([...new Set(given.body)]).toEqual([0])
   })
 })
 
-describe('an answer of 2xx that is no wallet is kept aside, encrypted, and told with nothing of it', () => {
+describe('a 2xx response without a valid wallet is set aside, encrypted, and none of it is shown', () => {
   test.each([
     ['no JSON', `<html>${KEY}`],
     ['JSON that was cut', JSON.stringify(answerOf({ address: ADDRESS, private_key: KEY })).slice(0, -4)],
@@ -122,35 +122,35 @@ describe('an answer of 2xx that is no wallet is kept aside, encrypted, and told 
     expect(kept.toString('utf8')).toBe(typeof body === 'string' ? body : JSON.stringify(body))
   })
 
-  test('the key of another address: both are told, so that neither is used', async () => {
+  test('reports both addresses if the key belongs to another one, so that neither is used', async () => {
     const error = await failure(await make(() => answer(answerOf({ address: OTHER, private_key: KEY }))))
     expect(error.message).toContain(OTHER)
     expect(error.message).toContain(ADDRESS)
   })
 
-  test('where it can be kept nowhere it is shown, encrypted', async () => {
+  test('shows the encrypted response if it cannot be stored anywhere', async () => {
     const error = await failure(await make(() => gone(answer('{}')), { otherFolders: ['/proc/nowhere'] }))
     const text = /\{.*\}$/.exec(error.hint ?? '')?.[0] ?? ''
     expect((await decrypt(parseKeystore(text, 'shown'), PASSWORD, 'shown')).toString()).toBe('{}')
   })
 
-  test('an empty one is nothing to be kept', async () => {
+  test('stores nothing for an empty response', async () => {
     expect((await failure(await make(() => answer('')))).code).toBe('bad_answer')
     expect(readdirSync(folder)).toEqual([])
   })
 })
 
-/** The folder of wallets, and the disk it is on, are gone when the answer comes. */
+/** Removes the folder of wallets when the response arrives. */
 function gone(given: TransportAnswer): TransportAnswer {
   rmSync(folder, { recursive: true, force: true })
   writeFileSync(folder, 'no folder any more')
   return given
 }
 
-describe('a key that can’t be kept in its place is kept', () => {
+describe('a key that cannot be stored in its place is stored', () => {
   const good = () => gone(answer(answerOf({ address: ADDRESS, private_key: KEY })))
 
-  test('in the next folder that takes it', async () => {
+  test('in the next folder that is writable', async () => {
     const error = await failure(await make(good))
     expect(error.code).toBe('unexpected')
     const { address, file } = error.details as { address: string; file: string }
@@ -160,7 +160,7 @@ describe('a key that can’t be kept in its place is kept', () => {
     expect(told(error)).not.toContain(KEY.slice(2))
   })
 
-  test('on the screen, encrypted, where nothing takes it', async () => {
+  test('on the screen, encrypted, if no folder is writable', async () => {
     const error = await failure(await make(good, { otherFolders: ['/proc/nowhere', join(home, 'not-there')] }))
     const { keystore } = error.details as { keystore: string }
     expect(error.hint).toContain(keystore.trim())
@@ -168,7 +168,7 @@ describe('a key that can’t be kept in its place is kept', () => {
     expect(told(error)).not.toContain(KEY.slice(2))
   })
 
-  test('in the draft, where nothing else takes it: the next wallet of that name finishes it', async () => {
+  test('in the draft if nothing else is possible, and the next wallet with that name finishes it', async () => {
     const good = answer(answerOf({ address: ADDRESS, private_key: KEY }))
     const { keep, ...reservation } = await reserve(folder, 'alice')
     const broken = { ...reservation, keep: (text: string) => keep(text, () => Promise.reject(new Error('EIO'))) }
@@ -179,7 +179,7 @@ describe('a key that can’t be kept in its place is kept', () => {
     expect(privateKey.reveal()).toBe(KEY)
   })
 
-  test('under another name, where a file appeared meanwhile', async () => {
+  test('under another name, if a file appeared in the meantime', async () => {
     const { result } = await make(() => {
       writeFileSync(join(folder, 'alice.json'), 'another')
       return answer(answerOf({ address: ADDRESS, private_key: KEY }))
@@ -190,7 +190,7 @@ describe('a key that can’t be kept in its place is kept', () => {
   })
 })
 
-describe('other answers', () => {
+describe('other responses', () => {
   const formB = { errorCode: 'SIGNED_URL_EXPIRED', message: 'it has expired', detail: [] }
 
   test.each([
@@ -203,7 +203,7 @@ describe('other answers', () => {
     [408, '', 'unknown_outcome'],
     [500, '', 'unknown_outcome'],
     [502, '<html>', 'unknown_outcome'],
-  ])('%i with %j is %s; nothing is left, and nothing is tried again', async (status, body, code) => {
+  ])('%i with %j is %s, leaves no file, and is not retried', async (status, body, code) => {
     const made = await make(() => answer(body, status))
     const error = await failure(made)
     expect(error.code).toBe(code)
@@ -213,7 +213,7 @@ describe('other answers', () => {
   })
 })
 
-test.each(['before the URL is asked for', 'before it is called'])('Ctrl-C %s stops without a trace', async (when) => {
+test.each(['before the URL is asked for', 'before it is called'])('Ctrl-C %s stops without leaving a file', async (when) => {
   const stop = new AbortController()
   const interrupted = new GdnError('interrupted', 'interrupted')
   if (when === 'before the URL is asked for') stop.abort(interrupted)

@@ -33,8 +33,8 @@ beforeEach(() => {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-describe('a name is reserved', () => {
-  test('by a hidden file that nobody takes for a wallet, of mode 600 in a folder of mode 700', async () => {
+describe('reserving a name', () => {
+  test('creates a hidden file with mode 600 in a folder with mode 700, which is not listed as a wallet', async () => {
     const { path, release } = await reserve(folder, 'alice')
     expect(path).toBe(join(folder, 'alice.json'))
     expect(existsSync(path)).toBe(false)
@@ -43,19 +43,19 @@ describe('a name is reserved', () => {
     await release()
   })
 
-  test('with room on the disk for the keystore to come', async () => {
+  test('allocates room on the disk for the keystore', async () => {
     const { release } = await reserve(folder, 'alice')
     expect(statSync(join(folder, '.alice.part')).size).toBeGreaterThan(TEXT.length)
     await release()
   })
 
-  test('and given free without a trace', async () => {
+  test('leaves nothing behind when it is released', async () => {
     const reservation = await reserve(folder, 'alice')
     await reservation.release()
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('by one process at a time', async () => {
+  test('succeeds for one process at a time', async () => {
     const all = await Promise.allSettled(Array.from({ length: 20 }, () => reserve(folder, 'alice')))
     const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const reservation of made) await reservation.release()
@@ -65,7 +65,7 @@ describe('a name is reserved', () => {
     for (const reason of reasons) expect(reason).toMatchObject({ code: 'invalid_input' })
   })
 
-  test.each(['alice.json', 'alice.address'])('never where %s is', async (file) => {
+  test.each(['alice.json', 'alice.address'])('fails if %s exists', async (file) => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, file), 'mine')
     await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
@@ -73,7 +73,7 @@ describe('a name is reserved', () => {
     expect(readFileSync(join(folder, file), 'utf8')).toBe('mine')
   })
 
-  test('not through links: of the folder, or of what would be written', async () => {
+  test('fails if the folder or the file is a link', async () => {
     mkdirSync(join(home, 'elsewhere'), { mode: 0o700 })
     mkdirSync(join(home, 'gdn'))
     symlinkSync(join(home, 'elsewhere'), folder)
@@ -85,7 +85,7 @@ describe('a name is reserved', () => {
     expect(readdirSync(join(home, 'elsewhere'))).toEqual([])
   })
 
-  test('in a folder that others may look into only after it was closed, by the command that is told', async () => {
+  test('rejects a folder that others can read, with the command to fix it', async () => {
     mkdirSync(folder, { recursive: true })
     chmodSync(folder, 0o755)
     const refused: unknown = await reserve(folder, 'alice').catch((error: unknown) => error)
@@ -95,7 +95,7 @@ describe('a name is reserved', () => {
     await (await reserve(folder, 'alice')).release()
   })
 
-  test('on a full disk never, and nothing is left of the try', async ({ skip }) => {
+  test('fails on a full disk, and leaves nothing behind', async ({ skip }) => {
     const disk = await createSmallDisk(64)
     if (typeof disk === 'string') return skip(disk)
     try {
@@ -110,8 +110,8 @@ describe('a name is reserved', () => {
   })
 })
 
-describe('a keystore gets its name', () => {
-  test('when it is whole: mode 600, and nothing beside it', async () => {
+describe('naming a keystore', () => {
+  test('happens when it is complete, with mode 600 and no other file beside it', async () => {
     const reservation = await reserve(folder, 'alice')
     expect(await reservation.keep(TEXT, fine)).toBe(join(folder, 'alice.json'))
     expect(readdirSync(folder)).toEqual(['alice.json'])
@@ -119,7 +119,7 @@ describe('a keystore gets its name', () => {
     expect(modeOf(join(folder, 'alice.json'))).toBe('600')
   })
 
-  test('after what was written has been proven, and not otherwise', async () => {
+  test('happens only after the written file was verified', async () => {
     const reservation = await reserve(folder, 'alice')
     let seen = ''
     const prove = async (file: string) => {
@@ -133,7 +133,7 @@ describe('a keystore gets its name', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('or the next free one, where something has it by now: nothing is overwritten, nothing is lost', async () => {
+  test('uses the next free name if the name is taken by now, and overwrites nothing', async () => {
     const reservation = await reserve(folder, 'alice')
     writeFileSync(join(folder, 'alice.json'), 'another')
     writeFileSync(join(folder, 'alice-2.json'), 'and another')
@@ -142,14 +142,14 @@ describe('a keystore gets its name', () => {
     expect(readFileSync(join(folder, 'alice-3.json'), 'utf8')).toBe(TEXT)
   })
 
-  test('where somebody cleared the reservation away, too', async () => {
+  test('succeeds even if the reservation was deleted', async () => {
     const reservation = await reserve(folder, 'alice')
     rmSync(join(folder, '.alice.part'))
     await reservation.keep(TEXT, fine)
     expect(readFileSync(join(folder, 'alice.json'), 'utf8')).toBe(TEXT)
   })
 
-  test('on a disk that became full meanwhile, too: its room was taken before', async ({ skip }) => {
+  test('succeeds on a disk that became full, because the room was allocated', async ({ skip }) => {
     const disk = await createSmallDisk(64)
     if (typeof disk === 'string') return skip(disk)
     try {
@@ -163,7 +163,7 @@ describe('a keystore gets its name', () => {
   })
 })
 
-describe('what a gdn that was killed has left', () => {
+describe('after gdn was killed', () => {
   const left = (text: string) => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, '.alice.part'), text, { mode: 0o600 })
@@ -174,21 +174,21 @@ describe('what a gdn that was killed has left', () => {
       'a reservation of a process that is gone',
       JSON.stringify({ reserved_by: { pid: 2 ** 22 + 1, startedAt: '1', bootId: 'x' } }),
     ],
-  ])('%s is cleared away', async (_what, text) => {
+  ])('%s is removed', async (_what, text) => {
     left(text)
     const reservation = await reserve(folder, 'alice')
     await reservation.keep(TEXT, fine)
     expect(readdirSync(folder)).toEqual(['alice.json'])
   })
 
-  test('a keystore that was written and had no name yet gets it', async () => {
+  test('a keystore that was written but not named gets its name', async () => {
     left(TEXT.padEnd(4096))
     await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
     expect(readdirSync(folder)).toEqual(['alice.json'])
     expect(readFileSync(join(folder, 'alice.json'), 'utf8').trim()).toBe(TEXT.trim())
   })
 
-  test('anything else is kept, and told', async () => {
+  test('any other file is kept and reported', async () => {
     left(TEXT.slice(0, 300))
     await expect(reserve(folder, 'alice')).rejects.toThrow('may have a key')
     expect(readFileSync(join(folder, '.alice.part'), 'utf8')).toBe(TEXT.slice(0, 300))
@@ -196,12 +196,12 @@ describe('what a gdn that was killed has left', () => {
 })
 
 describe('names', () => {
-  test('are the one that was given, or that one with numbers', () => {
+  test('are the given one, or the given one with numbers', () => {
     expect(newNames(folder, '@alice', undefined)).toEqual(['alice'])
     expect(newNames(folder, 'buyer', 3)).toEqual(['buyer-1', 'buyer-2', 'buyer-3'])
   })
 
-  test('are the next free numbers where none is given', () => {
+  test('are the next free numbers if none is given', () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, 'wallet-1.json'), '')
     writeFileSync(join(folder, 'wallet-3.address'), '')
@@ -227,11 +227,11 @@ describe('names', () => {
     'a.',
     '@',
     '@@a',
-  ])('%j is none', (name) => {
+  ])('do not include %j', (name) => {
     expect(() => newNames(folder, name, undefined)).toThrow('must be 1 to 63 of')
   })
 
-  test('are in lower case; the right spelling is told', () => {
+  test('are in lower case, and another case is rejected with the right spelling', () => {
     expect(() => newNames(folder, 'Alice', undefined)).toThrow(expect.objectContaining({ hint: 'Use @alice.' }))
   })
 })

@@ -21,7 +21,7 @@ const fault = (url: string, hosts: WalletHosts): GdnError => {
   throw new Error(`${url} was taken`)
 }
 
-describe('a signed URL is called', () => {
+describe('a signed URL is accepted', () => {
   test.each([
     ['on the origin of the server', `https://api.example.com${PATH}`, HOSTED],
     ['with its usual port', `https://api.example.com:443${PATH}`, HOSTED],
@@ -32,7 +32,7 @@ describe('a signed URL is called', () => {
   })
 })
 
-describe('and nowhere else: whoever answers knows the key', () => {
+describe('a signed URL is rejected elsewhere, because the responding server knows the key', () => {
   test.each([
     ['another host', `https://evil.example${PATH}`, HOSTED],
     ['a subdomain', `https://wallet.api.example.com${PATH}`, HOSTED],
@@ -62,13 +62,13 @@ describe('and nowhere else: whoever answers knows the key', () => {
     expect(`${message} ${hint}`).not.toContain('5161a7')
   })
 
-  test('an unknown host is told with what allows it', () => {
+  test('with an unknown host and a hint how to allow it', () => {
     expect(fault(`https://wallet.example.com${PATH}`, HOSTED).hint).toContain(
       'GDN_WALLET_URL=https://wallet.example.com',
     )
   })
 
-  test('whatever text a server gives, it is called on its origin or refused', () => {
+  test('unless it has the origin of the server, for any text', () => {
     const parts = fc.constantFrom(
       'https://',
       'http://',
