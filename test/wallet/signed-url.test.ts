@@ -32,7 +32,7 @@ describe('a signed URL is accepted', () => {
   })
 })
 
-describe('a signed URL is rejected elsewhere, because the responding server knows the key', () => {
+describe('a signed URL elsewhere is rejected, because the server that responds knows the key', () => {
   test.each([
     ['another host', `https://evil.example${PATH}`, HOSTED],
     ['a subdomain', `https://wallet.api.example.com${PATH}`, HOSTED],
@@ -62,13 +62,13 @@ describe('a signed URL is rejected elsewhere, because the responding server know
     expect(`${message} ${hint}`).not.toContain('5161a7')
   })
 
-  test('with an unknown host and a hint how to allow it', () => {
+  test('on an unknown host, with a hint how to allow it', () => {
     expect(fault(`https://wallet.example.com${PATH}`, HOSTED).hint).toContain(
       'GDN_WALLET_URL=https://wallet.example.com',
     )
   })
 
-  test('unless it has the origin of the server, for any text', () => {
+  test('in any text that does not have the origin of the server', () => {
     const parts = fc.constantFrom(
       'https://',
       'http://',
