@@ -11,7 +11,7 @@ const NONCE = 7
 const [SIGNER] = WALLETS
 const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: SIGNER as `0x${string}`, nonce: NONCE })
 
-/** Looks each second at a transaction that no block takes; resolves with when it counted as stuck. */
+/** Polls a transaction that is never mined once a second; resolves with the time at which it counted as stuck. */
 async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): Promise<number | null> {
   let clock = 0
   let stuckAt: number | null = null
@@ -19,7 +19,7 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
   const warn = () => {
     stuckAt ??= clock
   }
-  // Whose key is gone can't be signed for again, which is told: nothing else is needed of the store.
+  // A missing key is reported before the store is used, so an empty store suffices.
   const log = { debug() {}, info() {}, warn, error() {} }
   const bumper = createBumper({ store: {} as Store, findSigner: async () => null, now: () => clock - setBack, log })
   const transaction = {
@@ -40,17 +40,17 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
   return stuckAt
 }
 
-it('a transaction is stuck when it has been the next of its signer for so long, and no other', async () => {
+it('reports a transaction as stuck only after it has been the next of its signer for the configured time', async () => {
   expect(parseTransaction(RAW).nonce).toBe(NONCE)
   expect(await stuckAfter(() => NONCE)).toBe(STUCK_MS)
   expect(await stuckAfter(() => NONCE - 1)).toBeNull()
   expect(await stuckAfter((look) => (look < 30 ? NONCE - 1 : NONCE))).toBe(30_000 + STUCK_MS)
 })
 
-it('a node in between that is behind does not make it wait anew', async () => {
+it("doesn't restart the wait because of a lagging node", async () => {
   expect(await stuckAfter((look) => (look % 3 === 1 ? NONCE - 2 : NONCE))).toBe(STUCK_MS)
 })
 
-it('a clock that is set back by 30 days begins the wait anew, no more', async () => {
+it('only restarts the wait if the clock is set back by 30 days', async () => {
   expect(await stuckAfter(() => NONCE, 30 * 24 * 3_600_000)).toBe(30_000 + STUCK_MS)
 })

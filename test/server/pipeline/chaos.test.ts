@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { chaos } from '../../helpers/chaos.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 
-it('120 requests of 8 clients, the backend killed each second or two, 30 % of the chain calls failing: all come to their true end', {
+it('settles 120 requests of 8 clients correctly, with backend kills and 30 % of the chain calls failing', {
   timeout: 300_000,
 }, async () => {
   const { random } = seededRandom('chaos')

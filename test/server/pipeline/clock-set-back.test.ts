@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const setBack = (days: number) => vi.spyOn(Date, 'now').mockImplementation(() => wallClock() - days * DAY)
 
-// A backend takes the clock once, when it starts: this one sees what a test makes of it.
+// A backend captures the clock when it starts; this one follows the test's clock.
 const start = () => startTestBackend(dataDir.path, { now: () => Date.now(), steadyNow: () => performance.now() })
 
 /** Mints an NFT whose file host fails once; resolves when its retry is scheduled. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createEventQueryRange } from '../../../src/server/pipeline/evm/public-network/event-query-range.ts'
 
 describe('the range of one event query', () => {
-  it('is halved by each refusal, and stays halved', () => {
+  it('is halved by each rejection, and stays halved', () => {
     const range = createEventQueryRange()
     const start = range.blocks
     expect(range.refused(start, 'exceed maximum block range: 800')).toBe(true)
@@ -12,7 +12,7 @@ describe('the range of one event query', () => {
     expect(range.blocks).toBe(start / 4)
   })
 
-  it('is halved from the size of the query, where that was below the limit', () => {
+  it('is halved from the size of the query if that was below the limit', () => {
     const range = createEventQueryRange()
     range.refused(150, 'too many results')
     expect(range.blocks).toBe(75)
@@ -34,14 +34,14 @@ describe('the range of one event query', () => {
     expect(range.blocks).toBe(start)
   })
 
-  it('has fewer addresses where there are too many, for any number of blocks', () => {
+  it('has fewer addresses if there are too many, for any number of blocks', () => {
     const range = createEventQueryRange()
     const { blocks, addresses } = range
     range.refused(blocks, 'too many addresses in filter')
     expect([range.blocks, range.addresses]).toEqual([blocks, addresses / 2])
   })
 
-  it('is at least one block and one address: a refusal then has another reason', () => {
+  it('is at least one block and one address; a rejection then has another reason', () => {
     const range = createEventQueryRange()
     let refusals = 0
     while (range.refused(range.blocks, 'no')) refusals++

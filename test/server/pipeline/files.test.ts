@@ -21,14 +21,14 @@ import {
 } from '../../helpers/file-server.ts'
 import { rawCidOf } from '../../helpers/published-cid.ts'
 
-// Published by IPFS documentation; nobody uploaded it here.
+// A CID from the IPFS documentation that isn't stored here.
 const ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let files: FileServer
-/** Ends what holds `/held.png`. */
+/** Releases the held response of `/held.png`. */
 let release: () => void
 let isDown = true
 
@@ -80,7 +80,7 @@ const withFile = (url: string, title = 'with a file') => ({
 
 const metadataFile = async (url: unknown) => (await backend.get(`/ipfs/${String(url).slice('ipfs://'.length)}`)).json()
 
-describe('a file that can never be had fails its NFT with a reason, and its neighbours go on', () => {
+describe('an unusable file fails only its NFT, with the reason', () => {
   it.each([
     ['/404.png', /404\.png returned 404 Not Found/],
     ['/410.png', /returned 410 Gone/],
@@ -100,21 +100,21 @@ describe('a file that can never be had fails its NFT with a reason, and its neig
     expect([before?.error, after?.error]).toEqual([undefined, undefined])
   })
 
-  it('one broken file of several is enough, and names itself', async () => {
+  it('even if only one of several files is unusable, which the reason names', async () => {
     const [good] = withFile('/good-1.png').file_fields
     const metadata = { ...withFile('/404.png'), file_fields: [good, { key: 'back', url: `${files.url}/404.png` }] }
     const [nft] = await settled(backend, await mint(backend, collection, metadata))
     expect(nft?.error).toContain(`${files.url}/404.png returned 404`)
   })
 
-  it('a later request for the same URL is tried afresh', async () => {
+  it('and a later request for the same URL fetches it again', async () => {
     const asked = files.requests.filter((path) => path === '/404.png').length
     await settled(backend, await mint(backend, collection, withFile('/404.png')))
     expect(files.requests.filter((path) => path === '/404.png').length).toBeGreaterThan(asked)
   })
 })
 
-describe('a passing fault is tried again, and then the NFT is deployed', () => {
+describe('a temporary error is retried, and then the NFT is deployed', () => {
   it.each(['/503-once.png', '/429-once.png', '/cut-once.png'])('%s', async (path) => {
     const [nft] = await settled(backend, await mint(backend, collection, withFile(path)))
     expect(nft).toMatchObject({ status: 'deployed' })
@@ -122,7 +122,7 @@ describe('a passing fault is tried again, and then the NFT is deployed', () => {
     expect(files.requests.filter((asked) => asked === path)).toHaveLength(2)
   })
 
-  it('meanwhile it says initiated, and holds up nobody', async () => {
+  it("until then, the NFT is initiated and doesn't delay others", async () => {
     // Nothing listens on port 9.
     const [stuck = ''] = await mint(backend, collection, withFile('http://127.0.0.1:9/a.png'))
     const [other] = await settled(backend, await mint(backend, collection, withFile('/good-3.png')))
@@ -133,7 +133,7 @@ describe('a passing fault is tried again, and then the NFT is deployed', () => {
 
   const shownNow = async (id: string) => (await backend.post('/api/v1/getnfts', { nft_gdn_ids: [id] })).json.nfts[0]
 
-  it('meanwhile it says why, until the file is there', async () => {
+  it('until then, the NFT shows the reason', async () => {
     const [id = ''] = await mint(backend, collection, withFile('/down.png'))
     const waiting = await until(
       () => shownNow(id),
@@ -149,7 +149,7 @@ describe('a passing fault is tried again, and then the NFT is deployed', () => {
     expect(nft).not.toHaveProperty('pending_reason')
   })
 
-  it('an NFT whose file is not answered yet says that its files are being fetched', async () => {
+  it('an NFT shows that its files are being fetched', async () => {
     const [id = ''] = await mint(backend, collection, withFile('/held.png'))
     expect(await shownNow(id)).toMatchObject({ status: 'initiated', pending_reason: 'its files are being fetched' })
     release()
@@ -157,8 +157,8 @@ describe('a passing fault is tried again, and then the NFT is deployed', () => {
   })
 })
 
-describe('a file that can be had', () => {
-  it('is stored, and named in the metadata by its CID, also through a redirect', async () => {
+describe('a usable file', () => {
+  it('is stored and referenced by its CID in the metadata, even after a redirect', async () => {
     const ids = await mint(backend, collection, [withFile('/art.png'), withFile('/moved.png')])
     const [direct, moved] = await settled(backend, ids)
     const cids = [rawCidOf(pngOf('/art.png')), rawCidOf(pngOf('/real.png'))]
@@ -169,7 +169,7 @@ describe('a file that can be had', () => {
     expect(stored.headers.get('content-type')).toBe('image/png')
   })
 
-  it('is fetched once for a drop in which every NFT shares it', async () => {
+  it('is fetched once if all NFTs of a drop share it', async () => {
     const ids = await mint(
       backend,
       collection,
@@ -180,7 +180,7 @@ describe('a file that can be had', () => {
     expect(files.requests.filter((path) => path === '/shared.png')).toHaveLength(1)
   })
 
-  it('eight of them make one NFT', async () => {
+  it('can be one of eight in one NFT', async () => {
     const file_fields = Array.from({ length: 8 }, (_, i) => ({ key: `file${i}`, url: `${files.url}/eight-${i}.png` }))
     const [nft] = await settled(backend, await mint(backend, collection, { title: 't', description: 'd', file_fields }))
     const images = file_fields.map(({ key }, i) => [key, `ipfs://${rawCidOf(pngOf(`/eight-${i}.png`))}`])
@@ -191,14 +191,14 @@ describe('a file that can be had', () => {
     })
   })
 
-  it('an ipfs URL of what is stored here is taken as it is, a path below a directory too', async () => {
+  it('is referenced by its ipfs URL as it is if it is stored here, also in a directory', async () => {
     const [first] = await settled(backend, await mint(backend, collection, withFile('/dir.png')))
     const url = String(first?.metadata_url)
     const [second] = await settled(backend, await mint(backend, collection, withFile(url)))
     expect(await metadataFile(second?.metadata_url)).toHaveProperty('image', url)
   })
 
-  it('a path that leads nowhere below a stored directory fails its NFT', async () => {
+  it('fails its NFT if it is missing in a stored directory', async () => {
     const [first] = await settled(backend, await mint(backend, collection, withFile('/dir.png')))
     const url = String(first?.metadata_url).replace('/0.json', '/nothing.png')
     const [second] = await settled(backend, await mint(backend, collection, withFile(url)))
@@ -206,8 +206,8 @@ describe('a file that can be had', () => {
   })
 })
 
-describe('with private addresses not allowed', () => {
-  it('the NFT fails with a reason that names the address and the flag, and nothing is asked of that server', async () => {
+describe('with private addresses denied', () => {
+  it('fails the NFT with the address and the flag, without a request to the server', async () => {
     const own = await freshDataDir()
     const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
     try {
@@ -234,8 +234,8 @@ describe('with private addresses not allowed', () => {
   })
 })
 
-describe('stopping', () => {
-  it('cuts a transfer that is under way, and the next start fetches the file again', async () => {
+describe('a shutdown', () => {
+  it('aborts a download in progress, and the next start fetches the file again', async () => {
     const slow = await startFileServer({
       '/slow.png': failing(
         1,

@@ -58,7 +58,7 @@ afterEach(async () => {
   await dir.remove()
 })
 
-/** A collection with tokens 1 to 4 of the first person, as the backend knows it when its mint is final. */
+/** A collection whose tokens 1 to 4 belong to the first person, stored as after its final mint. */
 async function deployCollection(): Promise<{ id: string; address: Hex }> {
   const id = `c${++collections}`
   const factory = factoryAddress(admin)
@@ -106,7 +106,7 @@ async function follow(options: Partial<FollowOptions> = {}): Promise<number> {
   for (let turns = 1; ; turns++) if (!(await followOwners({ store, network: network(), ...options }))) return turns
 }
 
-/** As a network that others mine, of which reorgs are expected up to two blocks deep. */
+/** A public network that expects reorgs up to two blocks deep. */
 const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: PublicNetwork } => {
   const hashesOf = (blocks: readonly number[]) =>
     Promise.all(
@@ -144,7 +144,7 @@ const move = async (token: number, to: Hex) => {
   const from = await readOwnerOf(network(), collection.address, BigInt(token))
   await anvil.send(from, collection.address, encodeTransfer({ from, to, tokenId: BigInt(token) }))
 }
-/** By the wallet that owns the collection. */
+/** Calls the collection from its owner's wallet. */
 const byOwner = (call: OwnersCall, from = owner) => {
   const data = encodeFunctionData({ abi: COLLECTION_ABI, ...call } as EncodeFunctionDataParameters)
   return anvil.send(from, collection.address, data)
@@ -180,12 +180,12 @@ async function onChain(): Promise<Awaited<ReturnType<typeof known>>> {
   return { owners, wallet, api, transfer, revoked }
 }
 
-describe('the follower', () => {
-  it('agrees with what a mint has set already', async () => {
+describe('followOwners()', () => {
+  it('agrees with the owners that a mint has stored', async () => {
     expect(await known()).toEqual(await onChain())
   })
 
-  it('reads who owns what, who owns the collection, and its flags', async () => {
+  it('stores the owners of tokens, the owner of the collection and its flags', async () => {
     await move(1, person(1))
     await move(2, person(2))
     await move(2, person(3))
@@ -204,7 +204,7 @@ describe('the follower', () => {
     expect(await known()).toMatchObject({ api: false, transfer: false, revoked: true })
   })
 
-  it('remembers the block it has reached with its hash, and asks no block twice', async () => {
+  it('stores the last block with its hash, and requests no block twice', async () => {
     await move(1, person(1))
     await follow()
     const head = await anvil.request<{ number: Hex; hash: Hex }>('eth_getBlockByNumber', ['latest', false])
@@ -221,7 +221,7 @@ describe('the follower', () => {
     expect(asked).toEqual(['eth_getBlockByNumber'])
   })
 
-  it('comes to the same a block at a time', async () => {
+  it('returns the same result when it reads one block at a time', async () => {
     await move(1, person(1))
     await setEnableApi(false)
     await move(1, person(2))
@@ -231,7 +231,7 @@ describe('the follower', () => {
     expect(turns).toBe(4)
   })
 
-  it('leaves a collection alone that it does not know', async () => {
+  it('ignores an unknown collection', async () => {
     const before = await known()
     const ours = collection
     collection = await deployCollection()
@@ -245,8 +245,8 @@ describe('the follower', () => {
   })
 })
 
-describe('when the chain takes blocks back', () => {
-  it.each([1, 2, 3, 5])('%i deep: owners and flags are as before them', async (depth) => {
+describe('a reorg', () => {
+  it.each([1, 2, 3, 5])('restores owners and flags at a depth of %i', async (depth) => {
     await move(1, person(1))
     for (let i = 0; i < 5; i++) await anvil.request('evm_mine', [])
     await follow()
@@ -269,7 +269,7 @@ describe('when the chain takes blocks back', () => {
     expect(await known()).toEqual(await onChain())
   })
 
-  it('what the new blocks say holds, at the same places as well', async () => {
+  it('applies the events of the new blocks, even at the same positions', async () => {
     await move(1, person(1))
     await follow()
     await anvil.reorg(1)
@@ -282,7 +282,7 @@ describe('when the chain takes blocks back', () => {
     expect((await known()).owners[0]).toBe(person(6))
   })
 
-  it('the chain is shorter than before', async () => {
+  it('is detected if the chain is shorter than before', async () => {
     await follow()
     const before = await known()
     const snapshot = await anvil.request('evm_snapshot', [])
@@ -295,7 +295,7 @@ describe('when the chain takes blocks back', () => {
     expect(await known()).toEqual(await onChain())
   })
 
-  it('deeper than anything remembered: everything is read again', async () => {
+  it('reads everything again if it is deeper than the stored blocks', async () => {
     const before = await known()
     await move(1, person(1))
     await move(2, person(2))
@@ -310,7 +310,7 @@ describe('when the chain takes blocks back', () => {
     expect((await known()).owners.slice(0, 2)).toEqual([person(1), before.owners[1]])
   })
 
-  it('while their events are being read: nothing of the old ones is kept', async () => {
+  it('discards the old events if it happens while they are being read', async () => {
     await move(1, person(1))
     let reorged = false
     const request: PlainAnvil['request'] = async <Result>(method: string, params: readonly unknown[]) => {
@@ -327,7 +327,7 @@ describe('when the chain takes blocks back', () => {
     expect((await known()).owners[0]).toBe(person(0))
   })
 
-  it('remembers no more than 64 blocks to fall back to', async () => {
+  it('can go back to at most 64 stored blocks', async () => {
     for (let i = 0; i < 70; i++) {
       await anvil.request('evm_mine', [])
       await follow()
@@ -338,7 +338,7 @@ describe('when the chain takes blocks back', () => {
   })
 
   it.each(['embedded', 'public'])(
-    'any moves, switches, readings and reorgs of a chain that is %s: in the end all is as on chain',
+    'matches the chain after any transfers, flag changes, reads and reorgs (%s network)',
     async (kind) => {
       const read = kind === 'embedded' ? follow : followShared
 

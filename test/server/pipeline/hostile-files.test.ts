@@ -34,7 +34,7 @@ const redirect =
   (_request, response) =>
     void response.writeHead(302, location === undefined ? {} : { location }).end()
 
-/** A byte, and another, as long as somebody waits. */
+/** Sends one byte after another until the client closes. */
 const drip: FileHandler = (_request, response) => {
   response.writeHead(200, { 'content-type': 'image/png' })
   const timer = setInterval(() => response.write('x'), 50)
@@ -91,7 +91,7 @@ const withFile = (url: string) => ({
 
 const twice = '\\(tried 2 times\\)$'
 
-describe('bad input 41, 43: a file that is a trap fails its NFT with a reason, its neighbours are minted', () => {
+describe('bad input 41, 43: a hostile file fails only its NFT, with the reason', () => {
   it.each([
     ['/silent.png', new RegExp(`silent\\.png took longer than 1\\.5 s ${twice}`)],
     ['/drip.png', new RegExp(`took longer than 1\\.5 s ${twice}`)],
@@ -124,7 +124,7 @@ describe('bad input 41, 43: a file that is a trap fails its NFT with a reason, i
     expect(memoryInUse() - before).toBeLessThan(100)
   })
 
-  it('forty slow files at once hold up nobody else for longer than their time', async () => {
+  it('delays other NFTs by no more than the timeout while it fetches forty slow files', async () => {
     const slow = await mint(
       backend,
       collection,
@@ -138,8 +138,8 @@ describe('bad input 41, 43: a file that is a trap fails its NFT with a reason, i
   })
 })
 
-describe('bad input 39, 40: where private addresses are not allowed', () => {
-  it('every spelling of one fails its NFT, and nothing is asked there', async () => {
+describe('bad input 39, 40: private addresses are denied', () => {
+  it('in every spelling: the NFT fails, and no request is sent', async () => {
     const own = await freshDataDir()
     const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
     try {

@@ -37,7 +37,7 @@ afterEach(async () => {
   await dataDir.remove()
 })
 
-/** Mints an NFT with a file, and returns it as it is in the end, with the URL in its metadata. */
+/** Mints an NFT with a file; returns its final state and the URL in its metadata. */
 async function mintWith(url: string, options: Parameters<typeof startTestBackend>[1] = {}) {
   backend = await startTestBackend(dataDir.path, { fileFetching: { timeoutMs: 1000, maxAttempts: 2 }, ...options })
   const collection = await createTestCollection(backend)
@@ -58,7 +58,7 @@ describe('without a gateway', () => {
   const CID_ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/1.png'
 
   test.each([CID_ELSEWHERE, AR])(
-    '%s stands in the metadata as it was given, and is shown as not stored',
+    'keeps %s in the metadata as it is, and shows it as not stored',
     async (url) => {
       const { nft, image, id, backend } = await mintWith(url)
       expect(nft).toMatchObject({ status: 'deployed', files_not_stored: ['image'] })
@@ -68,18 +68,18 @@ describe('without a gateway', () => {
     },
   )
 
-  test('an ipfs URL whose CID is none fails its NFT', async () => {
+  test('fails an NFT whose ipfs URL has an invalid CID', async () => {
     const { nft } = await mintWith(`ipfs://b${'a'.repeat(58)}`)
     expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining('has no valid CID') })
   })
 
-  test.each([CID_ELSEWHERE, AR])('%s fails its NFT where --require-stored-files is set', async (url) => {
+  test.each([CID_ELSEWHERE, AR])('fails an NFT with %s if --require-stored-files is set', async (url) => {
     const { nft } = await mintWith(url, { requireStoredFiles: true })
     expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining('is not stored here. Upload') })
   })
 })
 
-describe('a stored file is checked as one from a URL is, though it was stored before', () => {
+describe('a file that is already stored is checked like a fetched one', () => {
   const PAGE = Buffer.from('<!doctype html><title>gone</title>')
   const upload = async ({ url, apiKey }: TestBackend, bytes: Buffer): Promise<string> => {
     const body = new FormData()
@@ -92,7 +92,7 @@ describe('a stored file is checked as one from a URL is, though it was stored be
     return ((await response.json()) as { url: string }).url
   }
 
-  test('HTML that was stored while it was allowed', async () => {
+  test('rejects HTML that was stored while it was allowed', async () => {
     const first = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
     const url = await upload(first, PAGE)
     await first.close()
@@ -103,7 +103,7 @@ describe('a stored file is checked as one from a URL is, though it was stored be
     expect(nft).toMatchObject({ status: 'deployed' })
   })
 
-  test('a part of a fetched file that looks like an HTML page', async () => {
+  test('rejects a part of a fetched file that looks like an HTML page', async () => {
     const whole = Buffer.concat([PNG, Buffer.alloc(1024 - PNG.length), PAGE])
     const url = `ipfs://${await gateway.add({ '1.png': whole })}/1.png`
     const { backend } = await mintWith(url, { ipfsGateway: gateway.url })
@@ -113,7 +113,7 @@ describe('a stored file is checked as one from a URL is, though it was stored be
     expect(await settled(backend, [id])).toMatchObject([{ error: `${part.url} is an HTML page. Use another file.` }])
   })
 
-  test('and a good one, of before a restart', async () => {
+  test('accepts a valid file from before a restart', async () => {
     const first = await startTestBackend(dataDir.path)
     const url = await upload(first, PNG)
     await first.close()
@@ -123,7 +123,7 @@ describe('a stored file is checked as one from a URL is, though it was stored be
 })
 
 describe('with a gateway', () => {
-  test('backend.yaml names the gateway and requires stored files; an option goes before its gateway', async () => {
+  test('reads the gateway and require_stored_files from backend.yaml; the option overrides the gateway', async () => {
     const settings = (url: string) => `ipfs_gateway: ${url}/\nrequire_stored_files: true\n`
     await writeFile(join(dataDir.path, 'backend.yaml'), settings(gateway.url), { mode: 0o600 })
     const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
@@ -142,7 +142,7 @@ describe('with a gateway', () => {
   })
 
   test.each(['ftp://gateway.example', 'https://user:secret@gateway.example', 'https://gateway.example/?key=1'])(
-    '%s in backend.yaml is no gateway',
+    'rejects %s as a gateway in backend.yaml',
     async (url) => {
       await writeFile(join(dataDir.path, 'backend.yaml'), `ipfs_gateway: ${url}\n`, { mode: 0o600 })
       const error = await startTestBackend(dataDir.path).catch((thrown: unknown) => thrown)
@@ -153,7 +153,7 @@ describe('with a gateway', () => {
 
   const LARGE = Buffer.concat([PNG, Buffer.alloc(40_000, 7)])
 
-  test('a file in a directory is fetched block by block, checked, and served from here under the same URL', async () => {
+  test('fetches a file in a directory block by block, verifies it, and serves it under the same URL', async () => {
     const root = await gateway.add({ '1.png': LARGE, '2.png': PNG })
     const url = `ipfs://${root}/1.png`
     const { nft, image, id, backend } = await mintWith(url, { ipfsGateway: gateway.url, requireStoredFiles: true })
@@ -168,7 +168,7 @@ describe('with a gateway', () => {
     expect(gateway.asked).toHaveLength(asked)
   })
 
-  test('another file of a directory of which one is stored is fetched too, and a missing one fails', async () => {
+  test('fetches another file of a directory with a stored one, and fails for a missing one', async () => {
     const root = await gateway.add({ '1.png': LARGE, '2.png': PNG })
     const { backend } = await mintWith(`ipfs://${root}/1.png`, { ipfsGateway: gateway.url })
     const collection = await createTestCollection(backend)
@@ -183,8 +183,8 @@ describe('with a gateway', () => {
     expect(missing?.error).toMatch(/3\.png does not exist in its directory/)
   })
 
-  test('a file in a sharded directory is fetched, and a name that is not in it is missing', async () => {
-    // So many that names share the first byte of their hashes: shards below shards.
+  test('fetches a file in a sharded directory, and fails for a name that is not in it', async () => {
+    // Enough names to share the first byte of their hashes, which nests the shards.
     const names = Array.from({ length: 600 }, (_, n) => `art/${n}.png`)
     const files = names.map((name) => [name, Buffer.concat([PNG, Buffer.from(name)])] as const)
     const root = await gateway.add(Object.fromEntries(files), { sharded: true })
@@ -204,7 +204,7 @@ describe('with a gateway', () => {
     }
   })
 
-  test('a CID of version 0 is fetched as well', async () => {
+  test('fetches a CID of version 0', async () => {
     const block = encode(prepare({ Data: new UnixFS({ type: 'file', data: PNG }).marshal(), Links: [] }))
     const digest = createDigest(0x12, rawCid(block).multihash.digest)
     gateway.blocks.set(CID.createV1(DAG_PB, digest).toString(), Buffer.from(block))
@@ -235,7 +235,7 @@ describe('with a gateway', () => {
       () => () => ({ status: 302, headers: { location: 'http://169.254.169.254/' }, body: PNG }),
       /redirects/,
     ],
-  ])('that sends %s is asked again, then the NFT fails with the reason', async (_, answer, reason) => {
+  ])('retries a gateway that sends %s, then fails the NFT with the reason', async (_, answer, reason) => {
     const root = await gateway.add({ '1.png': LARGE })
     gateway.answer = answer((cid) => gateway.blocks.get(cid), root)
     const { nft } = await mintWith(`ipfs://${root}/1.png`, { ipfsGateway: gateway.url })
@@ -243,7 +243,7 @@ describe('with a gateway', () => {
     expect(nft?.error).toContain('tried 2 times')
   })
 
-  describe('that redirects, as subdomain gateways do,', () => {
+  describe('that redirects, like a subdomain gateway:', () => {
     let other: GatewayStandIn
     beforeEach(async () => {
       other = await new GatewayStandIn().start()
@@ -254,7 +254,7 @@ describe('with a gateway', () => {
       return (cid) => ({ status: 301, headers: { location: location(cid) }, body: Buffer.alloc(0) })
     }
 
-    test('is followed on its own host', async () => {
+    test('follows a redirect on its host', async () => {
       const url = `ipfs://${await gateway.add({ '1.png': LARGE })}/1.png`
       const { answer } = gateway
       const redirect = redirects((cid) => `/subdomain/ipfs/${cid}?format=raw`)
@@ -263,7 +263,7 @@ describe('with a gateway', () => {
       expect(await read(backend, url)).toEqual({ status: 200, body: LARGE })
     })
 
-    test('to another private host is not followed, unless private files are allowed', async () => {
+    test('follows a redirect to another private host only if private files are allowed', async () => {
       const url = `ipfs://${await other.add({ '1.png': PNG })}/1.png`
       gateway.answer = redirects((cid) => `${other.url}/ipfs/${cid}?format=raw`)
       const refused = await mintWith(url, { ipfsGateway: gateway.url, allowPrivateFiles: false })
@@ -274,7 +274,7 @@ describe('with a gateway', () => {
       expect(nft).toMatchObject({ status: 'deployed' })
     })
 
-    test('more than three times is not followed', async () => {
+    test('follows at most three redirects', async () => {
       const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
       let hops = 0
       gateway.answer = redirects((cid) => `/ipfs/${cid}?format=raw&hop=${hops++}`)
@@ -282,7 +282,7 @@ describe('with a gateway', () => {
       expect(nft?.error).toMatch(/redirects more than 3 times/)
     })
 
-    test('to other bytes is not believed', async () => {
+    test('rejects other bytes behind a redirect', async () => {
       const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
       const redirect = redirects((cid) => `/subdomain/ipfs/${cid}?format=raw`)
       gateway.answer = (cid, path) => (path.startsWith('/subdomain') ? { body: PNG } : redirect(cid, path))
@@ -300,7 +300,7 @@ describe('with a gateway', () => {
     ['a directory', (root) => `ipfs://${root}`, /is a directory. Use the URL of a file in it/],
     ['an HTML page', (root) => `ipfs://${root}/page.png`, /is an HTML page/],
     ['an empty file', (root) => `ipfs://${root}/empty.png`, /is an empty file/],
-  ])('%s fails its NFT at once', async (_, urlOf, reason) => {
+  ])('fails an NFT at once for %s', async (_, urlOf, reason) => {
     const page = Buffer.from('<!doctype html><title>gone</title>')
     const root = await gateway.add({ '1.png': PNG, 'page.png': page, 'empty.png': Buffer.alloc(0) })
     const { nft } = await mintWith(urlOf(root), { ipfsGateway: gateway.url })
@@ -308,7 +308,7 @@ describe('with a gateway', () => {
     expect(nft?.error).not.toContain('tried')
   })
 
-  describe('a file made to keep the backend busy is refused soon', () => {
+  describe('limits the work for a malicious file', () => {
     const put = (bytes: Uint8Array): CID => {
       const cid = CID.createV1(DAG_PB, createDigest(0x12, rawCid(bytes).multihash.digest))
       gateway.blocks.set(cid.toString(), Buffer.from(bytes))
@@ -327,7 +327,7 @@ describe('with a gateway', () => {
       gateway.blocks.set(rawCid(bytes).toString(), bytes)
       return { cid: rawCid(bytes) as CID, size: bytes.length }
     }
-    /** A file of so many levels, each with bytes of its own. */
+    /** A file of this many levels, each with distinct bytes. */
     const chain = (levels: number) => {
       let cid = node([], PNG)
       for (let level = 1, size = PNG.length; level < levels; level++, size++)
@@ -355,16 +355,16 @@ describe('with a gateway', () => {
         /not a well-formed/,
       ],
     ])('%s', async (_, make, outcome) => {
-      // Time for thousands of blocks, on a busy machine too.
+      // Enough time for thousands of blocks, even on a busy machine.
       const fileFetching = { timeoutMs: 20_000, maxAttempts: 2 }
       const { nft } = await mintWith(`ipfs://${make()}`, { ipfsGateway: gateway.url, fileFetching })
       expect(nft?.error ?? nft?.status).toMatch(outcome)
-      // Tried twice at most.
+      // At most two attempts.
       expect(gateway.asked.length).toBeLessThan(10_020)
     })
   })
 
-  test('while it does not answer, the NFT waits and says why', async () => {
+  test('keeps the NFT pending with the reason while the gateway does not respond', async () => {
     const root = await gateway.add({ '1.png': PNG })
     const { answer } = gateway
     gateway.answer = () => ({ status: 503, body: Buffer.from('busy') })

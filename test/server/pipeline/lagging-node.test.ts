@@ -10,8 +10,8 @@ import { lookOnce } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-// Behind one URL there are often several nodes: one tells of the receipt, and the next, a hundred blocks behind, says
-// that nothing is minted yet. Taken at its word, the NFT would count as failed, or be minted a second time.
+// One URL often leads to several nodes. One returns the receipt, and the next, a hundred blocks behind, reports
+// that nothing is minted yet. Trusting it would fail the NFT or mint it a second time.
 
 const [ALICE, CONTRACT] = WALLETS
 const NOW = 1_800_000_000_000
@@ -85,9 +85,9 @@ const stateWith = (nextTokenId: bigint) =>
   })
 
 /**
- * Looks once at what is signed, on a network whose calls are answered by a node that is at this block.
+ * Checks signed transactions once on a network whose calls are answered by a node at this block.
  *
- * @param knows the newest block of the node that tells of blocks and receipts
+ * @param knows the newest block of the node that returns blocks and receipts
  */
 async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD): Promise<void> {
   const network: EvmNetwork = {
@@ -128,12 +128,12 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
 const nft = () =>
   store.db.selectFrom('nfts').select(['status', 'step', 'token_id', 'transaction_id']).executeTakeFirstOrThrow()
 
-it('a mint that is in a deep block is not given up on the word of a node that is behind that block', async () => {
+it("doesn't fail a mint in a deep block because of a node that is behind that block", async () => {
   await look(MINED - 1, 'success')
   expect(await nft()).toEqual({ status: 'deployed', step: 'done', token_id: '1', transaction_id: 't' })
 })
 
-it('a node that stands still, on a branch that was given up, does not make a mint count by its blocks', async () => {
+it("doesn't confirm a mint by the blocks of a stalled node on an abandoned branch", async () => {
   await look(MINED, 'success', HEAD - 1)
   expect((await nft()).status).toBe('initiated')
   await store.db.updateTable('transactions').set({ next_attempt_at: NOW }).execute()
@@ -150,12 +150,12 @@ it('a node that stands still, on a branch that was given up, does not make a min
   expect(await watchSettled({ ...watched, network, publicNetwork: at(HEAD) as unknown as PublicNetwork })).toBe(0)
 })
 
-it('a revert is not judged by a node that is behind: it may not have the collection, nor the rights given last', async () => {
+it("doesn't check a revert on a lagging node, which may lack the collection or its rights", async () => {
   await look(MINED - 1, 'reverted').catch(() => {})
   expect(await nft()).toEqual({ status: 'initiated', step: 'chain', token_id: null, transaction_id: 't' })
 })
 
-it('bytes that nobody can read any more hold nothing up: the NFT at fault has failed', async () => {
+it('fails an NFT whose transaction bytes are unreadable', async () => {
   await store.db.updateTable('transactions').set({ raw: '0x' }).execute()
   await look(HEAD, 'reverted')
   expect((await nft()).status).toBe('failed')

@@ -3,7 +3,7 @@ import { startLoop } from '../../../src/server/pipeline/loop.ts'
 
 const LOG = { info() {}, warn() {}, error() {}, debug() {} }
 
-test('lets timers and requests through between turns that always find more to do', async () => {
+test('yields to timers and requests between turns that never run out of work', async () => {
   let fired = false
   setTimeout(() => {
     fired = true
@@ -13,7 +13,7 @@ test('lets timers and requests through between turns that always find more to do
   const loop = startLoop(
     'busy',
     async () => {
-      // Ends a loop that lets no timer fire.
+      // Stops a loop that lets no timer fire.
       starved = performance.now() - start > 2000
       return fired || starved ? null : 0
     },

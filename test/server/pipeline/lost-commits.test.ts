@@ -40,7 +40,7 @@ const supplyOf = (url: string, { address }: TestCollection) =>
     functionName: 'totalSupply',
   })
 
-describe('on a network by RPC URL, while the backend runs', () => {
+describe('on a public network, while the backend runs', () => {
   let real: PublicNetwork
   let place: NetworkPlace
   let backend: TestBackend
@@ -68,11 +68,11 @@ describe('on a network by RPC URL, while the backend runs', () => {
 
   const openMints = ({ id }: TestCollection) => withStore(place.dataDir, ({ db }) => openMintsOf(db, id))
 
-  it('commits that a fail-over lost are made up for without a restart: every NFT keeps its token', async () => {
+  it('recovers commits that a failover lost, without a restart, so that every NFT keeps its token', async () => {
     const collection = await deployedCollection()
     const ids = await mint(backend, collection, plainMetadata(3))
     const before = await settled(backend, ids)
-    // What a standby has that was a moment behind: the NFTs are accepted, and nothing is signed for them.
+    // The state of a standby with a lag: the NFTs are accepted, but no transaction is signed for them.
     await withStore(place.dataDir, (store) =>
       store.transaction(async (db) => {
         const lost = await db
@@ -110,7 +110,7 @@ describe('on a network by RPC URL, while the backend runs', () => {
     expect(await supplyOf(real.url, collection)).toBe(3n)
   })
 
-  it('a token that somebody mints with the key of a signer stops its collection, whatever waits there', async () => {
+  it("blocks a collection after a foreign mint with a signer's key, whatever is pending in it", async () => {
     const collection = await deployedCollection()
     const letGo = await holdSigning(place.dataDir, 'mint')
     const ids = await mint(backend, collection, plainMetadata(2))
@@ -138,7 +138,7 @@ describe('on a network by RPC URL, while the backend runs', () => {
 
 describe('on embedded chains', () => {
   it.each(['polygon', 'solana'])(
-    'a backup of %s is restored with its chain: the same NFTs are minted there again, once',
+    'mints the same NFTs once again after a backup of %s is restored with its chain',
     async (blockchain) => {
       const dataDir = await freshDataDir()
       let backend = await startTestBackend(dataDir.path)
@@ -184,7 +184,7 @@ describe('on embedded chains', () => {
   )
 
   it.each(['mint', 'grant', 'transfer'] as const)(
-    'a backup of a %s that was not signed is restored with its chain: it is done once, with the same result',
+    'repeats an unsigned %s once with the same result after a backup is restored with its chain',
     async (kind) => {
       const dataDir = await freshDataDir()
       let backend = await startTestBackend(dataDir.path)

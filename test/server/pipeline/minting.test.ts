@@ -56,7 +56,7 @@ const bytesOf = async (url: unknown) =>
   Buffer.from(await (await backend.get(`/ipfs/${String(url).slice('ipfs://'.length)}`)).arrayBuffer())
 
 describe('a collection on chain', () => {
-  it('has the name and the owner of the request', async () => {
+  it('has the requested name and owner', async () => {
     const { id, address } = await createTestCollection(backend, { name: 'Été 2026 🌅', wallet_address: OWNER })
     await until(
       () => showCollection(backend, id),
@@ -67,7 +67,7 @@ describe('a collection on chain', () => {
     expect(await client().readContract({ ...of, functionName: 'owner' })).toBe(OWNER)
   })
 
-  it.each(['bnb-testnet', 'astar'])('NFTs are deployed on %s too', async (blockchain) => {
+  it.each(['bnb-testnet', 'astar'])('has deployed NFTs on %s, too', async (blockchain) => {
     const collection = await createTestCollection(backend, { blockchain })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
     expect(nft).toMatchObject({ status: 'deployed', token_id: '1' })
@@ -82,13 +82,13 @@ describe('a collection on chain', () => {
 })
 
 describe('minting', () => {
-  it('NFTs created before their collection is deployed wait for it', async () => {
+  it('waits for the collection to be deployed', async () => {
     const collection = await createTestCollection(backend)
     const ids = await mint(backend, collection, plainMetadata(2))
     expect((await settled(backend, ids)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
   })
 
-  it('token ids run from 1 in the order of acceptance, and every owner on chain is the receiver', async () => {
+  it('assigns token IDs from 1 in the order of acceptance, and makes each receiver the owner on chain', async () => {
     const collection = await createTestCollection(backend)
     const wanted: string[] = []
     const ids: string[] = []
@@ -110,7 +110,7 @@ describe('minting', () => {
     expect(uris).toEqual(nfts.map((nft) => nft.metadata_url))
   })
 
-  it('requests gather behind a transaction under way: many of them become few transactions of at most 200', async () => {
+  it('batches requests behind a pending transaction into few transactions of at most 200 NFTs', async () => {
     const collection = await createTestCollection(backend)
     const requests = await Promise.all(
       Array.from({ length: 45 }, (_, i) =>
@@ -138,13 +138,13 @@ describe('minting', () => {
     expect(supply).toBe(450n)
   })
 
-  it('a single request of more than 200 is minted whole', async () => {
+  it('mints a single request of more than 200 NFTs completely', async () => {
     const collection = await createTestCollection(backend)
     const nfts = await settled(backend, await mint(backend, collection, plainMetadata(230)))
     expect(nfts.map((nft) => nft.token_id)).toEqual(Array.from({ length: 230 }, (_, i) => String(i + 1)))
   })
 
-  it('100 receivers, no two neighbours alike, are all served', async () => {
+  it('mints for 100 different receivers', async () => {
     const collection = await createTestCollection(backend, { is_locked: true })
     const receivers = Array.from({ length: 100 }, (_, i) => getAddress(`0x${(i + 1).toString(16).padStart(40, '0')}`))
     const ids = await Promise.all(
@@ -156,7 +156,7 @@ describe('minting', () => {
     expect(owners).toEqual(receivers)
   })
 
-  it('tokens of a locked collection say so on chain', async () => {
+  it('marks tokens of a locked collection as locked on chain', async () => {
     const collection = await createTestCollection(backend, { is_locked: true })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
     expect(await read(collection.address, 'locked', String(nft?.token_id))).toBe(true)
@@ -165,7 +165,7 @@ describe('minting', () => {
     expect(await read(open.address, 'locked', String(free?.token_id))).toBe(false)
   })
 
-  it('every nonce of a signer is used once, without a gap', async () => {
+  it('uses every nonce of a signer once, without a gap', async () => {
     const lanes = Object.values(await usedNonces(dataDir.path))
     expect(lanes.length).toBeGreaterThanOrEqual(6)
     for (const nonces of lanes) expect(nonces).toEqual(nonces.map((_, i) => i))
@@ -185,7 +185,7 @@ describe('the metadata file', () => {
     ],
   }
 
-  it('follows the ERC-721 schema: name, description, extra keys as they are, attributes as marketplaces read them', async () => {
+  it('follows the ERC-721 schema, with unchanged extra keys and attributes as marketplaces read them', async () => {
     const collection = await createTestCollection(backend)
     const [nft] = await settled(backend, await mint(backend, collection, FULL))
     expect(JSON.parse((await bytesOf(nft?.metadata_url)).toString())).toEqual({
@@ -200,15 +200,15 @@ describe('the metadata file', () => {
     })
   })
 
-  it('has no attributes where none were given', async () => {
+  it('has no attributes without any in the request', async () => {
     const collection = await createTestCollection(backend)
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
     expect(JSON.parse((await bytesOf(nft?.metadata_url)).toString())).toEqual({ name: 'NFT 0', description: '' })
   })
 
-  it('lies in the directory whose CID the chain tells: computed again from the bytes', async () => {
+  it('is in the directory whose recomputed CID is that on chain', async () => {
     const collection = await createTestCollection(backend)
-    // More than nine, so that the order of the names is not that of the numbers.
+    // More than nine, so that the order of the names differs from that of the numbers.
     const nfts = await settled(backend, await mint(backend, collection, plainMetadata(12, 'Ünï')))
     const [directory] = String(nfts[0]?.metadata_url).slice('ipfs://'.length).split('/')
     const links = await Promise.all(
@@ -231,7 +231,7 @@ describe('the metadata file', () => {
     '👩‍👩‍👧‍👦'.repeat(100),
     'Å Å',
     'toString',
-  ])('hostile but legal text stays as it is: %j', async (text) => {
+  ])('keeps hostile but legal text unchanged: %j', async (text) => {
     const collection = await createTestCollection(backend, { name: text.slice(0, 100).toWellFormed() })
     const metadata = { title: text, description: text, file_fields: [], hasOwnProperty: text, toString: text }
     const [nft] = await settled(backend, await mint(backend, collection, metadata))

@@ -29,14 +29,14 @@ const fill = (from: number, to: number) =>
     select 't' || i, 'polygon', '0xA', i, 'mint', 1, '', 'h' || i, 'signed', 0, 0 from n`.execute(store.db)
 
 describe.skipIf(isOnPostgres())('SQLite', () => {
-  /** The rows of the table, as the planner knows them: an estimate from a part of the index. */
+  /** The planner's row count of the table, an estimate from a part of the index. */
   async function knownRows(): Promise<number> {
     const { rows } = await sql<{ rows: number }>`
       select max(cast(stat as integer)) as rows from sqlite_stat1 where tbl = 'transactions'`.execute(store.db)
     return rows[0]?.rows ?? 0
   }
 
-  it('has statistics of a table that was filled, and new ones after it has grown', async () => {
+  it('has statistics of a filled table, and updates them after it has grown', async () => {
     let now = 0
     const turn = createOptimizeStep(store, () => now)
     await fill(1, 2000)
@@ -53,7 +53,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
     expect(await knownRows()).toBeGreaterThan(10 * known)
   })
 
-  it('has statistics of a table that was filled before the start', async () => {
+  it('has statistics of a table filled before the start', async () => {
     await fill(1, 2000)
     await store.close()
     store = await openTestStore(folder.path)
@@ -61,8 +61,8 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
   })
 
   it.each([
-    ['alone', 0],
-    ['beside a large one', 2000],
+    ['without others', 0],
+    ['next to a large one', 2000],
   ])('keeps no statistics of a table with few rows: %s', async (_, requests) => {
     await fill(1, 100)
     await sql`insert into accounts (id, created_at) values ('a', 0)`.execute(store.db)
@@ -75,7 +75,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
     expect(await knownRows()).toBe(0)
   })
 
-  it('writes nothing at the start of a small database', async () => {
+  it('writes nothing when it starts with a small database', async () => {
     await fill(1, 100)
     await store.close()
     const version = async () => {
@@ -96,12 +96,12 @@ describe.runIf(isOnPostgres())('PostgreSQL', () => {
     return Number(rows[0]?.rows)
   }
 
-  it('has statistics of a table that was filled, without its autovacuum', async () => {
+  it('has statistics of a filled table without autovacuum', async () => {
     await sql`alter table transactions set (autovacuum_enabled = off)`.execute(store.db)
     let now = 0
     const turn = createOptimizeStep(store, () => now)
     await fill(1, 2000)
-    // What was written is counted a moment later.
+    // The write is counted a moment later.
     await vi.waitUntil(
       async () => {
         now += 10_000

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const withFile = (url: string) => ({ title: url, description: '', file_fields: [{ key: 'image', url }] })
 
-it('a drop of many files of one host does not hammer it, and holds up no file of another', async () => {
+it('paces requests for many files of one host without delaying files of another', async () => {
   const collection = await createTestCollection(backend)
   const starts: number[] = []
   let active = 0
@@ -52,7 +52,7 @@ it('a drop of many files of one host does not hammer it, and holds up no file of
   const other = await mint(backend, collection, withFile(`http://[${PUBLIC_V6}]/a.png`))
   const [elsewhere] = await settled(backend, other)
   expect(elsewhere?.status).toBe('deployed')
-  // The drop was still being fetched.
+  // The drop was still in progress.
   expect(starts.length).toBeLessThan(ROWS / 2)
   const nfts = await settled(backend, drop)
   expect(nfts.filter(({ status }) => status !== 'deployed')).toEqual([])

@@ -5,7 +5,7 @@ import { metadataFile } from '../../../src/server/pipeline/metadata-file.ts'
 import { symbolOf } from '../../../src/server/services/create-collection.ts'
 
 describe('the bytes of a metadata file', () => {
-  it('name, description, files in their order, extra keys, attributes: no white space, UTF-8', () => {
+  it('contain name, description, files in order, extra keys and attributes as compact UTF-8 JSON', () => {
     const metadata = {
       title: 'Été',
       description: 'd',
@@ -25,7 +25,7 @@ describe('the bytes of a metadata file', () => {
 })
 
 describe('runs of a batch', () => {
-  it('neighbours with one receiver are one run, in the order of the batch', () => {
+  it('join adjacent NFTs of one receiver, in the order of the batch', () => {
     const batch = ['a', 'a', 'b', 'a', 'b', 'b', 'b'].map((receiver) => ({ receiver }))
     expect(toRuns(batch).map(({ receiver, count }) => `${receiver}${count}`)).toEqual(['a2', 'b1', 'a1', 'b3'])
     expect(toRuns([])).toEqual([])
@@ -40,5 +40,5 @@ describe('the symbol of a collection', () => {
     ['🌅', 'NFT'],
     ['日本', 'NFT'],
     ['<script>', 'SCRIP'],
-  ])('%s has %s', (name, symbol) => expect(symbolOf(name)).toBe(symbol))
+  ])('of %s is %s', (name, symbol) => expect(symbolOf(name)).toBe(symbol))
 })

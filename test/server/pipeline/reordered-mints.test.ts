@@ -13,8 +13,8 @@ import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-// A reorg can put a mint before its collection, before an earlier batch, or before the blocks in which the owner gave the
-// service its rights. The mint has no effect and its nonce is used up, though the NFT isn't at fault.
+// A reorg can mine a mint before its collection, before an earlier batch, or before the blocks in which the owner granted
+// the service its rights. The mint then has no effect but uses its nonce, although the NFT is valid.
 
 const [ALICE] = WALLETS
 const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
@@ -56,7 +56,7 @@ const addTransaction = (given: Given) =>
     ...given,
   })
 
-/** An NFT whose mint is signed. */
+/** Adds an NFT with a signed mint. */
 async function addMint(id: string, nonce: number, startId: string, sender: string | null = null): Promise<void> {
   await addTransaction({ id, nonce, kind: sender === null ? 'mint' : 'grant', state: 'signed', start_id: startId })
   await insertNfts(store.db, [
@@ -68,9 +68,9 @@ async function addMint(id: string, nonce: number, startId: string, sender: strin
 }
 
 interface Chain {
-  /** By the newest block: the collection's state, null where it isn't there. */
+  /** The collection's state at the newest block, null without a collection. */
   state?: Partial<Rights> | null
-  /** By the newest block that no reorg can undo; by default the same. */
+  /** The state at the newest final block; the same by default. */
   finalState?: Partial<Rights> | null | 'unknown'
   /** Whether the same mint would succeed now. */
   takes?: boolean
@@ -87,7 +87,7 @@ const encodeState = (rights: Partial<Rights> | null) =>
         result: { owner: ALICE as Hex, locked: false, ...RIGHTS, ...rights },
       })
 
-/** Looks once at what is signed, which has reverted. */
+/** Checks signed transactions once; they have reverted. */
 const look = ({ state = {}, finalState = state, takes = false, takesAtFinality = takes }: Chain = {}) =>
   lookAtReverts(store, NOW, ({ call, block }) => {
     const isNewest = block === 'latest' || Number(block) === HEAD
@@ -114,12 +114,12 @@ const change = (id: string, changes: { state?: 'signed' | 'final'; watched?: 0 |
 const PENDING = { status: 'initiated', step: 'chain', error: null }
 const WAITS = { status: 'initiated', step: 'mint', error: null }
 
-it('a mint that a reorg put before its collection is judged once the collection is final', async () => {
+it('checks a mint that a reorg put before its collection only once the collection is final', async () => {
   await addMint('m', 1, '1')
   await stateDb(store.db).updateTable('collections').set({ status: 'initiated', transaction_id: null }).execute()
   await look({ state: null })
   expect(await nft('m')).toEqual(PENDING)
-  // Mined again, and not final yet.
+  // Mined again, but not final yet.
   await stateDb(store.db).updateTable('collections').set({ status: 'deployed' }).execute()
   await change('make', { watched: 1 })
   await look({ takes: true })
@@ -130,7 +130,7 @@ it('a mint that a reorg put before its collection is judged once the collection 
   expect(await stateOf('m')).toBe('reverted')
 })
 
-it('a mint fails with its collection', async () => {
+it('fails a mint with its collection', async () => {
   await addMint('m', 1, '1')
   await withdrawCollection(store.db, 'c')
   await failCollection(store.db, 'c', 'cancelled')
@@ -139,7 +139,7 @@ it('a mint fails with its collection', async () => {
   expect(await nft('m')).toMatchObject({ status: 'failed', error: 'cancelled' })
 })
 
-it('a mint that a reorg put before an earlier batch is judged once that batch is final, and signed again', async () => {
+it('signs again for a mint that a reorg put before an earlier batch, once that batch is final', async () => {
   await addMint('first', 1, '1')
   await change('first', { state: 'final', watched: 1 })
   await addMint('m', 2, '2')
@@ -150,7 +150,7 @@ it('a mint that a reorg put before an earlier batch is judged once that batch is
   expect(await nft('m')).toEqual(WAITS)
 })
 
-it('of several reverted mints the first is judged first, and none waits for a later one', async () => {
+it('checks reverted mints in order, and none waits for a later one', async () => {
   await addMint('second', 1, '2')
   await addMint('first', 2, '1')
   await look({ takes: true })
@@ -164,24 +164,24 @@ it.each([
   ['mint', { enableApi: false }, 'switched off creating'],
   ['mint', { revoked: true }, "revoked the service's right"],
   ['grant', { enableTransfer: false }, 'switched off transferring'],
-] as const)('a %s that a block with %o refuses fails once no reorg can undo that block', async (kind, off, reason) => {
+] as const)('fails a %s once a block with %o, which rejects it, is final', async (kind, off, reason) => {
   await addMint('m', 1, '1', kind === 'grant' ? ALICE : null)
   await look({ state: off, finalState: {} })
   expect(await nft('m')).toEqual(PENDING)
-  // Neither does a block decide in which the collection wasn't there.
+  // A block without the collection doesn't decide either.
   await look({ state: off, finalState: null })
   expect(await nft('m')).toEqual(PENDING)
   await look({ state: off })
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining(reason) })
 })
 
-it('revoked rights are read from the newest state where no node keeps older ones', async () => {
+it('reads revoked rights from the newest state if no node keeps older ones', async () => {
   await addMint('m', 1, '1')
   await look({ state: { enableApi: false }, finalState: 'unknown' })
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('switched off creating') })
 })
 
-it('a mint that reverts only in blocks that are not final is not judged by them', async () => {
+it("doesn't fail a mint that reverts only in blocks that are not final", async () => {
   await addMint('m', 1, '1')
   await look({ takesAtFinality: true })
   expect(await nft('m')).toEqual(PENDING)
@@ -189,7 +189,7 @@ it('a mint that reverts only in blocks that are not final is not judged by them'
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('rejected the mint') })
 })
 
-it('a mint that no node can judge now is judged later, and does not block higher fees of others', async () => {
+it('postpones a mint that no node can check, without blocking fee bumps of others', async () => {
   await addMint('m', 1, '1')
   await addTransaction({ id: 'stuck', nonce: 2, kind: 'transfer', state: 'signed', start_id: null })
   const asked = { requested_action: 'bump', collection_id: null } as const
@@ -200,7 +200,7 @@ it('a mint that no node can judge now is judged later, and does not block higher
   const warnings: string[] = []
   const options = { missing: ['0xstuck'], warn: (message: string) => warnings.push(message) }
   await expect(lookAtReverts(store, NOW, behind, options)).rejects.toThrow('header not found')
-  // It can't be signed again here, which is known only to what raises fees.
+  // It can't be signed again here, as only the fee bump detects.
   expect(warnings).toEqual(['a transaction is stuck and the key of its signer is missing'])
   expect(await nft('m')).toEqual(PENDING)
   await look({ takes: true })

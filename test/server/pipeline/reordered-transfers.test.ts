@@ -15,8 +15,8 @@ import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-// A reorg can put a transfer before the mint of its token, or before the transfer that it follows: it reverts, and its
-// nonce is used up for good, though the sender will have the token a few blocks later.
+// A reorg can mine a transfer before the mint of its token or before the preceding transfer. It reverts, and its
+// nonce is used, although the sender has the token a few blocks later.
 
 const [ALICE, BOB, CAROL] = WALLETS
 const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
@@ -94,7 +94,7 @@ const STATE = encodeFunctionResult({
   },
 })
 
-/** Looks once at what is signed, which has reverted; of a transfer that is asked for again the nodes say so. */
+/** Checks signed transactions once, which have reverted; the simulated transfer returns these answers. */
 const look = (again: { latest: Answer; head: Answer | 'unknown'; final?: Answer | 'unknown' }) =>
   lookAtReverts(store, NOW, ({ call, block }) => {
     if (call.from === undefined) return answerTo(call.data)
@@ -105,7 +105,7 @@ const look = (again: { latest: Answer; head: Answer | 'unknown'; final?: Answer 
     return '0x'
   })
 
-/** By the selector: `state()`, or else `ownerOf`, which refuses here. */
+/** Answers by selector: `state()`, or else `ownerOf`, which reverts here. */
 function answerTo(data: Hex): Hex {
   if (data.length === 10) return STATE
   throw new RpcError(3, 'execution reverted', '0xdf2d9b42')
@@ -121,7 +121,7 @@ const signedTransfers = async () =>
   (
     await store.db.selectFrom('transactions').select('state').where('kind', '=', 'transfer').orderBy('nonce').execute()
   ).map(({ state }) => state)
-/** A reorg has undone the mint. */
+/** Reverts the mint, as after a reorg. */
 const undoMint = async () => {
   const undone = { status: 'initiated', step: 'chain', token_id: null, owner: null } as const
   await stateDb(store.db).updateTable('nfts').set(undone).execute()
@@ -131,7 +131,7 @@ const mintAgain = () =>
 
 const WAITS = { status: 'initiated', error: null, transaction_id: null }
 
-it('a transfer that was put before the mint of its token waits for it, and is signed anew for the token that it has then', async () => {
+it('signs again for a transfer mined before the mint of its token, once that is mined, with the new token ID', async () => {
   await transferTurn()
   await undoMint()
   await look({ latest: 'refused', head: 'refused' })
@@ -149,8 +149,8 @@ it('a transfer that was put before the mint of its token waits for it, and is si
   expect(last.raw).toContain(`${'7'.padStart(64, '0')}`)
 })
 
-it('a transfer that was put before the one that it follows waits for that one', async () => {
-  // The first was made, and the second accepted, before a reorg undid both.
+it('postpones a transfer until the preceding transfer of its token is mined', async () => {
+  // The first was mined and the second accepted before a reorg reverted both.
   await store.db.updateTable('transfers').set({ returned: 1 }).execute()
   await ask('u', BOB, CAROL)
   await store.db.updateTable('transfers').set({ transaction_id: 'elsewhere' }).where('id', '=', 't').execute()
@@ -165,7 +165,7 @@ it('a transfer that was put before the one that it follows waits for that one', 
   expect(await transfer('u')).toEqual(WAITS)
 })
 
-it('what the network would take now is signed anew, three times; then it has failed', async () => {
+it('signs up to three times again for a transfer that the network would accept now, then fails it', async () => {
   for (let round = 1; round <= 3; round++) {
     await transferTurn()
     await look({ latest: 'taken', head: 'taken' })
@@ -177,7 +177,7 @@ it('what the network would take now is signed anew, three times; then it has fai
   expect(await signedTransfers()).toEqual(['reverted', 'reverted', 'reverted', 'reverted'])
 })
 
-it('a transfer never fails because reorgs repeatedly put it before the mint of its token', async () => {
+it('never fails a transfer that reorgs repeatedly put before the mint of its token', async () => {
   for (let round = 1; round <= 5; round++) {
     await transferTurn()
     await undoMint()
@@ -188,17 +188,17 @@ it('a transfer never fails because reorgs repeatedly put it before the mint of i
   expect(await signedTransfers()).toEqual(Array.from({ length: 5 }, () => 'reverted'))
 })
 
-it('a transfer that reverts only in blocks that are not final is not judged by them', async () => {
+it("doesn't fail a transfer that reverts only in blocks that are not final", async () => {
   await transferTurn()
   await look({ latest: 'refused', head: 'refused', final: 'taken' })
   expect(await transfer()).toMatchObject({ status: 'initiated', error: null })
   expect(await signedTransfers()).toEqual(['signed'])
-  // Where no node keeps the older state, the newest decides.
+  // If no node keeps the older state, the newest decides.
   await look({ latest: 'refused', head: 'refused', final: 'unknown' })
   expect(await transfer()).toMatchObject({ status: 'failed' })
 })
 
-it('what the newest block refuses has failed, and no word of a node that lacks this block decides it', async () => {
+it('fails a transfer that the newest block rejects, ignoring nodes that lack this block', async () => {
   await transferTurn()
   await expect(look({ latest: 'refused', head: 'unknown' })).rejects.toThrow('header not found')
   expect(await signedTransfers()).toEqual(['signed'])
@@ -207,7 +207,7 @@ it('what the newest block refuses has failed, and no word of a node that lacks t
   expect(await signedTransfers()).toEqual(['reverted'])
 })
 
-it('the transfer of a token that is never minted again fails with it', async () => {
+it('fails the transfer of a token whose mint fails after a reorg', async () => {
   await transferTurn()
   await undoMint()
   await look({ latest: 'refused', head: 'refused' })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { reorgDrop } from '../../helpers/reorg-drop.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 
-it('200 mints on a network that undoes 1 to 5 blocks and forgets transactions: each token once, in order, nonces without a gap', {
+it('mints 200 NFTs once, in order and without nonce gaps, despite dropped transactions and reorgs of 1 to 5 blocks', {
   timeout: 150_000,
 }, async () => {
   const { random } = seededRandom('reorg drop')
@@ -12,7 +12,7 @@ it('200 mints on a network that undoes 1 to 5 blocks and forgets transactions: e
   expect(figures.dropped).toBeGreaterThan(0)
 })
 
-it('the same with 30 % of the RPC requests failing, hanging, late or doubled, and a restart', {
+it('does the same with a restart and with 30 % of the RPC requests failing, hanging, late or duplicated', {
   timeout: 150_000,
 }, async () => {
   const { random } = seededRandom('reorg drop with faults')

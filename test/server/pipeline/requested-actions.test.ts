@@ -36,7 +36,7 @@ async function mineUntil(done: () => Promise<boolean>): Promise<void> {
   }, Boolean)
 }
 
-/** What setting a network up writes down; this one comes to the backend by another way. */
+/** Stores what the setup of a network stores; these tests connect the backend in another way. */
 const isRemote = (network: 'remote' | 'embedded' = 'remote') =>
   withStore(remote.dataDir, ({ db }) => db.updateTable('chains').set({ network, chain_id: 137 }).execute())
 const newest = () =>
@@ -55,8 +55,8 @@ async function deployedCollection(): Promise<TestCollection> {
   return collection
 }
 
-describe('what an operator asks of a transaction that waits', () => {
-  it('its fees are raised at once, with the same nonce and call, and it is found by the hash of any signing', async () => {
+describe('a pending transaction', () => {
+  it('is bumped at once, with the same nonce and call, and found by the hash of any attempt', async () => {
     const ids = await mint(remote.backend, await deployedCollection(), plainMetadata(1))
     const [first = ''] = await untilInPool()
     const { id, nonce } = await newest()
@@ -74,7 +74,7 @@ describe('what an operator asks of a transaction that waits', () => {
     await expect(asks(id, 'bump')).rejects.toMatchObject({ code: 'usage' })
   })
 
-  it('it is given up: its nonce is used by an empty one, its NFTs fail once that is final, and the next get their token ids', async () => {
+  it('is canceled by an empty transaction with its nonce; once that is final, its NFTs fail', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(2))
     const [first = ''] = await untilInPool()
@@ -95,7 +95,7 @@ describe('what an operator asks of a transaction that waits', () => {
     expect((await showNfts(remote.backend, next)).map((nft) => nft.token_id)).toEqual(['1'])
   })
 
-  it('the first signing may win all the same: then nothing was cancelled', async () => {
+  it('is not canceled if the first attempt is mined', async () => {
     const ids = await mint(remote.backend, await deployedCollection(), plainMetadata(1))
     const [first = ''] = await untilInPool()
     const { id, raw } = await newest()
@@ -112,7 +112,7 @@ describe('what an operator asks of a transaction that waits', () => {
   })
 })
 
-it('what is stuck can be given up by a signer that can pay for nothing new, and its key is not called gone', async () => {
+it("a signer with low funds can cancel a stuck transaction, and its key isn't reported as missing", async () => {
   const place = await setUpNetwork(real)
   let backend = await place.start()
   const started = backend
@@ -127,7 +127,7 @@ it('what is stuck can be given up by a signer that can pay for nothing new, and 
     await mint(started, collection, plainMetadata(1))
     const [first = ''] = await untilInPool()
     await backend.close()
-    // Enough for an empty transaction, and for nothing else.
+    // Enough for an empty transaction only.
     await real.call('anvil_setBalance', [place.operator, `0x${(10n ** 15n).toString(16)}`])
     backend = await place.start()
     await withStore(place.dataDir, async (store) => {
@@ -148,7 +148,7 @@ it('what is stuck can be given up by a signer that can pay for nothing new, and 
   }
 })
 
-it('nothing is stuck on an embedded chain, and what is unknown is said to be', async () => {
+it('rejects an action on an embedded chain or for an unknown transaction', async () => {
   const collection = await createTestCollection(remote.backend)
   await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   await expect(asks((await newest()).id, 'bump')).rejects.toThrow('embedded')

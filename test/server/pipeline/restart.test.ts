@@ -39,12 +39,12 @@ async function restart(): Promise<number> {
   return ms
 }
 
-it('stopping in the middle of a drop loses nothing and mints nothing twice, however often', async () => {
+it('repeated stops during a drop lose no NFT and mint none twice', async () => {
   const collection = await createTestCollection(backend)
   const ids: string[] = []
   for (let round = 0; round < 6; round++) {
     for (let i = 0; i < 5; i++) ids.push(...(await mint(backend, collection, plainMetadata(4))))
-    // Each time a bit later in the work: before the collection is made, while a batch is signed, while one is mined.
+    // Each stop is a bit later: before the collection is created, while a batch is signed, while one is mined.
     await new Promise((resolve) => setTimeout(resolve, round * 15))
     expect(await restart()).toBeLessThan(5000)
   }
@@ -59,7 +59,7 @@ it('stopping in the middle of a drop loses nothing and mints nothing twice, howe
   for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
 })
 
-it('the chain after a restart is the same one: every block hash, every balance of tokens', async () => {
+it('the chain has the same block hashes and token supply after a restart', async () => {
   const collection = await createTestCollection(backend)
   await settled(backend, await mint(backend, collection, plainMetadata(5)))
   const height = await client().getBlockNumber()
@@ -85,7 +85,7 @@ it('the key, the collections and the NFTs are the same after a restart', async (
   expect(await settled(backend, ids)).toEqual(before)
 })
 
-it('a second collection after a restart uses the factory that is there', async () => {
+it('a second collection after a restart uses the existing factory', async () => {
   await restart()
   const collection = await createTestCollection(backend)
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
@@ -96,7 +96,7 @@ it('a second collection after a restart uses the factory that is there', async (
   expect(factories).toHaveLength(1)
 })
 
-it('NFTs in the hands of a worker that died are worked on at the next start', async () => {
+it('NFTs leased by a dead worker are processed at the next start', async () => {
   const collection = await createTestCollection(backend)
   const stuck = { title: 't', description: '', file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }] }
   const [id = ''] = await mint(backend, collection, stuck)
@@ -105,13 +105,13 @@ it('NFTs in the hands of a worker that died are worked on at the next start', as
   await withStore(dataDir.path, ({ db }) => db.updateTable('nfts').set(held).where('id', '=', id).execute())
   backend = await startTestBackend(dataDir.path)
   const [nft] = await settled(backend, [id])
-  // Its eighth attempt was the last.
+  // The eighth attempt is the last.
   expect(nft).toMatchObject({
     status: 'failed',
     error: expect.stringMatching(/refused the connection \(tried 8 times\)/),
   })
 })
 
-it('the log of all this tells no key', () => {
+it('the log contains no API key', () => {
   expect(backend.log.join('')).not.toContain(backend.apiKey.reveal())
 })

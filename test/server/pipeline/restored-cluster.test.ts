@@ -21,7 +21,7 @@ import { startCluster, type TestCluster } from '../../helpers/solana-cluster.ts'
 
 const receive = { receiver: solanaWallet('holder') }
 
-/** It can't be told to drop transactions. */
+/** Surfpool can't be configured to drop transactions. */
 const isSurfpool = process.env.GDN_TEST_SURFPOOL !== undefined
 
 let cluster: TestCluster
@@ -71,8 +71,8 @@ async function membersOf({ address }: TestCollection): Promise<number | null> {
 const openMints = ({ id }: TestCollection) => withStore(place.dataDir, ({ db }) => openMintsOf(db, id))
 const isStopped = (rows: readonly { state: string }[]) => rows.some(({ state }) => state === 'unexplained')
 
-describe('a database of a Solana cluster that is restored after NFTs were minted', () => {
-  it('takes over the tokens of NFTs that were not signed for: each keeps its token and its metadata file', async () => {
+describe('a restored database of a Solana cluster', () => {
+  it('adopts the tokens of NFTs not signed for: each keeps its token and metadata file', async () => {
     const collection = await deployedCollection()
     const letGo = await holdSolanaSigning(place.dataDir)
     const ids = await mint(backend, collection, plainMetadata(3), receive)
@@ -97,7 +97,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     expect(await membersOf(collection)).toBe(5)
   })
 
-  it('stores the metadata files of adopted tokens, however often it is interrupted', async () => {
+  it('stores the metadata files of adopted tokens despite repeated interruptions', async () => {
     const collection = await deployedCollection()
     const letGo = await holdSolanaSigning(place.dataDir)
     const ids = await mint(backend, collection, plainMetadata(3), receive)
@@ -121,7 +121,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     }
   })
 
-  it.skipIf(isSurfpool)('settles NFTs that were signed for by their transactions', async () => {
+  it.skipIf(isSurfpool)('settles signed NFTs by their transactions', async () => {
     const collection = await deployedCollection()
     cluster.drop(true)
     const ids = await mint(backend, collection, plainMetadata(3), receive)
@@ -139,7 +139,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     expect(await membersOf(collection)).toBe(4)
   })
 
-  it('refuses requests for a collection with unknown tokens, with nothing accepted, until it is released', async () => {
+  it('rejects requests for a collection with unknown tokens until it is released', async () => {
     const collection = await deployedCollection()
     const other = await deployedCollection()
     const backup = await stopAndBackUp()
@@ -157,7 +157,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     const refused = await ask()
     expect([refused.status, refused.headers.get('request-accepted')]).toEqual([503, 'no'])
     expect(refused.json.error.message).toMatch(/has 3 tokens on solana that this backend does not know/)
-    // Other collections aren't concerned.
+    // Other collections aren't affected.
     const elsewhere = await settled(backend, await mint(backend, other, plainMetadata(1), receive))
     expect(elsewhere).toMatchObject([{ status: 'deployed' }])
     const released = await withStore(place.dataDir, async (store) => {
@@ -173,11 +173,11 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     expect(await membersOf(collection)).toBe(5)
   })
 
-  it('signs nothing while tokens are unknown, though requests were accepted before they were found', async () => {
+  it('signs nothing while tokens are unknown, even for requests accepted before they were found', async () => {
     const collection = await deployedCollection()
     const lost = await settled(backend, await mint(backend, collection, plainMetadata(2), receive))
     const letGo = await holdSolanaSigning(place.dataDir)
-    // As after a fail-over that lost commits: the running backend has compared the collection already.
+    // As after a failover that lost commits: the running backend has already checked the collection.
     await withStore(place.dataDir, (store) =>
       store.transaction(async (db) => {
         const ids = lost.map(({ nft_gdn_id }) => nft_gdn_id)

@@ -43,7 +43,7 @@ let mining: NodeJS.Timeout | undefined
 beforeAll(async () => {
   real = await startPublicNetwork()
   place = await setUpNetwork(real)
-  // Smaller ones are in the database.
+  // Smaller files are stored in the database.
   const pictureOf = (n: number) => Buffer.concat([pngOf(`picture ${n}`), Buffer.alloc(SMALL_FILE_BYTES)])
   const pictures = Object.fromEntries([0, 1, 2].map((n) => [`/${n}.png`, bytes(pictureOf(n))]))
   files = await startFileServer(pictures)
@@ -62,7 +62,7 @@ afterEach(async () => {
   await backend?.close()
 })
 
-/** A new block every 30 ms, or none. */
+/** Starts or stops mining a block every 30 ms. */
 function mine(on: boolean): void {
   clearInterval(mining)
   mining = on ? setInterval(() => void real.mine().catch(() => {}), 30) : undefined
@@ -74,7 +74,7 @@ const supplyOf = ({ address }: TestCollection) =>
 const ownerOf = ({ address }: TestCollection, token: string | null | undefined) =>
   client().readContract({ address: getAddress(address), abi: ABI, functionName: 'ownerOf', args: [BigInt(token ?? 0)] })
 
-/** Moves of tokens in a collection, mints left out. */
+/** Transfers of tokens in a collection, without mints. */
 const transfersOf = async ({ address }: TestCollection) => {
   const filter = { address: getAddress(address), fromBlock: 0n, event: ABI[2] } as const
   return (await client().getLogs(filter)).filter(({ args }) => args.from !== zeroAddress)
@@ -85,7 +85,7 @@ const start = async () => {
   backend = await place.start()
 }
 
-/** Stops the backend and keeps what its database holds now. */
+/** Stops the backend and backs up its database. */
 async function stopAndBackUp(): Promise<string> {
   await stop()
   return await backUp(place.dataDir)
@@ -142,7 +142,7 @@ const ended = (id: string) =>
     (shown) => shown !== undefined && shown.status !== 'initiated',
   )
 
-/** Raises the fees of what waits, so that another signing is mined than the backup has. */
+/** Raises the fees of the pending transaction, so that the mined attempt isn't in the backup. */
 async function bumpSigned(): Promise<void> {
   const signings = () =>
     withStore(place.dataDir, async (store) => {
@@ -153,7 +153,7 @@ async function bumpSigned(): Promise<void> {
       if (hashes.length === 0) await requestAction(store, row.id, 'bump', Date.now())
       return hashes.slice(1)
     })
-  // The fees may be raised twice: what was asked for is also read while it is done.
+  // The fees may be raised twice, since the request is also read while it is processed.
   const raisedInPool = async () => {
     const [raised, pool] = [await signings(), await real.pool()]
     return pool.filter((hash) => raised.some((one) => one === hash))
@@ -163,7 +163,7 @@ async function bumpSigned(): Promise<void> {
 
 type Kind = 'mint' | 'grant' | 'transfer'
 
-/** What holds the work at a step while the backup is made; resolves with what lets it go once the backend runs again. */
+/** Holds the work at a step during the backup; resolves with a function that resumes it once the backend runs again. */
 const STEPS = {
   'before it is signed': (kind: Kind) => holdSigning(place.dataDir, kind),
   async 'when it is signed'() {
@@ -185,7 +185,7 @@ const signedRows = () =>
     db.selectFrom('transactions').select('id').where('state', '=', 'signed').execute(),
   )
 
-/** Resolves when the work stands at a step. */
+/** Resolves when the work has reached a step. */
 async function reached(step: keyof typeof STEPS, waiting: 'nfts' | 'transfers'): Promise<void> {
   if (step !== 'before it is signed') return void (await until(signedRows, (rows) => rows.length > 0))
   const rows = () =>
@@ -198,8 +198,8 @@ async function reached(step: keyof typeof STEPS, waiting: 'nfts' | 'transfers'):
   expect(await signedRows()).toEqual([])
 }
 
-describe.each(['mint', 'grant'] as const)('a backup of a %s, restored after that was done', (order) => {
-  it.each(NAMES)('%s: gives every NFT the token that it has, and mints nothing twice', async (step) => {
+describe.each(['mint', 'grant'] as const)('a backup of a pending %s, restored after its completion', (order) => {
+  it.each(NAMES)('%s: assigns every NFT its token, and mints nothing twice', async (step) => {
     const collection = await deployedCollection({ enable_transfer: true })
     const letGo = await STEPS[step](order)
     const ids = await ORDERS[order](collection, plainMetadata(3))
@@ -212,7 +212,7 @@ describe.each(['mint', 'grant'] as const)('a backup of a %s, restored after that
     const after = await settled(backend, ids)
     expect(after).toEqual(before)
     expect(await supplyOf(collection)).toBe(3n)
-    // The directory with the metadata is there again.
+    // The metadata directory is restored.
     for (const { metadata_url } of after) {
       expect((await backend.get(`/ipfs/${String(metadata_url).slice('ipfs://'.length)}`)).status).toBe(200)
     }
@@ -222,8 +222,8 @@ describe.each(['mint', 'grant'] as const)('a backup of a %s, restored after that
   })
 })
 
-describe('a backup of a transfer, restored after that was done', () => {
-  it.each(NAMES)('%s: settles it by the transaction that made it, and moves nothing again', async (step) => {
+describe('a backup of a pending transfer, restored after its completion', () => {
+  it.each(NAMES)('%s: settles it by its transaction, and transfers nothing again', async (step) => {
     const collection = await deployedCollection({ enable_transfer: true })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
     if (nft === undefined) throw new Error('no NFT')
@@ -243,7 +243,7 @@ describe('a backup of a transfer, restored after that was done', () => {
   })
 })
 
-it('a backup of a collection, restored after that was deployed and had NFTs: keeps both, and mints nothing twice', async () => {
+it('keeps a collection and its NFTs after a restore to before its deployment, and mints nothing twice', async () => {
   const letGo = await holdSigning(place.dataDir, 'collection')
   const collection = await createTestCollection(backend)
   const ids = await mint(backend, collection, plainMetadata(3))
@@ -256,14 +256,14 @@ it('a backup of a collection, restored after that was deployed and had NFTs: kee
   expect(await supplyOf(collection)).toBe(3n)
 })
 
-/** Sends a request with a reference ID for each NFT, its title. */
+/** Sends a request with each NFT's title as its reference ID. */
 const order = async (collection: TestCollection, metadata: readonly object[]) =>
   backend.post('/api/v1/createnft', {
     ...{ contract_address: collection.address, blockchain: collection.blockchain, receiver_wallet_address: BOB },
     ...{ metadata, reference_ids: metadata.map((one) => ('title' in one ? String(one.title).replace(' ', '-') : '')) },
   })
 
-it('a token that is adopted after a restore keeps the reference ID of its NFT: a repeated request mints nothing', async () => {
+it('keeps the reference ID of a token adopted after a restore, so that a repeated request mints nothing', async () => {
   const collection = await deployedCollection()
   const letGo = await holdSigning(place.dataDir, 'mint')
   const first = await order(collection, plainMetadata(3))
@@ -282,7 +282,7 @@ it('a token that is adopted after a restore keeps the reference ID of its NFT: a
   expect(await supplyOf(collection)).toBe(3n)
 })
 
-it('reference IDs that were accepted after the backup are refused while their tokens are unexplained; known ones are answered', async () => {
+it('rejects reference IDs from after the backup while tokens are unknown, and answers known ones', async () => {
   const collection = await deployedCollection()
   const known = await order(collection, plainMetadata(1))
   const ids = known.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
@@ -301,7 +301,7 @@ it('reference IDs that were accepted after the backup are refused while their to
   expect(await supplyOf(collection)).toBe(2n)
 })
 
-it('an NFT that is failed since its token may exist keeps its reference ID: a repeated request mints nothing', async () => {
+it('keeps the reference ID of an NFT that failed because its token may exist', async () => {
   const collection = await deployedCollection()
   const letGo = await holdSigning(place.dataDir, 'mint')
   const pending = await order(collection, plainMetadata(1))
@@ -323,7 +323,7 @@ it('an NFT that is failed since its token may exist keeps its reference ID: a re
   expect(await supplyOf(collection)).toBe(2n)
 })
 
-/** Loses the files and restores the backup; resolves when the NFTs are as before, with their pictures there again. */
+/** Deletes the files and restores the backup; resolves when NFTs and pictures are restored. */
 async function startWithoutFiles(backup: string, collection: TestCollection, before: NftRecord[]): Promise<void> {
   await stop()
   await restore(place.dataDir, backup)
@@ -339,7 +339,7 @@ async function startWithoutFiles(backup: string, collection: TestCollection, bef
   }
 }
 
-it('NFTs whose files were still being fetched are recognized once these are stored, and the files are there again', async () => {
+it('recognizes NFTs whose files were still being fetched, and restores the files', async () => {
   const collection = await deployedCollection()
   const ids = await mint(backend, collection, withPictures())
   const backup = await stopAndBackUp()
@@ -347,7 +347,7 @@ it('NFTs whose files were still being fetched are recognized once these are stor
   await startWithoutFiles(backup, collection, await settled(backend, ids))
 })
 
-it('NFTs whose files were stored before the backup are recognized, and files that the storage lost are fetched again', async () => {
+it('recognizes NFTs with stored files, and fetches files that the storage lost', async () => {
   const collection = await deployedCollection()
   const letGo = await holdSigning(place.dataDir, 'mint')
   const ids = await mint(backend, collection, withPictures())
@@ -360,7 +360,7 @@ it('NFTs whose files were stored before the backup are recognized, and files tha
   await startWithoutFiles(backup, collection, await settled(backend, ids))
 })
 
-it('NFTs of several batches, minted out of their order since some files came late, get the tokens that they have', async () => {
+it('assigns their tokens to NFTs of several batches that were minted out of order', async () => {
   const collection = await deployedCollection()
   const ids: string[] = []
   const late = { title: 'late', description: '', file_fields: [{ key: 'image', url: `${files.url}/late.png` }] }
@@ -376,7 +376,7 @@ it('NFTs of several batches, minted out of their order since some files came lat
   expect(await supplyOf(collection)).toBe(7n)
 })
 
-it('a backup that is restored twice, and a backend that is stopped as soon as it took over: no token twice', async () => {
+it('mints no token twice if a backup is restored twice and the backend is stopped early', async () => {
   const collection = await deployedCollection()
   const letGo = await holdSigning(place.dataDir, 'mint')
   const ids = await mint(backend, collection, plainMetadata(2))
@@ -398,8 +398,8 @@ it('a backup that is restored twice, and a backend that is stopped as soon as it
   expect(await supplyOf(collection)).toBe(2n)
 })
 
-describe('tokens that no pending NFT explains', () => {
-  it('stop the collection with 503 and nothing accepted until it is released; then minting goes on after them', async () => {
+describe('unknown tokens', () => {
+  it('block the collection with 503 until it is released, and later mints continue after them', async () => {
     const collection = await deployedCollection()
     const other = await deployedCollection()
     const backup = await stopAndBackUp()
@@ -420,7 +420,7 @@ describe('tokens that no pending NFT explains', () => {
     expect(refused.json.error.message).toMatch(/has 3 tokens on polygon that this backend does not know/)
     const ready = await (await backend.get('/readyz')).json()
     expect(JSON.stringify(ready)).toMatch(/3 tokens/)
-    // Other collections aren't concerned.
+    // Other collections aren't affected.
     const elsewhere = await settled(backend, await mint(backend, other, plainMetadata(1)))
     expect(elsewhere).toMatchObject([{ status: 'deployed', token_id: '1' }])
     expect(await supplyOf(collection)).toBe(3n)

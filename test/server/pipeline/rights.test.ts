@@ -51,7 +51,7 @@ const chain = () =>
   })
 const reader = () => createPublicClient({ chain: chain(), transport: http(undefined, { retryCount: 0 }) })
 
-/** A wallet's own transaction, sent by /rpc; resolves when it is in a block. */
+/** Sends a wallet's transaction by /rpc; resolves once it is in a block. */
 async function send(
   address: string,
   call:
@@ -91,15 +91,15 @@ const createNft = (collection: TestCollection) =>
     metadata: plainMetadata(1),
   })
 
-describe("the collection's owner decides on chain", () => {
+describe('rights on chain', () => {
   it.each([
     [
-      'switched enable_api off',
+      'the owner switched enable_api off',
       { functionName: 'setEnableApi', args: [false] },
       /owner has switched off creating NFTs through the API/,
     ],
-    ['revoked the service', { functionName: 'revokeService' }, /owner has revoked the service's right to mint/],
-  ] as const)('%s: mints fail with that reason, and later requests are refused', async (_what, call, reason) => {
+    ['the owner revoked the service', { functionName: 'revokeService' }, /owner has revoked the service's right to mint/],
+  ] as const)('fails pending mints with the reason and rejects later requests after %s', async (_what, call, reason) => {
     const collection = await deployedCollection()
     const resume = await holdSigning(dataDir.path, 'mint')
     const ids = await mint(backend, collection, plainMetadata(3))
@@ -113,7 +113,7 @@ describe("the collection's owner decides on chain", () => {
     expect((await showCollection(backend, collection.id)).enable_api).toBe(false)
   })
 
-  it('other collections of the same signer go on meanwhile', async () => {
+  it('still mints in other collections of the same signer', async () => {
     const [closed, open] = [await deployedCollection(), await deployedCollection()]
     const resume = await holdSigning(dataDir.path, 'mint')
     const ids = [await mint(backend, closed, plainMetadata(2)), await mint(backend, open, plainMetadata(2))]
@@ -124,7 +124,7 @@ describe("the collection's owner decides on chain", () => {
     expect(deployed.map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
   })
 
-  it('a token of a locked collection can not be moved, and one of another can', async () => {
+  it('lets holders transfer tokens, except those of a locked collection', async () => {
     const holder = privateKeyToAccount(generatePrivateKey())
     const move = { functionName: 'transferFrom', args: [holder.address, owner.address, 1n] } as const
     for (const [is_locked, status] of [
@@ -146,7 +146,7 @@ describe('after a revert', () => {
   }
 
   it.each(['1', '7'])(
-    'a start id that is not next (%s) is signed anew, and every token is minted once',
+    'signs again for a start ID that is not next (%s), and mints every token once',
     async (stale) => {
       const collection = await deployedCollection()
       await settled(backend, await mint(backend, collection, plainMetadata(2)))
@@ -165,9 +165,9 @@ describe('after a revert', () => {
     },
   )
 
-  it('a batch is halved until the NFT that is at fault stands alone: it fails, the others are deployed', async () => {
+  it('halves a batch until only the invalid NFT fails, and deploys the others', async () => {
     const collection = await deployedCollection()
-    // Files that can't be had yet keep the NFTs waiting until they are edited.
+    // Unavailable files keep the NFTs pending until their rows are edited.
     const stuck = plainMetadata(9).map((metadata) => ({
       ...metadata,
       file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }],
@@ -176,7 +176,7 @@ describe('after a revert', () => {
     await edit(async ({ db }) => {
       const ready = { step: 'mint', files: '{"image":"bafkqaaa"}' } as const
       await stateDb(db).updateTable('nfts').set(ready).where('id', 'in', ids).execute()
-      // Nobody can ask for the zero address; the contract refuses it.
+      // The API rejects the zero address, and so does the contract.
       await db
         .updateTable('nfts')
         .set({ receiver: `0x${'0'.repeat(40)}` })

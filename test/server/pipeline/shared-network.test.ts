@@ -55,7 +55,7 @@ const untilInPool = (count = 1) =>
     (pool) => pool.length >= count,
   )
 
-/** Mines whenever something waits, until the collection is deployed. */
+/** Mines until the collection is deployed. */
 async function deployedCollection(request: Readonly<Record<string, unknown>> = {}): Promise<TestCollection> {
   const collection = await createTestCollection(remote.backend, request)
   await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
@@ -74,7 +74,7 @@ const statuses = async (ids: readonly string[]) => (await showNfts(remote.backen
 const allDeployed = (ids: readonly string[]) => async () => (await statuses(ids)).every((one) => one === 'deployed')
 
 describe('confirmations', () => {
-  it('an NFT is deployed, and has its token id, when its block is as deep as the network asks for and not before', async () => {
+  it('deploys an NFT, with its token ID, only once its block has the configured confirmations', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(2))
     await untilInPool()
@@ -93,8 +93,8 @@ describe('confirmations', () => {
   })
 })
 
-describe('a transaction that the network forgets', () => {
-  it('dropped from the pool, it is handed in again, the same bytes', async () => {
+describe('a dropped or reverted transaction', () => {
+  it('is sent again with the same bytes if it was dropped from the pool', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(1))
     const [hash = '0x'] = await untilInPool()
@@ -107,20 +107,20 @@ describe('a transaction that the network forgets', () => {
   })
 
   it.each([1, 2, 3, 4, 5])(
-    'undone by a reorg of %i blocks, it is mined again and each token is there once',
+    'is mined again after a reorg of %i blocks, and each token exists once',
     async (depth) => {
       const collection = await deployedCollection()
       const first = await mint(remote.backend, collection, plainMetadata(3))
       await mineUntil(allDeployed(first))
       const second = await mint(remote.backend, collection, plainMetadata(2))
       await untilInPool()
-      // Just deep enough.
+      // Exactly as deep as needed.
       await real.mine(CONFIRMATIONS)
       await until(allDeployed(second), (deployed) => deployed)
       const before = await transactions()
       await real.reorg(depth)
       if (depth >= CONFIRMATIONS) {
-        // Taken back at once, token ids too.
+        // Reverted at once, together with the token IDs.
         await until(
           () => statuses(second),
           (all) => all[0] === 'initiated',
@@ -131,12 +131,12 @@ describe('a transaction that the network forgets', () => {
       const nfts = await showNfts(remote.backend, [...first, ...second])
       expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', '3', '4', '5'])
       expect(await supplyOf(collection)).toBe(5n)
-      // Nothing was signed for it: the bytes are the same.
+      // No new signature was made: the bytes are the same.
       expect((await transactions()).map((row) => row.raw)).toEqual(before.map((row) => row.raw))
     },
   )
 
-  it('a reorg that a stopped backend slept through is found at its next start', async () => {
+  it('is detected at the next start if the reorg happened while the backend was stopped', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(2))
     await mineUntil(allDeployed(ids))
@@ -155,15 +155,15 @@ describe('a transaction that the network forgets', () => {
 
 const watched = async () => (await transactions()).filter((row) => row.watched === 1).length
 
-describe('a transaction that is stuck', () => {
-  it('is signed again with the same nonce and both fees up by an eighth or more, and stored before it is sent', async () => {
+describe('a stuck transaction', () => {
+  it('is signed again with the same nonce and fees raised by an eighth or more, and stored before it is sent', async () => {
     await remote.close()
     remote = await startRemoteBackend(real, { stuckMs: 300 })
     const collection = await deployedCollection()
-    // Dearer than any transaction of ours offers.
+    // Higher than the fee of any of our transactions.
     await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${(150_000_000_000n).toString(16)}`])
     const ids = await mint(remote.backend, collection, plainMetadata(2))
-    // The node takes nothing so cheap.
+    // The node rejects a fee this low.
     await until(transactions, (rows) => rows.some((row) => row.kind === 'mint'))
     await real.mine()
     expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
@@ -183,7 +183,7 @@ describe('a transaction that is stuck', () => {
     expect(await supplyOf(collection)).toBe(2n)
   })
 
-  it('whichever of its attempts is mined settles it, also the first', async () => {
+  it('is settled by whichever attempt is mined, including the first', async () => {
     await remote.close()
     remote = await startRemoteBackend(real, { stuckMs: 200 })
     const collection = await deployedCollection()
@@ -191,7 +191,7 @@ describe('a transaction that is stuck', () => {
     const [first = '0x'] = await untilInPool()
     const [raw] = (await transactions()).filter((row) => row.hash === first).map((row) => row.raw)
     expect((await until(attempts, (rows) => rows.length >= 2)).length).toBeGreaterThanOrEqual(2)
-    // A miner elsewhere knew only the first one.
+    // Another miner knew only the first attempt.
     await real.call('anvil_reorg', [1, [[raw, 0]]])
     expect(await real.call('eth_getTransactionReceipt', [first])).not.toBe(null)
     await mineUntil(allDeployed(ids))
@@ -200,7 +200,7 @@ describe('a transaction that is stuck', () => {
   })
 })
 
-/** A transaction of the signer's account that isn't ours, dearer than any of ours. */
+/** Sends a foreign transaction of the signer's account, with higher fees than any of ours. */
 async function sendForeign(key: Hex, nonce: number): Promise<void> {
   const stranger = privateKeyToAccount(key)
   const foreign = await stranger.signTransaction({
@@ -215,8 +215,8 @@ async function sendForeign(key: Hex, nonce: number): Promise<void> {
   await real.call('eth_sendRawTransaction', [foreign])
 }
 
-describe("a nonce that a stranger with the signer's key uses", () => {
-  it("where it was the factory's, collections of that blockchain fail with that reason: the address can't be had", async () => {
+describe('a nonce used by a foreign transaction', () => {
+  it("fails the blockchain's collections with the reason if it was the factory's nonce", async () => {
     await sendForeign(remote.adminKey, 0)
     await real.mine(FINALITY)
     const collection = await createTestCollection(remote.backend)
@@ -230,7 +230,7 @@ describe("a nonce that a stranger with the signer's key uses", () => {
     expect(nft?.error).toMatch(/the admin's key was used for another transaction first/)
   })
 
-  it('the request gets another nonce once that is final, and each token is minted once', async () => {
+  it('is replaced once the foreign transaction is final, and each token is minted once', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(3))
     const [ours] = await untilInPool()
@@ -247,16 +247,16 @@ describe("a nonce that a stranger with the signer's key uses", () => {
   })
 })
 
-/** What is at a collection's address before what a transaction follows: code that refuses it, or none, which does nothing. */
+/** The code at a collection's address before the transactions that a transaction depends on: reverting, or none. */
 const BEFORE = [
-  ['what it follows', '0x60006000fd'],
+  ['what it depends on', '0x60006000fd'],
   ['its collection', '0x'],
 ] as const
 
 describe('a revert', () => {
-  it('counts only when it is final; then the batch is halved until the NFT at fault stands alone', async () => {
+  it('counts only once it is final; then the batch is halved until only the invalid NFT fails', async () => {
     const collection = await deployedCollection()
-    // Files that can't be had yet keep the NFTs waiting until they are edited.
+    // Unavailable files keep the NFTs pending until their rows are edited.
     const stuck = plainMetadata(4).map((metadata) => ({
       ...metadata,
       file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }],
@@ -266,7 +266,7 @@ describe('a revert', () => {
     await withStore(remote.dataDir, async ({ db }) => {
       const ready = { step: 'mint', files: '{"image":"bafkqaaa"}' } as const
       await stateDb(db).updateTable('nfts').set(ready).where('id', 'in', ids).execute()
-      // Nobody can ask for the zero address; the contract refuses it.
+      // The API rejects the zero address, and so does the contract.
       const nobody = { receiver: `0x${'0'.repeat(40)}` }
       await db
         .updateTable('nfts')
@@ -288,7 +288,7 @@ describe('a revert', () => {
   })
 
   it.each(BEFORE)(
-    'that would not come again has its NFTs signed anew: a reorg had put it before %s',
+    'has its NFTs signed for again if a reorg had put it before %s',
     async (_, early) => {
       const collection = await deployedCollection()
       const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
@@ -306,7 +306,7 @@ describe('a revert', () => {
   )
 
   it.each(BEFORE)(
-    'of a transfer that a reorg had put before %s has it signed anew, and it is made once',
+    'of a transfer is signed for again if a reorg had put it before %s, and executed once',
     async (_, early) => {
       const collection = await deployedCollection({ enable_transfer: true })
       const ids = await mint(remote.backend, collection, plainMetadata(1))
@@ -338,8 +338,8 @@ describe('a revert', () => {
   )
 })
 
-describe('a reorg that puts a collection before its factory', () => {
-  it('does not fail the collection: nothing is signed before its factory is final', async () => {
+describe('a reorg that mines a collection before its factory', () => {
+  it('does not fail the collection, since nothing is signed before its factory is final', async () => {
     const collection = await createTestCollection(remote.backend)
     const ids = await mint(remote.backend, collection, plainMetadata(3))
     const ofKind = async (kind: string) => (await transactions()).find((row) => row.kind === kind)
@@ -355,7 +355,7 @@ describe('a reorg that puts a collection before its factory', () => {
     const admin = privateKeyToAccount(remote.adminKey).address
     const funds = await real.call<Hex>('eth_getBalance', [admin, 'latest'])
     await real.reorg(depth)
-    // The factory can't come before the collection now, nor soon after it.
+    // The factory now can't be mined before the collection, nor soon after it.
     await real.call('anvil_setBalance', [admin, '0x0'])
     await mineUntil(async () => (await blockOf('collection')) !== null)
     await mineUntil(async () => (await ofKind('collection'))?.state !== 'signed')
@@ -366,8 +366,8 @@ describe('a reorg that puts a collection before its factory', () => {
   })
 })
 
-describe('a network that mines nothing', () => {
-  it('gets at most 64 transactions of a signer ahead; the rest is signed as they are finished', async () => {
+describe('a network without new blocks', () => {
+  it('receives at most 64 pending transactions of a signer; the rest is signed as they settle', async () => {
     await deployedCollection()
     const collections = await Promise.all(Array.from({ length: 70 }, () => createTestCollection(remote.backend)))
     const signed = async () => (await transactions()).filter(({ state }) => state === 'signed').length

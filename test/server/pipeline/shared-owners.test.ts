@@ -58,7 +58,7 @@ async function mineUntil(done: () => Promise<boolean>, timeoutMs = 20_000): Prom
   }
 }
 
-/** A collection of `owner` with NFTs of `holder`, all deployed and deep enough to stay. */
+/** Creates a collection of `owner` with NFTs of `holder`, all deployed and final. */
 async function minted(count = 1): Promise<{ collection: TestCollection; ids: string[] }> {
   const collection = await createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true })
   const ids = await mint(backend, collection, plainMetadata(count), { receiver: holder.address })
@@ -100,7 +100,7 @@ const untilFollowed = async () => {
   await until(cursor, (at) => (at?.block_number ?? -1) >= top)
 }
 
-describe('a token that its holder moves by a wallet of their own', () => {
+describe('a token that its holder transfers by wallet', () => {
   it('has its new owner in getnfts and getisgdnnft', async () => {
     await start()
     const { collection, ids } = await minted(2)
@@ -114,7 +114,7 @@ describe('a token that its holder moves by a wallet of their own', () => {
     expect(await belongsTo(id, holder.address)).toBe(false)
   })
 
-  it('has its old one again when a reorg takes the transaction back, and the new one when it is mined again', async () => {
+  it('has its previous owner after a reorg, and the new one once it is mined again', async () => {
     await start()
     const { collection, ids } = await minted()
     const [id = ''] = ids
@@ -132,7 +132,7 @@ describe('a token that its holder moves by a wallet of their own', () => {
     await untilOwner(id, other.address)
   })
 
-  it('before its mint counts here has its new owner when it does', async () => {
+  it('has its new owner on deployment if it was transferred before its mint was confirmed', async () => {
     await place.write({ urls: [real.url], more: { confirmations: 5 } })
     await start()
     const { collection } = await minted()
@@ -152,7 +152,7 @@ describe('a token that its holder moves by a wallet of their own', () => {
   })
 })
 
-it("what the collection's owner switches and gives away is followed as well", async () => {
+it("flag changes and an ownership transfer by the collection's owner are stored", async () => {
   await start()
   const { collection } = await minted()
   const heir = newWallet()
@@ -172,8 +172,8 @@ it("what the collection's owner switches and gives away is followed as well", as
   expect(await until(revoked, (row) => row?.revoked === 1)).toEqual({ revoked: 1 })
 })
 
-describe('few requests', () => {
-  it('none without a collection; then one eth_getLogs for each new block at most, and none where there is none', async () => {
+describe('requests for owner events', () => {
+  it('are none without a collection, then at most one eth_getLogs per new block', async () => {
     const proxy = await proxied({})
     await place.write({ urls: [proxy.url] })
     await start()
@@ -193,7 +193,7 @@ describe('few requests', () => {
     expect(proxy.count('eth_getLogs')).toBe(before)
   })
 
-  it('blocks before our first collection are not asked for', async () => {
+  it('start at the block of the first collection', async () => {
     await real.call('anvil_mine', ['0x1f4'])
     const proxy = await proxied({})
     await place.write({ urls: [proxy.url] })
@@ -202,13 +202,13 @@ describe('few requests', () => {
     await untilFollowed()
     const asked = proxy.calls.filter(({ method }) => method === 'eth_getLogs').map(({ params }) => params[0])
     expect(Math.min(...asked.map(({ fromBlock }) => Number(fromBlock)))).toBeGreaterThan(500)
-    // Ours alone are asked for.
+    // Only our collections are requested.
     expect(new Set(asked.flatMap(({ address }) => address)).size).toBe(1)
   })
 })
 
-describe('after a time in which nobody looked', () => {
-  /** Stops the backend, lets `blocks` pass with a transfer in the first, and starts it again behind a provider. */
+describe('after downtime', () => {
+  /** Stops the backend, mines `blocks` with a transfer in the first, and starts it again with this provider. */
   async function away(blocks: number, urls: readonly string[]) {
     await start()
     const { collection, ids } = await minted()
@@ -223,7 +223,7 @@ describe('after a time in which nobody looked', () => {
     return { id: ids[0] ?? '', other: other.address }
   }
 
-  it('it catches up', async () => {
+  it('stores missed transfers', async () => {
     const { id, other } = await away(20, [real.url])
     await untilOwner(id, other)
   })
@@ -232,7 +232,7 @@ describe('after a time in which nobody looked', () => {
     ['-32000', { code: -32000, message: 'exceed maximum block range: 100' }],
     ['-32005', { code: -32005, message: 'query returned more than 10000 results' }],
     ['-32600', { code: -32600, message: 'eth_getLogs is limited to a 100 range' }],
-  ])('also through a provider that answers for 100 blocks at once, else %s', async (_, error) => {
+  ])('stores missed transfers from a provider with a limit of 100 blocks (%s)', async (_, error) => {
     const tooMany = ({ fromBlock, toBlock }: { fromBlock: string; toBlock: string }) =>
       Number(toBlock) - Number(fromBlock) + 1 > 100
     const proxy = await proxied({
@@ -241,14 +241,14 @@ describe('after a time in which nobody looked', () => {
     const { id, other } = await away(500, [proxy.url])
     await untilOwner(id, other)
     await untilFollowed()
-    // The limit is found by halving, and then kept to.
+    // The limit is found by halving and then kept.
     const refused = proxy.calls.filter(({ method, params }) => method === 'eth_getLogs' && tooMany(params[0])).length
     expect(refused).toBeGreaterThan(0)
     expect(refused).toBeLessThan(5)
     expect(proxy.count('eth_getLogs')).toBeLessThan(25)
   })
 
-  it('also through a provider that fails three times in ten', async () => {
+  it('stores missed transfers from a provider that fails 30 % of requests', async () => {
     const { random } = seededRandom('shared owners')
     const faulty = await startFaultyProxy(real.url, { random, share: 0.3, silentMs: 100 })
     undo.push(() => faulty.close())
@@ -256,7 +256,7 @@ describe('after a time in which nobody looked', () => {
     await untilOwner(id, other, 40_000)
   })
 
-  it('a reorg that happened meanwhile is undone', async () => {
+  it('reverts a transfer that a reorg removed', async () => {
     await start()
     const { collection, ids } = await minted()
     const [id = ''] = ids
@@ -273,15 +273,15 @@ describe('after a time in which nobody looked', () => {
   })
 })
 
-describe('nodes that do not agree', () => {
-  it('one that is behind tells nothing: what it says of blocks that it does not have is asked again', async () => {
+describe('inconsistent nodes', () => {
+  it('repeats a request whose blocks the responding node lacks', async () => {
     await start()
     const { collection, ids } = await minted()
     await untilFollowed()
     await backend.close()
     let behind = true
     const top = await head()
-    // As load balancers have it: the newest block from one node, the events from another that hasn't got it.
+    // As with a load balancer: the newest block is from one node, the events from another that lacks it.
     const proxy = await proxied({
       answer: ({ method, params }) => {
         if (!behind) return undefined

@@ -17,7 +17,7 @@ import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../hel
 
 const signer = signerOfSeed(randomBytes(32))
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-/** A minute until a blockhash expires takes a second. */
+/** A blockhash expires after a second instead of a minute. */
 const SPEED = 60
 
 const unused = undefined as never
@@ -50,12 +50,12 @@ afterEach(async () => {
   await dataDir.remove()
 })
 
-/** The pipeline on the chain, seen through a network that has faults. */
+/** Runs the pipeline on the chain through a network with injected faults. */
 function run(faults: Partial<SolanaNetwork> = {}) {
   const network: SolanaNetwork = { ...chain, ...faults }
   const affordable = async () => Number.POSITIVE_INFINITY
   const solana = { signer: async () => signer, network: async () => network, affordable }
-  // Nothing here has files.
+  // No NFT here has files.
   const files = { storage: unused, fetcher: unused, files: unused }
   const createDriver = () => createSolanaDriver({ store, solana, blockchain: 'solana', ...files, now, log })
   pipeline = startChainPipeline({ store, createDriver, now, log, serves: () => true })
@@ -109,7 +109,7 @@ const finished = () =>
     return rows
   })
 
-/** Each NFT has a mint of its own with one token, and the collection has no other members. */
+/** Expects one mint with one token for each NFT, and no other members of the collection. */
 async function expectEachOnce(ids: readonly string[], collectionMint: string) {
   const rows = await finished()
   expect(rows.map(({ status, error, token_id }) => [status, error, token_id])).toEqual(
@@ -126,8 +126,8 @@ async function expectEachOnce(ids: readonly string[], collectionMint: string) {
   }
 }
 
-describe('whatever the network does, each NFT is minted once', () => {
-  it('when answers are lost, transactions vanish, and outcomes are forgotten', async () => {
+describe('mints each NFT exactly once', () => {
+  it('when responses are lost, transactions are dropped, and outcomes are lost', async () => {
     const { random } = seededRandom('solana faults')
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 150)
@@ -147,7 +147,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     await expectEachOnce(ids, mint)
   })
 
-  it('when a first transaction never arrives: another is signed once it has expired, for the same mint and metadata', async () => {
+  it('when a first transaction never arrives: signs another for the same mint and metadata after it expires', async () => {
     const { id, mint } = await collectionRow()
     const lost = new Set<string>()
     run({
@@ -166,7 +166,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     await expectEachOnce(await nftRows(id, 3), mint)
   })
 
-  it('when it tells nothing of what it executed: the account at the address decides', async () => {
+  it('when the network returns no outcome: checks the account at the address', async () => {
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 5)
     run({ statuses: async (signatures) => signatures.map(() => null) })
@@ -175,13 +175,13 @@ describe('whatever the network does, each NFT is minted once', () => {
     expect(states).toEqual(Array.from({ length: 6 }, () => ['final', null]))
   })
 
-  it('when a restored database groups NFTs otherwise: each has the metadata URL of its token, and its file is there', async () => {
+  it('when a restored database groups NFTs differently: keeps the metadata URLs and files of their tokens', async () => {
     const { id, mint } = await collectionRow()
     const first = await nftRows(id, 3)
     run()
     const before = await finished()
     await pipeline?.stop()
-    // As it was before the NFTs were signed for; one more is accepted and comes before them.
+    // As before the NFTs were signed for, plus one more accepted NFT that comes before them.
     await store.db.deleteFrom('transactions').where('kind', '=', 'mint').execute()
     await store.db.deleteFrom('blocks').execute()
     const waiting = { status: 'initiated', step: 'mint', token_id: null, metadata_url: null } as const
@@ -199,7 +199,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     expect(blocks).toContain(String(before[0]?.metadata_url).split('/')[2])
   })
 
-  it('when somebody pays into the address of a mint first: that is no token, and it is made', async () => {
+  it('when somebody else funds the address of a mint first: mints the token', async () => {
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 2)
     const paid = { owner: '11111111111111111111111111111111', lamports: 1n, data: new Uint8Array() }
@@ -214,7 +214,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     await expectEachOnce(ids, mint)
   })
 
-  it('while a transaction may still arrive none is signed in its place', async () => {
+  it('when a transaction may still arrive: signs no replacement', async () => {
     await collectionRow()
     let height = 0
     run({ send: async (raws) => raws.map(() => ({ outcome: 'accepted' })), blockHeight: async () => height })
@@ -227,7 +227,7 @@ describe('whatever the network does, each NFT is minted once', () => {
   })
 })
 
-describe('a transaction that fails', () => {
+describe('a failed transaction', () => {
   const failure = { slot: 7, error: 'InsufficientFunds' }
   const swallow: SolanaNetwork['send'] = async (raws) => raws.map(() => ({ outcome: 'accepted' }))
 
@@ -244,13 +244,13 @@ describe('a transaction that fails', () => {
     )
     const collection = await store.db.selectFrom('collections').selectAll().executeTakeFirstOrThrow()
     expect([collection.status, collection.error]).toEqual(['failed', reason])
-    // One that was accepted in the same moment doesn't wait for ever.
+    // An NFT accepted at the same moment fails, too.
     await nftRows(id, 1)
     pipeline?.mintable(id)
     expect((await finished()).at(-1)).toMatchObject({ status: 'failed', error: reason })
   })
 
-  it('of an NFT fails that NFT, and its neighbours are minted', async () => {
+  it('of an NFT fails only that NFT, and the others are minted', async () => {
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 3)
     const unlucky = mintAddress(signer.address, ids[1] ?? '')

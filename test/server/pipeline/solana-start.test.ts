@@ -27,7 +27,7 @@ const request = {
   image: 'https://a.example/i.png',
 }
 
-it('a Solana pipeline that could not be started is started later, and what was accepted is made then', async () => {
+it('retries a Solana pipeline that could not be started, and then creates what was accepted', async () => {
   failures.left = 1
   const backend = await startTestBackend(dataDir.path)
   try {
@@ -43,7 +43,7 @@ it('a Solana pipeline that could not be started is started later, and what was a
   }
 })
 
-it('one that can never be started keeps neither the others from their work nor the backend from stopping', async () => {
+it("a Solana pipeline that can never be started doesn't block other pipelines or the shutdown", async () => {
   failures.left = Number.POSITIVE_INFINITY
   const backend = await startTestBackend(dataDir.path)
   try {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => dataDir.remove())
 
-it('a backend is ready before its pipeline is started, and creates what it accepts meanwhile', async () => {
+it('is ready before its pipeline starts, and creates what it accepted until then', async () => {
   const { pass, open } = gate()
   hook.before = pass
   const backend = await startTestBackend(dataDir.path)
@@ -39,7 +39,7 @@ it('a backend is ready before its pipeline is started, and creates what it accep
   }
 })
 
-it('a pipeline that could not be started is started later', async () => {
+it('retries a pipeline that could not be started', async () => {
   let failures = 1
   hook.before = async () => {
     if (failures-- > 0) throw new Error('a file of it could not be read')
@@ -58,7 +58,7 @@ it('a pipeline that could not be started is started later', async () => {
   }
 })
 
-it('a backend serves and stops even if its pipeline can never be started', async () => {
+it('serves and stops even if its pipeline can never be started', async () => {
   hook.before = async () => {
     throw new Error('a file of it could not be read')
   }

@@ -63,8 +63,8 @@ const addCollection = (
     ...changes,
   })
 
-describe('the step that signs for mints', () => {
-  it('fails NFTs that were accepted in the moment in which their collection failed, with its reason', async () => {
+describe('the mint step', () => {
+  it('fails NFTs that were accepted at the moment their collection failed, with its reason', async () => {
     await addCollection('c', { status: 'failed', error: 'the collection could not be deployed' })
     const nft = { request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW }
     await insertNfts(store.db, [
@@ -82,7 +82,7 @@ describe('the step that signs for mints', () => {
   })
 })
 
-/** Fantom can't be asked; polygon is as always. */
+/** Fantom is unreachable; Polygon works. */
 const withoutFantom: AskSigning = async (blockchain) => {
   if (blockchain === 'fantom') throw new Error('no node of fantom responds')
   return { chainId: 137, signers, fees: EMBEDDED_FEES }
@@ -92,7 +92,7 @@ const signedKinds = async () =>
     ({ blockchain, kind }) => `${blockchain} ${kind}`,
   )
 
-describe('a network that can not be asked', () => {
+describe('an unreachable network', () => {
   const NFT = {
     request_id: 'r',
     receiver: ALICE,
@@ -108,7 +108,7 @@ describe('a network that can not be asked', () => {
     for (const id of OURS) await addCollection(id, { status: 'deployed' })
   })
 
-  it('is called once per turn, signs nothing, and all its collections wait', async () => {
+  it('is called once per turn, and all of its collections wait unsigned', async () => {
     await insertNfts(
       store.db,
       STRANGE.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
@@ -126,7 +126,7 @@ describe('a network that can not be asked', () => {
     expect(await signedKinds()).toEqual([])
   })
 
-  it('does not delay mints and transfers of another one', async () => {
+  it('does not delay mints and transfers of another network', async () => {
     const all = [...STRANGE, ...OURS]
     await insertNfts(
       store.db,
@@ -164,7 +164,7 @@ describe('a network that can not be asked', () => {
   })
 })
 
-describe('the step that signs for collections', () => {
+describe('the collection step', () => {
   const addFactory = () =>
     insertTransaction(store.db, {
       id: 'factory',
@@ -188,9 +188,9 @@ describe('the step that signs for collections', () => {
   const collections = () =>
     store.db.selectFrom('collections').select(['id', 'transaction_id', 'lease_until']).orderBy('id').execute()
 
-  it('signs for the others when one fails, and holds none of them for the rest of the lease', async () => {
+  it('signs for the others if one fails, and releases their leases', async () => {
     await addFactory()
-    // A signer that fails for the first only, as one behind a network may.
+    // A signer that fails only once, as a remote one may.
     let failed = false
     const [real] = signers.operators as [Signer]
     const operator: Signer = {
@@ -212,7 +212,7 @@ describe('the step that signs for collections', () => {
     expect(next_nonce).toBe(2)
   })
 
-  it('signs nothing for a collection whose lease it has lost meanwhile', async () => {
+  it('signs nothing for a collection whose lease it has lost', async () => {
     await addFactory()
     await addCollection('c1', { status: 'initiated' })
     const taken: Store = {

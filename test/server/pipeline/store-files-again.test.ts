@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-test.each([false, true])('a file of a directory is fetched from the gateway once (sharded: %s)', async (sharded) => {
+test.each([false, true])('fetches a file of a directory from the gateway once (sharded: %s)', async (sharded) => {
   const art = Object.fromEntries(
     Array.from({ length: 3 }, (_, n) => [`art/${n}.png`, Buffer.concat([PNG, Buffer.from([n])])]),
   )
@@ -41,7 +41,7 @@ test.each([false, true])('a file of a directory is fetched from the gateway once
     return { id: name, metadata, files: JSON.stringify({ image: `${root}/${name}` }) }
   }
   await storeFilesAgain(sources, nft('art/0.png'))
-  // The directory is there by now, this file of it is not.
+  // The directory is stored by now, but not this file in it.
   await storeFilesAgain(sources, nft('art/1.png'))
   for (const name of ['art/0.png', 'art/1.png']) expect(await findStored(storage, `${root}/${name}`)).not.toBeNull()
   const asked = source.asked.length
