@@ -235,7 +235,7 @@ describe('gdn auth status', () => {
     expect(JSON.parse(stdout)).toMatchObject([{ server: 'local', in_use: true, place: file, key: 'gdn_0123…' }])
   })
 
-  test('shows no part of a short key that would reveal it', async () => {
+  test('never shows enough of a short key to reveal it', async () => {
     const { gdn } = await home()
     await gdn(['auth', 'login', '--no-check', '--base-url', 'https://a.test'], { stdin: 'abc' })
     expect(JSON.parse((await gdn(['auth', 'status', '--json'])).stdout)).toMatchObject([{ key: '…' }])

@@ -112,7 +112,7 @@ describe('the error of a run that did not succeed', () => {
       'interrupted',
       130,
     ],
-  ])('%j is %s, exit code %i', (some, code, exitCode) => {
+  ])('maps %j to %s and exit code %i', (some, code, exitCode) => {
     expect(errorOfRun(summary(some), commands)).toMatchObject({ code, exitCode })
   })
 

@@ -115,8 +115,8 @@ test('commands that only read work in a read-only state directory', async (conte
   }
 })
 
-describe('a run is found by', () => {
-  test('its id, the beginning of its id, its name, its manifest', async () => {
+describe('finding a run', () => {
+  test('accepts its ID, a prefix of its ID, its name or its manifest', async () => {
     const { mint, gdn, stateDir, path } = await home()
     const api = await fakeApi(service())
     const { run, run_id } = JSON.parse((await mint(api.url)).stdout)
@@ -125,7 +125,7 @@ describe('a run is found by', () => {
     }
   })
 
-  test('a name, unless it matches several runs: the error lists each with its ID, collection and server', async () => {
+  test('lists each match with ID, collection and server if a name matches several runs', async () => {
     const { mint, gdn, stateDir, options, path } = await home()
     const api = await fakeApi(service())
     const first = JSON.parse((await mint(api.url)).stdout)
@@ -139,7 +139,7 @@ describe('a run is found by', () => {
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
 
-  test('a name that matches several drops of one run: the newest is used', async () => {
+  test('selects the newest of several drops of one run', async () => {
     const { mint, gdn, stateDir } = await home()
     const api = await fakeApi(service())
     await mint(api.url)

@@ -103,8 +103,8 @@ describe('a row of unknown outcome', () => {
   })
 })
 
-describe('rows that could be minted twice stop a new run and are listed by line', () => {
-  test('if another run has them', async () => {
+describe('rows that could be minted twice', () => {
+  test('stop a new run if another run has them, and are listed by line', async () => {
     const { mint, options } = await losesAnswer('after')
     await mint()
     const result = await mint('--run', 'other')
@@ -119,7 +119,7 @@ describe('rows that could be minted twice stop a new run and are listed by line'
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })
 
-  test('if they are in the collection after the state was lost: --adopt adopts them, --no-lookup skips the check', async () => {
+  test('stop a new run if the collection has them; --adopt adopts them, --no-lookup skips the check', async () => {
     const { mint, api, path } = await losesAnswer('before')
     await mint()
     // Another machine: the same manifest, no state.

@@ -248,7 +248,7 @@ test('--for-spreadsheet makes cells inert that a spreadsheet would execute', asy
   expect(await csv('--for-spreadsheet')).toBe("key\r\n'=HYPERLINK(1)\r\n")
 })
 
-test('an error about an unknown run names gdn batch list, and how to resume without state', async () => {
+test('reports an unknown run with gdn batch list and the command that resumes without state', async () => {
   const { code, stderr } = await cli(['batch', 'reconcile', 'drop.csv', '--local'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/gdn batch list.*\n.*gdn batch mint.*--adopt/)

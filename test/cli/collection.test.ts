@@ -129,8 +129,8 @@ describe('collection create', () => {
   })
 })
 
-describe('a collection created here is stored', () => {
-  test('for its server only: as the default, by its address, and in the list', async () => {
+describe('a collection created here', () => {
+  test('is stored for its server only: as the default, by its address, and in the list', async () => {
     const api = await fakeApi({
       createcollection: accepts,
       getcollections: told(record()),
@@ -154,7 +154,7 @@ describe('a collection created here is stored', () => {
     expect(errorOf(elsewhere)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
   })
 
-  test('for a backend on this machine by its ID, whatever its port', async () => {
+  test('is stored for a backend on this machine by its ID, whatever its port', async () => {
     const is = (id: () => string) => ({ '/healthz': () => ({ body: { backend_id: id(), incarnation: id() } }) })
     const [first, second] = ['0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a1', '0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a2']
     let there = first
@@ -168,7 +168,7 @@ describe('a collection created here is stored', () => {
     expect(JSON.parse((await gdn('collection', 'list', '--base-url', api.url)).stdout)).toEqual([])
   })
 
-  test('in the directory of --state-dir', async () => {
+  test('is stored in the directory of --state-dir', async () => {
     const api = await fakeApi({ createcollection: accepts, getcollections: told(record()) })
     const { env, dir } = await home()
     const at = ['--base-url', api.url, '--state-dir', `${dir}/elsewhere`]
@@ -177,7 +177,7 @@ describe('a collection created here is stored', () => {
     expect(JSON.parse((await cli(['collection', 'list', '--base-url', api.url, '--json'], { env })).stdout)).toEqual([])
   })
 
-  test('and is not chosen by default if there are several', async () => {
+  test('is not chosen by default if there are several', async () => {
     let n = 0
     const api = await fakeApi({
       createcollection: (request: object) => ({

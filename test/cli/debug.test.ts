@@ -42,7 +42,7 @@ describe('--debug', () => {
   })
 })
 
-describe('credentials in a server URL are rejected and not repeated', () => {
+describe('credentials in a server URL', () => {
   const URL_WITH = 'https://someone:canary-password@api.example.com'
 
   test.each<[string, string[], Record<string, string>]>([
@@ -53,7 +53,7 @@ describe('credentials in a server URL are rejected and not repeated', () => {
     ['auth login', ['auth', 'login', '--no-check', '--base-url', URL_WITH], {}],
     ['init', ['init', '--hosted', '--no-check', '--yes', '--base-url', URL_WITH], {}],
     ['a URL with another scheme', ['nft', 'show', 'a', '--base-url', 'ftp://someone:canary-password@h'], {}],
-  ])('in %s', async (_where, argv, more) => {
+  ])('are rejected in %s and not repeated', async (_where, argv, more) => {
     const { code, stdout, stderr } = await cli(argv, { env: { ...env, ...more }, stdin: KEY })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/user name or password|URL/) })
     expect(stdout + stderr).not.toMatch(/canary/)

@@ -169,7 +169,7 @@ test.each([
   ['is unreachable', 6, /can't be reached/],
   ['rejects writes', 4, /403/],
   ['returns other bytes', 2, /returns other bytes/],
-])('a bucket that %s: exit code %i', async (what, exitCode, message) => {
+])('reports a bucket that %s, with exit code %i', async (what, exitCode, message) => {
   const s3 = await bucket()
   await SPOILT[what]?.(s3)
   const { code, of, stdout } = await doctor(inBucket(s3.url))

@@ -118,8 +118,8 @@ describe('annotations', () => {
   })
 })
 
-describe('external text never becomes a workflow command', () => {
-  test('in the reason why a row failed', async () => {
+describe('external text', () => {
+  test('is no workflow command in the reason why a row failed', async () => {
     const { path, gdn, summary } = await job(`${HEAD}Dusk,first,${OWNER}\n`)
     const { url } = await fakeApi({ createnft: refusing(HOSTILE).createnft })
     const { stderr } = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url])
@@ -131,7 +131,7 @@ describe('external text never becomes a workflow command', () => {
     expect(await summary()).not.toMatch(/<b>|`|\]\(|javascript:|^\s*::/m)
   })
 
-  test('in a file name', async () => {
+  test('is no workflow command in a file name', async () => {
     const { path, gdn } = await job(BAD)
     const odd = 'a%,b:c\n::error::x.csv'
     await writeFile(path(odd), BAD)
@@ -141,7 +141,7 @@ describe('external text never becomes a workflow command', () => {
     for (const line of commands) expect(line).toMatch(/^::error file=a%25%2Cb%3Ac%0A%3A%3Aerror%3A%3Ax\.csv,line=\d/)
   })
 
-  test('in a table on stdout; JSON keeps the text unchanged', async () => {
+  test('is no workflow command in a table on stdout, and stays unchanged in JSON', async () => {
     const { gdn } = await job(BAD)
     const evil = nft('a', { token_id: '::stop-commands::x', request_metadata: { title: '##[error]x' } })
     const { url } = await fakeApi({ getnfts: knows(evil, { ...evil, nft_gdn_id: 'b' }) })

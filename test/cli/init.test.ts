@@ -89,8 +89,8 @@ test('checks GDN_API_KEY without saving it, and uses a saved key', async () => {
   expect(calls).toHaveLength(2)
 })
 
-describe('writes nothing', () => {
-  test('for a key that the server rejects', async () => {
+describe('invalid input', () => {
+  test('writes nothing for a key that the server rejects', async () => {
     const { dir, gdn, file, isThere } = await home()
     const { url } = await server()
     const { code, stderr } = await gdn(['init', '--base-url', url, '--key-file', '-'], { stdin: 'wrong-key-of-mine' })
@@ -111,7 +111,7 @@ describe('writes nothing', () => {
     ['the name of the built-in profile', ['--base-url', 'https://a.test', '--profile', 'local'], '--profile'],
     ['a key for the local backend', ['--local', '--key-file', '-'], '--key-file'],
     ['another name for the local backend', ['--local', '--profile', 'mine'], '--profile'],
-  ])('with %s, and names the flag', async (_what, argv, message) => {
+  ])('writes nothing with %s, and names the flag', async (_what, argv, message) => {
     const { gdn, file, isThere } = await home()
     const { code, stderr } = await gdn(['init', ...argv], { stdin: KEY })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })

@@ -311,7 +311,7 @@ describe('the data directory', () => {
     expect(await cli(['key', 'list'], { env })).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn/local') })
   })
 
-  test('of an older gdn is not changed', async () => {
+  test('is not migrated if it is from an older gdn', async () => {
     const { gdn, dataDir } = await withDataDir()
     await withStore(dataDir, ({ db }) => db.deleteFrom('kysely_migration' as never).execute())
     const result = await gdn(['key', 'list', '--json'])

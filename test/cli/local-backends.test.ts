@@ -104,7 +104,7 @@ describe('a run on a local backend', () => {
     expect(await titlesIn(join(dir, 'other'))).toEqual([])
   })
 
-  test('resumes without flags if its backend listens on another port, and gdn open prints that port', async () => {
+  test('is resumed without flags if its backend listens on another port, and gdn open prints that port', async () => {
     const local = await start(localDir(dir))
     const { target } = await interrupted(local)
     await stop(local)

@@ -42,7 +42,7 @@ const GRANT = ['nft', 'grant', '--title', 'Dawn', ...TARGET]
 const TRANSFER = ['nft', 'transfer', 'a', ...TARGET, '--token-id', '1']
 const CREATE = ['collection', 'create', '--name', 'Tide', '-b', 'polygon']
 
-describe('@name is replaced by its address', () => {
+describe('@name', () => {
   test.each([
     ['--receiver', [...MINT, '--receiver', '@alice'], { receiver_wallet_address: ALICE }],
     ['--receiver=', [...MINT, '--receiver=@bob'], { receiver_wallet_address: BOB }],
@@ -58,11 +58,11 @@ describe('@name is replaced by its address', () => {
       { sender_wallet_address: ALICE, receiver_wallet_address: BOB },
     ],
     ['--wallet', [...CREATE, '--wallet', '@alice'], { wallet_address: ALICE }],
-  ])('in %s', async (_where, argv, expected) => {
+  ])('is replaced by its address in %s', async (_where, argv, expected) => {
     expect(await request(argv)).toMatchObject(expected)
   })
 
-  test('in a request from a file', async () => {
+  test('is replaced in a request from a file', async () => {
     const metadata = [{ title: 'Dawn', description: '', file_fields: [] }]
     const common = { contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: '@bob' }
     await writeFile(path('mint.json'), JSON.stringify({ ...common, metadata }))
@@ -79,7 +79,7 @@ describe('@name is replaced by its address', () => {
     })
   })
 
-  test('in --owner of nft verify', async () => {
+  test('is replaced in --owner of nft verify', async () => {
     const api = await fakeApi({
       getisgdnnft: (body: object) => ({
         body: { requests: { ...body, nft_gdn_id: 'a' }, response: { isgdnnft: true, nft: nft('a') } },
@@ -89,24 +89,24 @@ describe('@name is replaced by its address', () => {
     expect(api.bodies('getisgdnnft')).toMatchObject([{ receiver_wallet_address: BOB }])
   })
 
-  test('in a profile, while the settings show the name', async () => {
+  test('is replaced in a profile, while the settings show the name', async () => {
     await gdn(['config', 'set', 'wallet', '@alice'])
     expect(await request(CREATE)).toMatchObject({ wallet_address: ALICE })
     expect(await request([...GRANT, '--receiver', BOB])).toMatchObject({ sender_wallet_address: ALICE })
     expect((await gdn(['config', 'get', 'wallet', '-o', 'ids'])).stdout).toBe('@alice\n')
   })
 
-  test('in a project file', async () => {
+  test('is replaced in a project file', async () => {
     await writeFile(path('.gdnrc.json'), JSON.stringify({ wallet: '@bob' }))
     expect(await request(CREATE)).toMatchObject({ wallet_address: BOB })
   })
 
-  test('in a manifest template', async () => {
+  test('is replaced in a manifest template', async () => {
     expect((await gdn(['batch', 'template', '--receiver', '@bob'])).stdout).toContain(BOB)
   })
 })
 
-describe('a manifest accepts names for receivers and senders', () => {
+describe('names in a manifest', () => {
   const rows = {
     'drop.csv': 'title,description,receiver,sender\nDawn,x,@bob,@alice\nDusk,y,@alice,@bob\n',
     'drop.jsonl': `{"title":"Dawn","description":"x","receiver":"@bob","sender":"@alice"}\n{"title":"Dusk","description":"y","receiver":"@alice","sender":"@bob"}\n`,
@@ -116,7 +116,7 @@ describe('a manifest accepts names for receivers and senders', () => {
     ]),
   }
 
-  test.each(Object.entries(rows))('%s: sends and stores the address', async (name, text) => {
+  test.each(Object.entries(rows))('are replaced in %s before addresses are sent and stored', async (name, text) => {
     await writeFile(path(name), text)
     const minted = service()
     const api = await fakeApi({
@@ -151,7 +151,7 @@ describe('a manifest accepts names for receivers and senders', () => {
     expect(state.length).toBeGreaterThan(0)
   })
 
-  test('in a manifest that is a whole request', async () => {
+  test('are replaced in a manifest that is a whole request', async () => {
     const metadata = [
       { title: 'Dawn', description: '', file_fields: [] },
       { title: 'Dusk', description: '', file_fields: [] },
@@ -165,7 +165,7 @@ describe('a manifest accepts names for receivers and senders', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('@bob')])
   })
 
-  test('and a resumed run sends to the address that the name had when the run was planned', async () => {
+  test('keep the address from the start of the run in a resumed run', async () => {
     await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@alice\n')
     const minted = service()
     let isDown = true
@@ -188,7 +188,7 @@ describe('a manifest accepts names for receivers and senders', () => {
     expect(api.bodies('createnft').at(-1)).toMatchObject({ receiver_wallet_address: BOB })
   })
 
-  test('and reports an unknown name as an error of its row, with the nearest name', async () => {
+  test('are reported as errors of their rows if they are unknown, with the nearest name', async () => {
     await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@bobb\nNoon,z,@Bob\n')
     const result = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'])
     expect(result.code).toBe(2)
@@ -238,10 +238,10 @@ describe('an unknown name', () => {
   })
 })
 
-describe('a name is rejected', () => {
+describe('an unsafe name', () => {
   const mint = () => gdn([...MINT, '--receiver', '@bob', ...AT, '--dry-run'])
 
-  test('if others can change its address', async () => {
+  test('is rejected if others can change its address', async () => {
     await chmod(join(wallets, 'bob.address'), 0o666)
     const { code, stderr } = await mint()
     expect([code, stderr]).toEqual([2, expect.stringContaining('chmod 600')])
@@ -250,23 +250,23 @@ describe('a name is rejected', () => {
     expect((await mint()).stderr).toContain('chmod 700')
   })
 
-  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])('if its file contains %j', async (text) => {
+  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])('is rejected if its file contains %j', async (text) => {
     await writeFile(join(wallets, 'bob.address'), text)
     expect((await mint()).code).toBe(2)
   })
 
-  test('if its keystore contains no address', async () => {
+  test('is rejected if its keystore contains no address', async () => {
     await writeFile(join(wallets, 'carol.json'), JSON.stringify(LIGHT.json), { mode: 0o600 })
     const { code, stderr } = await gdn([...MINT, '--receiver', '@carol', ...AT, '--dry-run'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('has no address')])
   })
 
-  test('for a blockchain of another kind', async () => {
+  test('is rejected for a blockchain of another kind', async () => {
     const argv = ['nft', 'mint', '--title', 'x', '-c', CONTRACT, '-b', 'solana', '--receiver', '@bob']
     expect((await gdn([...argv, ...AT, '--dry-run'])).code).toBe(2)
   })
 
-  test('as a collection, because only wallets have names', async () => {
+  test('is rejected as a collection, because only wallets have names', async () => {
     const argv = ['nft', 'list', '-c', '@bob', '-b', 'polygon', ...AT]
     expect((await gdn(argv)).code).toBe(2)
   })

@@ -10,8 +10,8 @@ const LIST = ['nft', 'list', ...TARGET]
 /** 5 s for each endpoint, plus time for a busy machine. */
 const PATIENCE_MS = 60_000
 
-describe('while another process is stopped inside a transaction', { timeout: PATIENCE_MS }, () => {
-  test('of the shared rate limit, reads work, and creations fail with its pid and send nothing', async () => {
+describe('another process stopped inside a transaction', { timeout: PATIENCE_MS }, () => {
+  test('of the rate limit database blocks only creations, whose errors name its pid', async () => {
     const { path, options } = await folder({})
     const env = { ...options.env, GDN_PACE_DIR: path('pace') }
     const getnftgdnids = () => ({
@@ -32,7 +32,7 @@ describe('while another process is stopped inside a transaction', { timeout: PAT
     expect(api.bodies('createnft')).toEqual([])
   })
 
-  test("of the state, commands that don't use it work, and others fail with its pid", async () => {
+  test('of the state database blocks only commands that use it, whose errors name its pid', async () => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const stateDir = path('state')
     const api = await fakeApi(service())

@@ -188,7 +188,7 @@ describe('gdn wallet generate', () => {
   })
 })
 
-describe('gdn wallet generate sends no request if', () => {
+describe('gdn wallet generate sends no request', () => {
   const clear = async (flags: string[], more: CliOptions = {}) => {
     const result = await generate({}, flags, more)
     expect(result.service.asked).toEqual([])
@@ -196,7 +196,7 @@ describe('gdn wallet generate sends no request if', () => {
     return result
   }
 
-  test('the name exists', async () => {
+  test('if the name exists', async () => {
     await generate({}, ['--name', 'alice'])
     await gdn(['wallet', 'add', 'bob', OWNER])
     for (const name of ['alice', '@alice', 'bob']) {
@@ -205,37 +205,37 @@ describe('gdn wallet generate sends no request if', () => {
     }
   })
 
-  test('one of several names exists', async () => {
+  test('if one of several names exists', async () => {
     await gdn(['wallet', 'add', 'x-2', OWNER])
     expect((await clear(['--name', 'x', '--count', '3'])).code).toBe(2)
     expect(await filesOf(wallets)).toEqual(['x-2.address'])
   })
 
-  test.each([['../x'], ['a b'], ['Alice'], ['']])('the name is %j', async (name) => {
+  test.each([['../x'], ['a b'], ['Alice'], ['']])('if the name is %j', async (name) => {
     expect((await clear(['--name', name])).code).toBe(2)
   })
 
-  test.each([['0'], ['-1'], ['1e3'], ['1001'], ['１'], ['']])('the count is %j', async (count) => {
+  test.each([['0'], ['-1'], ['1e3'], ['1001'], ['１'], ['']])('if the count is %j', async (count) => {
     const { code, stderr } = await clear([`--count=${count}`])
     expect([code, codeOf({ code, stderr, stdout: '' })]).toEqual([2, expect.stringContaining('--count')])
   })
 
   test.each([['15'], ['90s'], ['0m'], ['8d'], ['169h'], ['10081m'], ['1.5h'], ['-5m'], ['5M'], ['']])(
-    'the validity is %j',
+    'if the validity is %j',
     async (time) => {
       const { code, stderr } = await clear([`--valid-for=${time}`])
       expect([code, stderr]).toEqual([2, expect.stringContaining('--valid-for')])
     },
   )
 
-  test.each([['me'], ['me@'], [`${'x'.repeat(300)}@example.com`]])('the email address is %j', async (email) => {
+  test.each([['me'], ['me@'], [`${'x'.repeat(300)}@example.com`]])('if the email address is %j', async (email) => {
     const { url, asked } = await walletService()
     const result = await gdn(['wallet', 'generate', '--base-url', url, '--email', email, '--password-file', path('pw')])
     expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('email')])
     expect(asked).toEqual([])
   })
 
-  test('no email address is given', async () => {
+  test('if no email address is given', async () => {
     const { url } = await walletService()
     const { code, stderr } = await gdn(['wallet', 'generate', '--base-url', url, '--password-file', path('pw')])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--email')])
@@ -246,14 +246,14 @@ describe('gdn wallet generate sends no request if', () => {
     ['has two lines', 'a\nb\n', 0o600, 'one line'],
     ['is read differently by other wallets', 'cafe\u0301\n', 0o600, 'read differently'],
     ['is readable by others', 'secret\n', 0o644, 'chmod 600'],
-  ])('the password file %s', async (_what, text, mode, said) => {
+  ])('if the password file %s', async (_what, text, mode, said) => {
     await writeFile(path('other'), text)
     await chmod(path('other'), mode)
     const { code, stderr } = await clear(['--password-file', path('other')])
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
   })
 
-  test('the password file is missing, or is a link, and suggests a pipe', async () => {
+  test('if the password file is missing or is a link, and suggests a pipe', async () => {
     await symlink(path('pw'), path('link'))
     const link = await clear(['--password-file', path('link')])
     expect([link.code, link.stderr]).toEqual([2, expect.stringContaining('--password-file -')])
@@ -261,13 +261,13 @@ describe('gdn wallet generate sends no request if', () => {
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("doesn't exist")])
   })
 
-  test('no password is given off a terminal', async () => {
+  test('if no password is given off a terminal', async () => {
     const { url } = await walletService()
     const { code } = await gdn(['wallet', 'generate', '--base-url', url, ...EMAIL], { stdin: '' })
     expect(code).toBe(2)
   })
 
-  test('the wallet folder is a link', async () => {
+  test('if the wallet folder is a link', async () => {
     await mkdir(path('elsewhere'), { mode: 0o700 })
     await mkdir(path('.local/share/gdn'), { recursive: true })
     await symlink(path('elsewhere'), wallets)
@@ -275,7 +275,7 @@ describe('gdn wallet generate sends no request if', () => {
     expect(await filesOf(path('elsewhere'))).toEqual([])
   })
 
-  test('no API key is saved', async () => {
+  test('if no API key is saved', async () => {
     const { GDN_API_KEY: _none, ...env } = options.env ?? {}
     expect((await clear([], { env })).code).toBe(4)
   })

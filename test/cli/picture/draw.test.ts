@@ -92,7 +92,7 @@ describe('terminal graphics protocols', () => {
   })
 })
 
-describe('the size', () => {
+describe('the picture size', () => {
   test.each([
     [
       { width: 4000, height: 2000 },
@@ -114,7 +114,7 @@ describe('the size', () => {
       { width: 12, height: 12 },
       { width: 36, height: 36 },
     ],
-  ])('of %j in a box of 40 x 40 is %j', (picture, size) => {
+  ])('fits %j into a box of 40 x 40 as %j', (picture, size) => {
     expect(fitted(picture, { width: 40, height: 40 })).toEqual(size)
   })
 
