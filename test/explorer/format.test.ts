@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as format from '../../src/explorer/format.ts'
 import { pathTo, routeOf } from '../../src/explorer/routes.ts'
 
-describe('words of the explorer', () => {
+describe('texts of the web explorer', () => {
   it.each([
     [0, '0 bytes'],
     [1, '1 byte'],
@@ -28,23 +28,23 @@ describe('words of the explorer', () => {
     ['soon', 'soon'],
   ])('%s is %s', (time, words) => expect(format.ago(time, NOW)).toBe(words))
 
-  it('gas of any length has its digits in groups', () => {
+  it('groups the digits of gas of any length', () => {
     expect(format.digits('123456789012345678901234567890')).toBe('123,456,789,012,345,678,901,234,567,890')
     expect(format.digits('a lot')).toBe('a lot')
   })
 
-  it('a long id keeps its two ends, a short one all of itself, and no character is cut in two', () => {
+  it('shortens a long ID in the middle, keeps a short one, and splits no character', () => {
     expect(format.shortened('0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')).toBe('0xfB69…d359')
     expect(format.shortened('0123456789')).toBe('0123456789')
     expect(format.shortened('🌊'.repeat(20), 2, 1)).toBe('🌊🌊…🌊')
   })
 
   it.each(['', '   ', '\u200b\u200e', '\u202e\u2066', '\u3164', '\u0301\u0301', '\u2800'])(
-    'a title of %j shows nothing: it is called untitled',
+    'shows a title of %j, which is invisible, as untitled',
     (title) => expect(format.visible(title)).toBe(null),
   )
 
-  it.each(['a', '🌊', 'الليل', '.', '\u202eabc'])('a title of %j is shown as it is', (title) =>
+  it.each(['a', '🌊', 'الليل', '.', '\u202eabc'])('shows a title of %j unchanged', (title) =>
     expect(format.visible(title)).toBe(title),
   )
 })
@@ -61,9 +61,9 @@ describe('links', () => {
     '//evil.example',
     'nonsense',
     '',
-  ])('%j becomes none', (address) => expect(format.webAddress(address)).toBe(null))
+  ])('%j is not linked', (address) => expect(format.webAddress(address)).toBe(null))
 
-  it('to a block explorer lead by http and https', () => {
+  it('to a block explorer use http or https', () => {
     expect(format.webAddress('https://scan.example/tx/0x1')).toBe('https://scan.example/tx/0x1')
     expect(format.webAddress(null)).toBe(null)
   })
@@ -77,7 +77,7 @@ describe('links', () => {
     ['model/gltf-binary', 'cid.glb'],
   ])('a file of type %s is saved as %s', (type, name) => expect(format.fileName('cid', type)).toBe(name))
 
-  it('lead where they say, whatever stands in an id', () => {
+  it('lead to the right page for any ID', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (id) => {
         fc.pre(id !== '.' && id !== '..' && id.isWellFormed())
@@ -92,7 +92,7 @@ describe('links', () => {
   })
 
   it.each(['/nfts', '/nfts/a/b', '/nowhere', '/docs', '/ipfs/x', '/nfts/%ff', '/__proto__'])(
-    '%s is no page of the explorer',
+    '%s is not a page of the web explorer',
     (path) => expect(routeOf(new URL(path, 'http://localhost'))).toEqual({ page: 'unknown' }),
   )
 })

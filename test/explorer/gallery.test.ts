@@ -88,13 +88,13 @@ async function open(look = {}): Promise<Watched> {
 }
 
 describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
-  it('holds a few of them in the document, and asks for what is looked at', async () => {
+  it('renders a few tiles at a time and requests only the visible pages', async () => {
     const { page, asked, errors, close } = await open()
     const before = await nodes(page)
     expect(before).toBeLessThan(1500)
     expect(await tiles(page).first().getAttribute('aria-setsize')).toBe(String(TOTAL))
     const height = await page.evaluate<number>('document.documentElement.scrollHeight')
-    // The whole way down, faster than anybody reads.
+    // Scrolls to the end faster than a user reads.
     for (let place = 0; place < height; place += 20_000) {
       await page.evaluate(`scrollTo(0, ${place})`)
       await page.waitForTimeout(20)
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await close()
   })
 
-  it('looks as it was left to who comes back', async () => {
+  it('restores its scroll position after navigation and reload', async () => {
     const { page, close } = await open()
     await page.evaluate('scrollTo(0, 60000)')
     const tile = page.locator('.gallery .tile:has(.drawn)').nth(8)
@@ -136,7 +136,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await close()
   })
 
-  it('is walked through with the keyboard: one stop, arrows from one to the next, ends, and Enter opens', async () => {
+  it('supports the keyboard: one tab stop, arrow keys, Home, End, Page Down, and Enter to open', async () => {
     const { page, close } = await open()
     await page.getByRole('button', { name: 'List' }).focus()
     await page.keyboard.press('Tab')
@@ -166,7 +166,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
       (now) => Number(now) > below,
     )
     const chosen = await focused(page)
-    // What has the focus is in sight, below the head.
+    // The focused tile is visible below the header.
     expect((await page.locator('.gallery a:focus').boundingBox())?.y).toBeGreaterThanOrEqual(60)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: `Number ${chosen}` }).waitFor()
@@ -175,7 +175,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await close()
   })
 
-  it('keeps what has the focus when it is scrolled out of sight', async () => {
+  it('keeps the focus on a tile that is scrolled out of sight', async () => {
     const { page, close } = await open()
     await page.locator('.gallery a').first().focus()
     await page.evaluate('scrollTo(0, 200000)')
@@ -184,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await close()
   })
 
-  it('is a list of rows for who wants one', async () => {
+  it('can be shown as a list of rows', async () => {
     const { page, close } = await open({ width: 390 })
     await page.getByRole('button', { name: 'List' }).click()
     await page.locator('.gallery.list .tile .badge').first().waitFor()
@@ -195,7 +195,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await close()
   })
 
-  it('is searched by title, token id and owner', async () => {
+  it('can be filtered by title, token ID, owner and status', async () => {
     const { page, close } = await open()
     const field = page.getByLabel('Find by title, token ID or owner')
     await field.fill('number 4242')
@@ -214,7 +214,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await close()
   })
 
-  it('moves nothing that was drawn when pictures and words arrive', async () => {
+  it('does not shift its layout when images and text arrive', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.addInitScript(`
       window.shift = 0
@@ -225,7 +225,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     await page.goto(backend.url + path)
     await page.waitForSelector('.gallery .drawn')
     await page.waitForTimeout(300)
-    // A score that is good is below 0.1.
+    // A layout shift score below 0.1 is good.
     expect(await page.evaluate('window.shift')).toBeLessThan(0.1)
     await close()
   })
@@ -234,7 +234,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
 describe.skipIf(CHROMIUM === undefined)('a gallery of a million', () => {
   const MILLION = 1_000_000
 
-  /** The same server, as if it had a million. */
+  /** Opens the gallery with responses for a million NFTs. */
   async function openMillion() {
     const watched = await watchedPage(browser, backend.url)
     const { page } = watched
@@ -257,13 +257,13 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of a million', () => {
     return { ...watched, pages }
   }
 
-  it('is scrolled to its last by the scroll bar and by the keyboard, and pixel by pixel wherever one is', async () => {
+  it('scrolls to its end by scroll bar and keyboard, and by single pixels anywhere', async () => {
     const { page, pages, close } = await openMillion()
     await page.evaluate('scrollTo(0, 1e9)')
     await page.locator('.gallery').getByText(`Number ${MILLION}`, { exact: true }).waitFor()
     expect(pages.length).toBeLessThan(6)
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight / 2)')
-    // Until the page has heard of it, it still shows where it was.
+    // The page shows its old position until it handles the scroll event.
     const [half = 0] = await until(
       () => positions(page),
       ([first = MILLION]) => first < MILLION * 0.9,
@@ -272,7 +272,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of a million', () => {
     expect(half).toBeLessThan(MILLION * 0.55)
     const middle = page.locator('.gallery .tile:has(.drawn)').nth(10)
     await middle.waitFor()
-    // A turn of the wheel moves a tile by as much as it says, though the scroll bar stands for much more.
+    // The wheel moves a tile by its own delta, though the scroll bar moves by a multiple.
     const name = String(await middle.locator('.tile-title').textContent())
     const at = async () => (await page.locator('.gallery').getByText(name, { exact: true }).boundingBox())?.y ?? 0
     const before = await at()
@@ -280,7 +280,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of a million', () => {
     await page.mouse.wheel(0, 150)
     await page.waitForTimeout(600)
     expect(await at()).toBeCloseTo(before - 150, 0)
-    // The focus scrolls to what has it, and the key comes before the page has heard of that.
+    // Focusing scrolls the page. The key event arrives before the page handles that scroll.
     await page.evaluate(`{
       const first = document.querySelector('.gallery a')
       first.focus()

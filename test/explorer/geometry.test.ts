@@ -6,7 +6,7 @@ import { type Move, moved } from '../../src/explorer/gallery/keys.ts'
 const MAX = 6_000_000
 
 describe('the grid of a gallery', () => {
-  it('has as many columns as tiles of the least width fit, and fills the width', () => {
+  it('has as many columns as fit at the minimum tile width and fills the width', () => {
     const heightOf = (width: number) => width + 60
     for (const width of [140, 328, 560, 1200, 1320]) {
       const grid = gridOf({ width, minTile: 140, gap: 12, heightOf })
@@ -16,7 +16,7 @@ describe('the grid of a gallery', () => {
     }
   })
 
-  it('shows every item at its place, whatever part is looked at', () => {
+  it('shows every item at its place for any visible part', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -42,14 +42,14 @@ describe('the grid of a gallery', () => {
   })
 })
 
-describe('a list longer than what browsers lay out', () => {
-  it('of 10,000 tiles is scrolled as it is', () => {
+describe('a list longer than browsers can lay out', () => {
+  it('of 10,000 tiles is not scaled', () => {
     const grid = gridOf({ width: 1200, minTile: 190, gap: 20, heightOf: (tile) => tile + 80 })
     const { shown, full } = scaleOf(heightOf(grid, 10_000))
     expect(shown).toBe(full)
   })
 
-  it('is scrolled from its very beginning to its very end, there and back, and never backwards', () => {
+  it('is scaled monotonically from start to end and can be scaled back', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -87,7 +87,7 @@ describe('the keys of a gallery', () => {
     ['PageUp', 20, 5],
     ['Home', 57, 0],
     ['End', 3, 102],
-  ])('%s leads from %i to %i', (key, from, to) => expect(moved(key, from, 103, grid)).toBe(to))
+  ])('%s moves from %i to %i', (key, from, to) => expect(moved(key, from, 103, grid)).toBe(to))
 
   it.each([
     ['ArrowUp', 3, 3],
@@ -97,9 +97,9 @@ describe('the keys of a gallery', () => {
     ['PageDown', 100, 102],
     ['ArrowDown', 101, 101],
     ['ArrowDown', 99, 102],
-  ])('%s from %i stops at %i: nothing is beyond', (key, from, to) => expect(moved(key, from, 103, grid)).toBe(to))
+  ])('%s from %i stops at %i, the edge', (key, from, to) => expect(moved(key, from, 103, grid)).toBe(to))
 
-  it('others, and any in an empty gallery, lead nowhere', () => {
+  it('other keys, and all keys in an empty gallery, do not move', () => {
     expect(['a', 'Enter', 'Tab', ' ', 'constructor'].map((key) => moved(key, 0, 10, grid))).toEqual(Array(5).fill(null))
     expect(moved('End', 0, 0, grid)).toBe(null)
   })

@@ -22,7 +22,7 @@ let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let browser: Browser
 let files: FileServer
-/** Answers that wait: pictures are given when the test says so. */
+/** Pending responses: a test sends them when it needs the images. */
 let held: (() => void)[]
 
 beforeAll(async () => {
@@ -50,8 +50,8 @@ afterEach(async () => {
 
 const image = (url: string) => ({ title: `From ${url}`, description: '', file_fields: [{ key: 'image', url }] })
 
-describe.skipIf(CHROMIUM === undefined)('what happens', () => {
-  it('is seen as it happens: a run under way, its end, and what failed with the reason', async () => {
+describe.skipIf(CHROMIUM === undefined)('a change', () => {
+  it('is shown live: a pending run, its end, and failed NFTs with the reason', async () => {
     const collection = await createTestCollection(backend, { name: 'Live' })
     const metadata = [image(`${files.url}/later.png`), image(`${files.url}/gone.png`), ...plainMetadata(3)]
     await mint(backend, collection, metadata, { headers: { 'gdn-run': RUN } })
@@ -65,7 +65,7 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
     await page.getByText('100 %').waitFor()
     await page.getByText('done, 1 failed').waitFor()
     await page.getByRole('button', { name: 'Deployed 4' }).waitFor()
-    // The tile that waited is drawn anew as well.
+    // The tile that was pending is updated too.
     await page.locator('.gallery .drawn').waitFor()
     await page.locator('.failure-ids a').click()
     await page.locator('.reason', { hasText: '404 Not Found' }).waitFor()
@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
     await close()
   })
 
-  it('is seen on the page of an NFT, of its collection, and in the overview', async () => {
+  it('is shown on the NFT’s page, the activity page and the overview', async () => {
     const collection = await createTestCollection(backend, { name: 'Live' })
     const [id = ''] = await mint(backend, collection, [image(`${files.url}/later.png`)])
     const nft = await watchedPage(browser, backend.url)
@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
     for (const { close } of [nft, activity, home]) await close()
   })
 
-  it('a page that nobody looks at holds no connection, and is up to date when it is looked at again', async () => {
+  it('closes the connection of a hidden page and updates it when it is visible again', async () => {
     const { page, context, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/`)
     await page.getByText('Nothing minted yet').waitFor()
@@ -116,8 +116,8 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
   })
 })
 
-describe.skipIf(CHROMIUM === undefined)('a server that is away', () => {
-  it('is told of, what is shown stays, and all is well again when it is back', async () => {
+describe.skipIf(CHROMIUM === undefined)('an unavailable server', () => {
+  it('is reported while the page keeps its content, and the page recovers when the server is back', async () => {
     const collection = await createTestCollection(backend, { name: 'Still here' })
     await settled(backend, await mint(backend, collection, plainMetadata(1)))
     const except = /ERR_|Failed to load/
@@ -128,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)('a server that is away', () => {
     await backend.close()
     await page.getByText('The server does not respond').waitFor()
     expect(await page.getByRole('link', { name: 'Still here' }).count()).toBeGreaterThan(0)
-    // A page that was never read can't be shown: it says so.
+    // A page that was not loaded before shows the error instead.
     await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByRole('heading', { name: 'The server does not respond' }).waitFor()
     backend = await startTestBackend(dataDir.path, { port: Number(port) })
@@ -138,7 +138,7 @@ describe.skipIf(CHROMIUM === undefined)('a server that is away', () => {
     await close()
   })
 
-  it('before the first answer: the page says so, and begins when there is one', async () => {
+  it('is reported before the first response, and the page starts once there is one', async () => {
     const except = /ERR_|Failed to load/
     const { page, errors, close } = await watchedPage(browser, backend.url, { except })
     await page.route('**/explorer/session', (route) => route.abort())

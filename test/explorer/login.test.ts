@@ -28,8 +28,8 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where the explorer is not open', () => {
-  it('nothing is shown before a key that may read is given, and then what its account has', async () => {
+describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('a web explorer that requires a login', () => {
+  it('shows nothing before a login with a key that may read, and then its account’s resources', async () => {
     const key = await makeKey(dataDir.path)
     const blind = await makeKey(dataDir.path, { permissions: ['nft:create'] })
     await createTestCollection(
@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     await log(key.key)
     await page.getByRole('link', { name: 'Ours' }).waitFor()
     expect(await page.getByText('Of the local account').count()).toBe(0)
-    // What is kept is no key, and no script can read it.
+    // The cookie doesn't contain the key, and scripts can't read it.
     const kept = JSON.stringify([
       await context.cookies(),
       await page.evaluate('[{ ...localStorage }, { ...sessionStorage }, document.cookie]'),
@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
   it.each([
     ['light', 1280],
     ['dark', 360],
-  ] as const)('the login, %s and %d pixels wide, fits, and axe finds nothing serious in it', async (scheme, width) => {
+  ] as const)('has a login page that fits and has no serious accessibility violations (%s, %d pixels wide)', async (scheme, width) => {
     const look = { scheme, width, except: /status of 40[13]|Cross-Origin-Opener-Policy/ }
     const { page, errors, others, close } = await watchedPage(browser, url, look)
     await page.emulateMedia({ reducedMotion: 'reduce' })
@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     await close()
   })
 
-  it('who is logged in sees no more when the key is revoked', async () => {
+  it('returns to the login page once the key is revoked', async () => {
     const key = await makeKey(dataDir.path, { email: 'other@example.com' })
     const { page, close } = await watchedPage(browser, url)
     await page.goto(`${url}/`)

@@ -40,7 +40,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Every page, by what is shown when it is all there. */
+/** Every page, with a selector that matches once it is complete. */
 const PAGES = {
   home: [() => '/', '.card .drawn'],
   collection: [() => `/collections/${drop.collection.id}`, '.gallery .drawn'],
@@ -75,13 +75,13 @@ describe.skipIf(CHROMIUM === undefined).each(LOOKS)('%s, %d pixels wide', (schem
 
   beforeAll(async () => {
     watched = await watchedPage(browser, backend.url, { scheme, width, except: /status of 404/ })
-    // What fades in has no contrast yet.
+    // Elements that fade in have no contrast yet.
     await watched.page.emulateMedia({ reducedMotion: 'reduce' })
   })
   afterAll(() => watched?.close())
 
   it.each(Object.entries(PAGES))(
-    '%s: nothing is complained of, asked elsewhere or scrolled sideways, and axe finds nothing serious',
+    '%s has no errors, requests to other hosts, sideways scrolling or serious accessibility violations',
     async (_, [path, shown]) => {
       const { page, errors, others } = watched
       errors.length = 0
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined).each(LOOKS)('%s, %d pixels wide', (schem
   )
 })
 
-it.skipIf(CHROMIUM === undefined)('an NFT says which of its files are not stored here', async () => {
+it.skipIf(CHROMIUM === undefined)('an NFT lists its files that are not stored here', async () => {
   const collection = await createTestCollection(backend)
   const file_fields = [{ key: 'image', url: `ar://${'a'.repeat(43)}` }]
   const [id = ''] = await mint(backend, collection, { title: 'elsewhere', description: '', file_fields })
@@ -110,7 +110,7 @@ it.skipIf(CHROMIUM === undefined)('an NFT says which of its files are not stored
 describe.skipIf(CHROMIUM === undefined)('colors', () => {
   const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
 
-  it('are those of the system, until others are chosen; these are kept', async () => {
+  it('are those of the system until others are chosen, which persist', async () => {
     const { page, errors, close } = await watchedPage(browser, backend.url, { scheme: 'dark' })
     await page.goto(`${backend.url}/`)
     const dark = await background(page)
@@ -130,8 +130,8 @@ describe.skipIf(CHROMIUM === undefined)('colors', () => {
   })
 })
 
-describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
-  it('is shown as the text it is, and nothing of it runs', async () => {
+describe.skipIf(CHROMIUM === undefined)('hostile content', () => {
+  it('is shown as text and runs no code', async () => {
     const { page, errors, others, close } = await watchedPage(browser, backend.url)
     for (const path of [
       `/nfts/${hostile.nfts.scripts}`,
@@ -153,7 +153,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
       while ((await closed.count()) > 0) await closed.first().click()
     }
     expect(await page.locator('.json').textContent()).toContain('javascript:window.ran')
-    // Each link is one of ours, or a file to save; each picture is drawn by <img>.
+    // Each link is internal or a download; each image is rendered by <img>.
     const hrefs = await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
     expect(hrefs.filter((href) => !/^\/(?!\/)/.test(href))).toEqual([])
     expect(await page.locator('iframe, object, embed, main script, .stage svg circle').count()).toBe(0)
@@ -162,7 +162,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a stored page is saved, never opened, under a name that no browser opens as one', async () => {
+  it('a stored HTML file is downloaded, never opened, under a name that is not HTML', async () => {
     const { page, errors, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/nfts/${hostile.nfts.html}`)
     const saved = page.waitForEvent('download')
@@ -172,7 +172,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a stored page that is opened by its address is locked in: it runs nothing', async () => {
+  it('a stored HTML file opened by its URL is sandboxed and runs no code', async () => {
     const { page, errors, close } = await watchedPage(browser, backend.url, { except: /Blocked script execution/ })
     const { media } = await show(backend, `nfts/${hostile.nfts.html}`)
     await page.goto(backend.url + media[0].url)
@@ -181,7 +181,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a picture that is none is a sign with its type', async () => {
+  it('an invalid image is shown as a placeholder with its type', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/nfts/${hostile.nfts.broken}`)
     await page.getByText('PNG, can’t be shown').first().waitFor()
@@ -191,7 +191,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a picture of 400 million pixels is not even fetched until it is asked for', async () => {
+  it('an image of 400 million pixels is fetched only on request', async () => {
     const { page, asked, errors, close } = await watchedPage(browser, backend.url)
     const { media } = await show(backend, `nfts/${hostile.nfts.huge}`)
     await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
@@ -208,7 +208,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a model is offered to be saved', async () => {
+  it('a 3D model is offered as a download', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/nfts/${hostile.nfts.model}`)
     const saved = page.waitForEvent('download')
@@ -217,7 +217,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a title without a visible character is called untitled, and can be clicked', async () => {
+  it('a title without a visible character is shown as untitled and can be clicked', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
     await page.getByRole('link', { name: /Untitled/ }).click()
@@ -225,7 +225,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a title that turns its letters round turns nothing beside it round', async () => {
+  it('a title with a bidirectional override does not affect the text beside it', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
     await page.locator('.tile', { hasText: 'gnp.exe' }).waitFor()
@@ -236,7 +236,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     await close()
   })
 
-  it('a title of 500 letters and a description of 200,000 leave the page quick and its layout whole', async () => {
+  it('a title of 500 characters and a description of 200,000 are shortened and do not break the layout', async () => {
     const { page, close } = await watchedPage(browser, backend.url, { width: 390 })
     await page.goto(`${backend.url}/nfts/${hostile.nfts.long}`)
     await page.waitForSelector('.long-text')

@@ -41,7 +41,7 @@ const arrivesAt = async (path: string) => {
 }
 
 describe.skipIf(CHROMIUM === undefined)('the search, by the keyboard alone', () => {
-  it('finds as one types, goes down the list and opens what was chosen', async () => {
+  it('finds results while typing, moves down the list and opens the selected one', async () => {
     const { page, errors } = watched
     await page.goto(`${backend.url}/runs`)
     await page.waitForSelector('.run')
@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === undefined)('the search, by the keyboard alone', () 
     expect(errors).toEqual([])
   })
 
-  it('Enter shows all that was found where it is no one thing, Escape closes the list', async () => {
+  it('shows all results on Enter if there is no exact match, and closes the list on Escape', async () => {
     const { page } = watched
     await page.keyboard.press('/')
     await page.keyboard.type('low moon')
@@ -71,7 +71,7 @@ describe.skipIf(CHROMIUM === undefined)('the search, by the keyboard alone', () 
     expect(await page.locator('.hits a.hit').count()).toBe(4)
   })
 
-  it('the first stop of a page leads past its head', async () => {
+  it('has a first tab stop that skips the header', async () => {
     const { page } = watched
     await page.goto(`${backend.url}/search?q=moon`)
     await page.locator('.hits a.hit').first().waitFor()
@@ -83,7 +83,7 @@ describe.skipIf(CHROMIUM === undefined)('the search, by the keyboard alone', () 
 })
 
 describe.skipIf(CHROMIUM === undefined)('/go', () => {
-  it('goes to the one thing that a text names, else shows the search', async () => {
+  it('opens the exact match of a text, otherwise the search', async () => {
     const { page } = watched
     const goes = async (q: string, path: string) => {
       await page.goto(`${backend.url}/go?q=${encodeURIComponent(q)}`)
@@ -95,7 +95,7 @@ describe.skipIf(CHROMIUM === undefined)('/go', () => {
     await goes(RUN, `/runs/${RUN}`)
     await goes('low moon', '/search?q=low%20moon')
     await goes('', '/')
-    // The way back doesn't lead through it.
+    // It leaves no entry in the history.
     await page.goto(`${backend.url}/runs`)
     await page.waitForSelector('.run')
     await page.goto(`${backend.url}/go?q=${RUN}`)

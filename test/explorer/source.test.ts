@@ -10,7 +10,7 @@ interface Asked {
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A source of numbers whose requests wait to be answered. */
+/** A source of numbers whose requests stay pending until the test responds. */
 function sourceOf(total: number) {
   const asked: Asked[] = []
   const source = new Source<number>((offset, limit, signal) => {
@@ -39,13 +39,13 @@ const answerAll = async (asked: Asked[]) => {
 }
 
 describe('the list behind a gallery', () => {
-  it('asks for nothing while nobody listens', () => {
+  it('requests nothing without a listener', () => {
     const { source, asked } = sourceOf(1000)
     source.want(0, 30)
     expect(asked).toEqual([])
   })
 
-  it('asks for the pages that are looked at and for no others, two at once', async () => {
+  it('requests only the visible pages, two at a time', async () => {
     const { source, asked, offsets, open } = sourceOf(10_000)
     source.listen(() => {})
     source.want(250, 560)
@@ -57,7 +57,7 @@ describe('the list behind a gallery', () => {
     expect([source.total, source.at(250), source.at(559), source.at(700)]).toEqual([10_000, 250, 559, undefined])
   })
 
-  it('gives up what is no longer looked at, and takes no late answer for it', async () => {
+  it('cancels requests for pages out of sight and ignores their late responses', async () => {
     const { source, asked, open } = sourceOf(10_000)
     source.listen(() => {})
     await asked[0]?.answer()
@@ -68,7 +68,7 @@ describe('the list behind a gallery', () => {
     expect([source.at(300), source.at(5000)]).toEqual([undefined, 5000])
   })
 
-  it('asks once for what it has, and again for what it has forgotten', async () => {
+  it('requests a page once, and again if it was evicted', async () => {
     const { source, asked, offsets } = sourceOf(100_000)
     source.listen(() => {})
     for (let page = 0; page < 40; page++) {
@@ -84,7 +84,7 @@ describe('the list behind a gallery', () => {
     expect(offsets().at(-1)).toBe(0)
   })
 
-  it('shows what it had until what may have changed has come again', async () => {
+  it('shows cached items until a refresh returns new ones', async () => {
     const { source, asked } = sourceOf(100)
     source.listen(() => {})
     await asked[0]?.answer()
@@ -94,7 +94,7 @@ describe('the list behind a gallery', () => {
     expect(source.total).toBe(101)
   })
 
-  it('asks again for what was asked for before a refresh', async () => {
+  it('repeats a request that was pending at a refresh', async () => {
     const { source, asked } = sourceOf(100)
     source.listen(() => {})
     source.refresh()
@@ -104,7 +104,7 @@ describe('the list behind a gallery', () => {
     expect(asked.length).toBe(2)
   })
 
-  it('says what went wrong, keeps what it has, and is well again after the next answer', async () => {
+  it('reports an error, keeps its items and recovers with the next response', async () => {
     const { source, asked } = sourceOf(1000)
     let told = 0
     source.listen(() => told++)
@@ -117,14 +117,14 @@ describe('the list behind a gallery', () => {
     expect([source.error, source.at(500)]).toEqual([null, 500])
   })
 
-  it('stops when the last listener leaves', () => {
+  it('cancels its requests when the last listener leaves', () => {
     const { source, open } = sourceOf(1000)
     const leave = source.listen(() => {})
     leave()
     expect(open()).toEqual([])
   })
 
-  it('asks for nothing beyond the end', async () => {
+  it('requests nothing beyond the end', async () => {
     const { source, asked, offsets } = sourceOf(150)
     source.listen(() => {})
     await asked[0]?.answer()

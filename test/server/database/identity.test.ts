@@ -35,7 +35,7 @@ it('a restarted backend keeps its ID and incarnation, and another backend has ot
   expect(other.incarnation).not.toBe(one.incarnation)
 })
 
-it('each import keeps the ID and starts an incarnation that was never used before', async () => {
+it('each import keeps the ID and starts a new incarnation', async () => {
   const exported = await identityOf(first)
   const file = join(first, 'export.jsonl')
   await exportDatabase(await placeOf(first), file)

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-it('workers share a Solana cluster by URL: each NFT once, and who takes requests needs no key', async () => {
+it('workers share a Solana cluster by URL, mint each NFT once, and the API process needs no key', async () => {
   const cluster = await startCluster(40)
   undo.push(() => cluster.close())
   const place = await clusterPlace(cluster)

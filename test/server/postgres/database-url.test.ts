@@ -9,7 +9,7 @@ const parse = (url: string) => parseDatabaseUrl(new Secret(url), 'me')
 const PASSWORD = 'p%40ss word'.replace(' ', '%20')
 
 describe('a database URL', () => {
-  it('names host, port, database and user', () => {
+  it('contains host, port, database and user', () => {
     expect(parse(`postgres://gdn:${PASSWORD}@db.example.com:6543/shop`)).toMatchObject({
       ...{ host: 'db.example.com', port: 6543, database: 'shop', user: 'gdn' },
       shown: 'postgres://gdn@db.example.com:6543/shop',
@@ -36,7 +36,7 @@ describe('a database URL', () => {
     [`postgres://u:${PASSWORD}@db/x?port=0`, /an invalid port/],
     [`postgres://u:${PASSWORD}@db/x?sslrootcert=/nowhere`, /\/nowhere, which does not exist/],
     ['postgres://u:100%@db/x', /not percent-encoded correctly/],
-  ])('%s is refused, and the message holds no password', (url, message) => {
+  ])('%s is rejected without the password in the message', (url, message) => {
     let told = ''
     try {
       parse(url)
@@ -48,7 +48,7 @@ describe('a database URL', () => {
   })
 })
 
-describe('what sslmode asks for', () => {
+describe('the TLS options of a database URL', () => {
   it.each([
     ['postgres://db/x', { rejectUnauthorized: false }],
     ['postgres://db/x?sslmode=require', { rejectUnauthorized: false }],
@@ -63,7 +63,7 @@ describe('what sslmode asks for', () => {
     expect(parse(url).tls).toEqual(expected)
   })
 
-  it('a root certificate that is named is checked, also with require', async () => {
+  it('a server is checked against a given root certificate, also with require', async () => {
     const dir = await freshDataDir()
     await writeFile(join(dir.path, 'ca.pem'), 'CA')
     expect(parse(`postgres://db/x?sslmode=require&sslrootcert=${dir.path}/ca.pem`).tls).toMatchObject({

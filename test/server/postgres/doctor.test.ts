@@ -26,7 +26,7 @@ const database = async (at = url) => {
   return found.find(({ check }) => check === 'database')
 }
 
-it('one that lacks a migration is told, with what brings it; looked at, it is as it was', async () => {
+it('reports missing migrations with a fix and does not change the database', async () => {
   const store = await openPostgres({ url })
   const { rows } = await sql<Migration>`delete from kysely_migration returning *`.execute(store.db)
   for (const _ of [1, 2]) {
@@ -36,14 +36,14 @@ it('one that lacks a migration is told, with what brings it; looked at, it is as
       fix: expect.stringContaining('gdn db migrate'),
     })
   }
-  // Other tests have the same database.
+  // Other tests use the same database.
   for (const { name, timestamp } of rows) {
     await sql`insert into kysely_migration values (${name}, ${timestamp})`.execute(store.db)
   }
   await store.close()
 })
 
-it('one of this version tells its server and how far away it is', async () => {
+it('reports the server version and latency of an up-to-date database', async () => {
   await (await openPostgres({ url })).close()
   expect(await database()).toMatchObject({
     status: 'ok',
@@ -51,20 +51,20 @@ it('one of this version tells its server and how far away it is', async () => {
   })
 })
 
-it('one that takes no writes fails', async () => {
+it('fails for a read-only database', async () => {
   const store = await openPostgres({ url })
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(store.db)
   const name = sql.id(rows[0]?.name ?? '')
   await sql`alter database ${name} set default_transaction_read_only = on`.execute(store.db)
   const found = await database()
-  // A session that was there before goes on as it began.
+  // The setting applies to new sessions only, so this one can reset it.
   await sql`alter database ${name} reset default_transaction_read_only`.execute(store.db)
   await store.close()
   const message = expect.stringContaining('rejects writes')
   expect(found).toMatchObject({ status: 'fail', error: expect.objectContaining({ message }) })
 })
 
-it('one that is not there fails', async () => {
+it('fails for an unreachable database', async () => {
   const found = await database(new Secret('postgres://gdn@127.0.0.1:1/gdn'))
   expect(found).toMatchObject({ status: 'fail', error: expect.objectContaining({ code: 'unreachable' }) })
 })

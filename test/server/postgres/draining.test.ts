@@ -16,7 +16,7 @@ import {
 } from '../../helpers/backend.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
-/** As long as the lease of a dead worker lasts: what was handed back is taken up sooner. */
+/** The lease of a dead worker. Released jobs must be resumed sooner. */
 const LEASE_MS = 10_000
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
@@ -55,7 +55,7 @@ async function work(wrapNetwork: (network: EvmNetwork) => EvmNetwork = (network)
   return { ...started, close }
 }
 
-/** A server of files that answers nothing, and counts who asks. */
+/** A file server that counts requests and never responds. */
 async function silentServer() {
   let asked = 0
   const server = createServer(() => {
@@ -74,7 +74,7 @@ const nfts = () =>
     db.selectFrom('nfts').select(['step', 'lease_until', 'attempts', 'generation']).execute(),
   )
 
-it('a worker that is told to stop takes nothing more in hand, and gives back at once what it holds', async () => {
+it('a worker that stops claims no more jobs and releases its leases at once', async () => {
   const collection = await createTestCollection(api)
   const files = await silentServer()
   const first = await work()
@@ -93,7 +93,7 @@ it('a worker that is told to stop takes nothing more in hand, and gives back at 
   expect(performance.now() - since).toBeLessThan(LEASE_MS / 2)
   const left = await nfts()
   expect(left).toHaveLength(3)
-  // Nothing was tried in vain: an attempt that was cut counts for none.
+  // An interrupted attempt doesn't count as one.
   for (const row of left) expect(row).toMatchObject({ step: 'files', attempts: 0, lease_until: 0 })
 
   const before = files.asked()
@@ -107,7 +107,7 @@ it('a worker that is told to stop takes nothing more in hand, and gives back at 
   expect(files.asked()).toBeGreaterThan(before)
 })
 
-it('while it ends, its /readyz says so', async () => {
+it('/readyz of a stopping worker reports that it is stopping', async () => {
   const collection = await createTestCollection(api)
   const files = await silentServer()
   const worker = await work()
@@ -127,10 +127,10 @@ it('while it ends, its /readyz says so', async () => {
   await expect(fetch(`${worker.url}/readyz`)).rejects.toThrow()
 })
 
-it('a transaction that it was asking a network about is given back too', async () => {
+it('a stopping worker releases a transaction whose receipt it was fetching', async () => {
   await createTestCollection(api)
   let asked = 0
-  // As a network that is cut off when its connections are closed, at the end of what a stop waits for.
+  // Like a network whose connections are closed at the end of the time that a stop waits.
   const worker = await work((network) => ({
     ...network,
     async receipts() {

@@ -6,7 +6,7 @@ import { freshDataDir, startTestBackend, type TestBackend, until } from '../../h
 import { S3_KEYS, startS3 } from '../../helpers/s3-stand-in.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
-// Large files lie in the data dir unless the settings name a place that all processes reach.
+// Large files are in the data dir unless the configuration has a storage that all processes can reach.
 
 const LARGE = 100_000
 const SMALL = 1000
@@ -39,13 +39,13 @@ async function upload(backend: TestBackend, size: number) {
   return { status: response.status, body: (await response.json()) as { url?: string; error?: { message: string } } }
 }
 
-test('small files are in the database: processes with data dirs of their own share them', async () => {
+test('processes with separate data dirs share small files through the database', async () => {
   const [one, other] = [await start(at(0)), await start(at(1))]
   const { body } = await upload(one, SMALL)
   expect((await other.get(`/ipfs/${body.url?.slice('ipfs://'.length)}`)).status).toBe(200)
 })
 
-test('once a process has a large file, one with another data dir stores none, is not ready, and starts no more', async () => {
+test('once a process has a large file, one with another data dir stores none, is not ready and cannot restart', async () => {
   const [one, other] = [await start(at(0)), await start(at(1))]
   expect((await upload(one, LARGE)).status).toBe(200)
   const refused = await upload(other, LARGE + 1)
@@ -70,7 +70,7 @@ test('once a process has a large file, one with another data dir stores none, is
   ).toBe(200)
 })
 
-test('the same folder is the same one wherever it is mounted, and a data dir that moved here with its files holds them', async () => {
+test('a files folder is recognized at any mount point, also with files stored before the move to PostgreSQL', async () => {
   await mkdir(join(at(1), 'files', 'xy'), { recursive: true, mode: 0o700 })
   await writeFile(join(at(1), 'files', 'xy', 'bafy'), 'a file')
   await (await start(at(1))).close()
@@ -81,7 +81,7 @@ test('the same folder is the same one wherever it is mounted, and a data dir tha
   await rename(mounted, at(1))
 })
 
-test('with a bucket named, what the data dir holds goes there, and a process without that folder has all of it', async () => {
+test('with a bucket configured, files move from the data dir to it, and processes without that folder serve them', async () => {
   const one = await start(at(0))
   const { body } = await upload(one, LARGE)
   await one.close()
@@ -103,7 +103,7 @@ test('with a bucket named, what the data dir holds goes there, and a process wit
   expect(await until(there, (size) => size !== undefined)).toBe(LARGE)
   const puts = () => s3.seen.filter((line) => line.startsWith('PUT') && line.includes(cid)).length
   expect(puts()).toBe(1)
-  // Sent once, whoever starts on that folder.
+  // It is uploaded once, even if another process starts on that folder.
   const again = await startTestBackend(at(0), { database })
   backends.push(again)
   await upload(again, LARGE + 1)

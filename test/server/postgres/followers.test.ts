@@ -39,7 +39,7 @@ interface Watched extends Worker {
   proxy: RpcProxy
 }
 
-/** A worker whose own way to the network is watched. */
+/** A worker with a proxy that counts its requests to the network. */
 async function worker(): Promise<Watched> {
   const dir = await freshDataDir()
   const proxy = await startRpcProxy(real.url)
@@ -59,7 +59,7 @@ async function worker(): Promise<Watched> {
   return { ...started, proxy }
 }
 
-it('of several workers one at a time follows a network; when it ends, another goes on', async () => {
+it('one of several workers follows a network, and another takes over when it stops', async () => {
   const backend: TestBackend = await place.start({ role: 'api' })
   undo.push(() => backend.close())
   const workers = [await worker(), await worker()]
@@ -101,7 +101,7 @@ it('of several workers one at a time follows a network; when it ends, another go
   expect(asking()).toHaveLength(2)
 })
 
-it('what a killed one had is free when its lease ends by the clock of the database, and not before', async () => {
+it('the lease of a killed worker expires by the database’s clock, not before', async () => {
   await withStore(place.dataDir, async ({ db }) => {
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, n) => claimFollower(db, 'polygon', `w${n}`, 60_000)),
@@ -113,7 +113,7 @@ it('what a killed one had is free when its lease ends by the clock of the databa
     await sleep(350)
     expect(await claimFollower(db, 'polygon', 'x', 60_000)).toBe(true)
     expect(await claimFollower(db, 'polygon', holder, 300)).toBe(false)
-    // Nobody gives back what is another's.
+    // A worker can't release another worker's lease.
     await releaseFollower(db, 'polygon', holder)
     expect(await claimFollower(db, 'polygon', 'y', 300)).toBe(false)
     await releaseFollower(db, 'polygon', 'x')

@@ -7,7 +7,7 @@ import { openPostgres } from '../../../src/server/store/postgres/open-postgres.t
 import { freshDataDir } from '../../helpers/backend.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
-// A gdn with a later migration than those of this version.
+// A gdn with a migration that is later than those of this version.
 vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original) => {
   const { MIGRATIONS } = await original()
   const later = { up: async (db: Kysely<unknown>) => void (await sql`create table later (id integer)`.execute(db)) }
@@ -22,7 +22,7 @@ beforeEach(async () => {
   url = new Secret((await databaseUrlOf(folder.path)) ?? '')
   await clear()
 })
-// Whoever has this database next finds it new.
+// The next test to use this database gets an empty one.
 afterEach(async () => {
   await clear()
   await folder.remove()
@@ -42,13 +42,13 @@ const applied = async () => {
   return rows.map(({ name }) => name)
 }
 
-it('of processes that start together on a new database one migrates, and all of them open it', async () => {
+it('one of several processes that start together on a new database migrates it, and all open it', async () => {
   const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgres({ url })))
   await Promise.all(stores.map((store) => store.close()))
   expect(await applied()).toEqual(Object.keys(MIGRATIONS))
 })
 
-it('a migration may take longer than any query of a running process, and who waits for it does not give up', async () => {
+it('a process waits for a migration for longer than its query timeout', async () => {
   const blocker = await openPostgres({ url, unchecked: true })
   let opened: Promise<Awaited<ReturnType<typeof openPostgres>>> | undefined
   await blocker.db.transaction().execute(async (db) => {
@@ -62,11 +62,11 @@ it('a migration may take longer than any query of a running process, and who wai
   expect(await applied()).toEqual(Object.keys(MIGRATIONS))
 })
 
-it('a migration that is ended for the sake of a process that works beside it is done again', async () => {
+it('a migration aborted by a deadlock with another process is retried', async () => {
   const beside = await openPostgres({ url })
   await sql`drop table later`.execute(beside.db)
   await sql`delete from kysely_migration where name = '0002-later'`.execute(beside.db)
-  // Stands for a deadlock: the server ends the first attempt in its words.
+  // Simulates a deadlock: the server aborts the first attempt with its error code.
   await sql`create sequence attempts`.execute(beside.db)
   await sql`create function end_the_first() returns trigger language plpgsql as $$ begin
     if nextval('attempts') = 1 then raise exception 'deadlock detected' using errcode = '40P01'; end if;
@@ -81,10 +81,10 @@ it('a migration that is ended for the sake of a process that works beside it is 
   await beside.close()
 })
 
-it('a database made by an older gdn keeps its rows', async () => {
+it('a database of an older gdn keeps its rows', async () => {
   const old = await openPostgres({ url })
   await old.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  // As the initial migration left it.
+  // The state after the initial migration.
   await sql`drop table later`.execute(old.db)
   await sql`delete from kysely_migration where name = '0002-later'`.execute(old.db)
   await old.close()
@@ -100,7 +100,7 @@ it('a database made by an older gdn keeps its rows', async () => {
   expect(await applied()).toEqual(Object.keys(MIGRATIONS))
 })
 
-it('a database made by a newer gdn is refused, and left as it is', async () => {
+it('a database of a newer gdn is rejected and left unchanged', async () => {
   const store = await openPostgres({ url })
   await sql`insert into kysely_migration values ('9999-future', '')`.execute(store.db)
   await store.close()
@@ -111,7 +111,7 @@ it('a database made by a newer gdn is refused, and left as it is', async () => {
   expect(await applied()).toEqual([...Object.keys(MIGRATIONS), '9999-future'])
 })
 
-it('a database made by a development version of gdn is refused, and left as it is', async () => {
+it('a database of a development version of gdn is rejected and left unchanged', async () => {
   const store = await openPostgres({ url })
   await sql`update kysely_migration set name = '0001-first' where name = '0001-initial'`.execute(store.db)
   await store.close()
@@ -123,9 +123,9 @@ it('a database made by a development version of gdn is refused, and left as it i
   expect(await applied()).toEqual(['0001-first', '0002-later'])
 })
 
-it('a migration that fails leaves nothing of itself behind', async () => {
+it('a failed migration is rolled back completely', async () => {
   const made = await openPostgres({ url, unchecked: true })
-  // In the way of the last migration.
+  // Makes the last migration fail.
   await sql`create table later (id integer)`.execute(made.db)
   await expect(openPostgres({ url })).rejects.toThrow(/later/)
   const { rows } = await sql`select tablename from pg_tables where schemaname = 'public'`.execute(made.db)

@@ -46,7 +46,7 @@ const there = () => ({ dataDir: other.path, database: { url } })
 const withoutIdentity = (text: string) =>
   text.replace(/^\{"table":"backend".*\n\[.*\n\{"end":"backend".*\n/m, '').split('\n')
 
-/** Ten NFTs of a data dir, whose backend was stopped. */
+/** Mints ten NFTs in a data dir and stops its backend. */
 async function minted() {
   const backend = await onSqlite()
   const collection = await createTestCollection(backend, { name: 'Tide “é” 🌊' })
@@ -58,7 +58,7 @@ async function minted() {
   return { collection, ids, shown, key }
 }
 
-it('a data dir moves to PostgreSQL and goes on there: the same NFTs, keys, chain, and the next token id', async () => {
+it('a data dir moves to PostgreSQL and continues with the same NFTs, keys, chain and next token ID', async () => {
   const { collection, ids, shown, key } = drop
   const exported = await exportDatabase(here(), file)
   expect(exported).toMatchObject({ nfts: 10, file })
@@ -80,7 +80,7 @@ it('a data dir moves to PostgreSQL and goes on there: the same NFTs, keys, chain
   }
 })
 
-it('what is made anew from the others is there too: counts, runs and words of titles', async () => {
+it('an import rebuilds derived tables: counts, runs and words of titles', async () => {
   await exportDatabase(here(), file)
   await importDatabase(there(), file)
   const backend = await startTestBackend(other.path, { database: { url } })
@@ -99,7 +99,7 @@ it('what is made anew from the others is there too: counts, runs and words of ti
   }
 })
 
-it('and back again, with no difference', async () => {
+it('moving to PostgreSQL and back changes nothing', async () => {
   await exportDatabase(here(), file)
   await importDatabase(there(), file)
   const [again, third] = [join(other.path, 'again.jsonl'), await freshDataDir()]
@@ -117,7 +117,7 @@ it('and back again, with no difference', async () => {
   await third.remove()
 })
 
-it('every table of the schema is moved, but those that are made anew from the others', async () => {
+it('every table of the schema is exported, except derived ones', async () => {
   await exportDatabase(here(), file)
   const store = await openPostgres({ url })
   const { rows } = await sql<{ name: string }>`select tablename as name from pg_tables
@@ -129,13 +129,13 @@ it('every table of the schema is moved, but those that are made anew from the ot
 })
 
 it.each([
-  ['is cut off', (text: string) => text.slice(0, text.length / 2), /not part of an export|ends here|not valid here/],
+  ['is truncated', (text: string) => text.slice(0, text.length / 2), /not part of an export|ends here|not valid here/],
   ['lacks its last line', (text: string) => text.replace(/\{"end":"all".*\n/, ''), /it ends here/],
   ['lacks a row', (text: string) => text.replace(/^\[.*\n/m, ''), /do not match the export/],
   ['was changed', (text: string) => text.replace('deployed', 'deplored'), /do not match the export/],
   ['is of another version', (text: string) => text.replace('0001-initial', '0001-other'), /another version of gdn/],
   ['is something else', () => '{"a":1}\n', /does not start like an export/],
-])('a file that %s is refused with its line, and nothing of it stays', async (_, spoil, told) => {
+])('a file that %s is rejected with its location and nothing is imported', async (_, spoil, told) => {
   await exportDatabase(here(), file)
   await writeFile(file, spoil(await readFile(file, 'utf8')))
   const error = await importDatabase(there(), file).catch((thrown) => thrown)
@@ -146,10 +146,10 @@ it.each([
   await store.close()
 })
 
-it('rows are never there without the keys that they were made with: an import that ends before can be run again', async () => {
+it('rows are committed only with their signing keys, so an interrupted import can be repeated', async () => {
   await exportDatabase(here(), file)
   const target = { dataDir: join(other.path, 'data') }
-  // In the way of a key, which is written after the rows.
+  // Makes writing the keys fail, which happens after the rows.
   await mkdir(join(target.dataDir, 'signers.json', 'folder'), { recursive: true, mode: 0o700 })
   await expect(importDatabase(target, file)).rejects.toThrow()
   await rm(join(target.dataDir, 'signers.json'), { recursive: true })
@@ -159,7 +159,7 @@ it('rows are never there without the keys that they were made with: an import th
   )
 })
 
-it('an export that finds no room leaves no file behind, and says so', async (context) => {
+it('an export to a full disk fails and leaves no file behind', async (context) => {
   const disk = await createSmallDisk(24)
   if (typeof disk === 'string') return context.skip(disk)
   try {
@@ -171,14 +171,14 @@ it('an export that finds no room leaves no file behind, and says so', async (con
   }
 })
 
-it('a folder is no export', async () => {
+it('a folder is rejected as an export', async () => {
   await expect(importDatabase(there(), other.path)).rejects.toMatchObject({
     code: 'invalid_input',
     message: 'is a directory, not an export',
   })
 })
 
-it('a database that holds data is not imported into, and a data dir in use is not exported', async () => {
+it('rejects an import into a database with data and an export of a data dir in use', async () => {
   await exportDatabase(here(), file)
   await importDatabase(there(), file)
   await expect(importDatabase(there(), file)).rejects.toMatchObject({

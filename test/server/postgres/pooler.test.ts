@@ -19,7 +19,7 @@ const CONNECTIONS = 4
 
 const POOLERS: [string, typeof startPooler][] =
   findPgbouncer() === null
-    ? [['a stand-in alone: pgbouncer is not on this machine (apt-get install pgbouncer)', startPooler]]
+    ? [['a stand-in, as pgbouncer is not installed (apt-get install pgbouncer)', startPooler]]
     : [
         ['pgbouncer', startPgbouncer],
         ['a stand-in', startPooler],
@@ -34,7 +34,7 @@ describe.each(POOLERS)('behind a pooler in transaction mode (%s)', (_, startPool
 
   beforeEach(async () => {
     folder = await freshDataDir()
-    // Made by a process before: a pooler's user may do that too, but here it greets with a database that is there.
+    // Creates the schema first, so that the pooler starts with an existing database.
     await (await openTestStore(folder.path)).close()
     const url = (await databaseUrlOf(folder.path)) ?? ''
     direct = new Secret(url)
@@ -55,7 +55,7 @@ describe.each(POOLERS)('behind a pooler in transaction mode (%s)', (_, startPool
   }
   const call = { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }
 
-  it('two processes work on four connections that a pooler gives away between transactions, and leave nothing on them', async () => {
+  it('two processes share four pooled connections and leave no session state on them', async () => {
     const [one, other] = [await start({ url: pooled }), await start({ url: pooled })]
     const collections = await Promise.all([createTestCollection(one), createTestCollection(other)])
     const ids = await Promise.all(
@@ -66,7 +66,7 @@ describe.each(POOLERS)('behind a pooler in transaction mode (%s)', (_, startPool
     const nfts = await settled(one, ids.flat())
     expect(new Set(nfts.map(({ status }) => status))).toEqual(new Set(['deployed']))
     expect(pooler.most).toBeLessThanOrEqual(CONNECTIONS)
-    // The lock of the embedded chains is one process's, though both are on the same connections.
+    // One process has the lock of the embedded chains, though both use the same connections.
     const answers = [await one.post('/rpc/polygon', call), await other.post('/rpc/polygon', call)]
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 503])
     const store = await openTestStore(folder.path)
@@ -76,7 +76,7 @@ describe.each(POOLERS)('behind a pooler in transaction mode (%s)', (_, startPool
     await store.close()
   })
 
-  it("with the server's own address beside the pooler's, what one process accepts wakes the other at once", async () => {
+  it("with a direct URL beside the pooler's, a request to one process wakes the other at once", async () => {
     const worker = await start({ url: pooled, directUrl: direct })
     const api = await startTestBackend(folder.path, { role: 'api', database: { url: pooled, directUrl: direct } })
     backends.push(api)

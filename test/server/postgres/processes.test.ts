@@ -16,7 +16,7 @@ import {
 } from '../../helpers/backend.ts'
 import { type PostgresServer, startPostgres } from '../../helpers/postgres-server.ts'
 
-// A server of its own, because it is killed.
+// A separate server, because the tests kill it.
 let postgres: PostgresServer
 let number = 0
 let url: Secret
@@ -85,7 +85,7 @@ const transferOf = async (backend: TestBackend) => {
 }
 
 describe('processes with roles', () => {
-  it('one that takes requests does no work, and one that works takes none: together they mint', async () => {
+  it('an API process runs no jobs, a worker serves no requests, and together they mint', async () => {
     const backend = await api()
     const collection = await createTestCollection(backend)
     const ids = await mint(backend, collection, plainMetadata(3))
@@ -99,7 +99,7 @@ describe('processes with roles', () => {
     expect(await (await fetch(`${health}/metrics`)).text()).toContain('gdn_pipeline_waiting{step="mint"} 0')
   })
 
-  it('what is accepted wakes a worker at once: it does not wait until it looks by itself', async () => {
+  it('an accepted request wakes a worker at once, before its next poll', async () => {
     const backend = await api()
     await worker()
     const collection = await createTestCollection(backend)
@@ -110,11 +110,11 @@ describe('processes with roles', () => {
       await settled(backend, await mint(backend, collection, plainMetadata(1)))
       waits.push(performance.now() - since)
     }
-    // It looks for NFTs to mint every five seconds.
+    // It polls for NFTs to mint every five seconds.
     expect(waits.sort((a, b) => a - b)[2]).toBeLessThan(2000)
   })
 
-  it('the key of one process is good for all of them', async () => {
+  it('the key of one process is valid for all of them', async () => {
     const [one, other] = [await api(), await api()]
     const { id } = await createTestCollection(one)
     const headers = { 'x-api-key': one.apiKey.reveal() }
@@ -122,12 +122,12 @@ describe('processes with roles', () => {
     expect(shown.json.collections).toHaveLength(1)
   })
 
-  it('a role without PostgreSQL is refused, with what to do', async () => {
+  it('a role without PostgreSQL is rejected with a hint', async () => {
     const refused = startTestBackend(await folder(), { role: 'api', database: undefined })
     await expect(refused).rejects.toMatchObject({ code: 'usage', hint: expect.stringContaining('GDN_DATABASE_URL') })
   })
 
-  it('a worker for other chains leaves a chain alone', async () => {
+  it('a worker skips chains that it is not configured for', async () => {
     const backend = await api()
     await worker({ only: ['astar'] })
     const { id } = await createTestCollection(backend)
@@ -141,7 +141,7 @@ describe('processes with roles', () => {
 })
 
 describe('embedded chains', () => {
-  it('are run by one process; the others say so, and one of them takes over when it ends', async () => {
+  it('are run by one process; the others return 503, and one of them takes over when it stops', async () => {
     const first = await api('all')
     const second = await api('all')
     const body = await transferOf(first)
@@ -161,7 +161,7 @@ describe('embedded chains', () => {
       () => second.post('/rpc/polygon', call),
       ({ status }) => status === 200,
     )
-    // The same chain, made again from what the database has of it.
+    // It is the same chain, rebuilt from the database.
     expect(Number(taken.json.result)).toBeGreaterThanOrEqual(Number(height))
     expect((await post('/api/v1/transfernft', body, headers)).status).toBe(200)
     const owner = () => post('/api/v1/getnfts', { nft_gdn_ids: [body.nft_gdn_id] }, headers)
@@ -170,8 +170,8 @@ describe('embedded chains', () => {
   })
 })
 
-describe('a database that is gone', () => {
-  it('is told by 503 with Retry-After and by /readyz; when it is back, everything goes on, and nothing is doubled', async () => {
+describe('an unavailable database', () => {
+  it('causes 503 with Retry-After and on /readyz; once it is back, work resumes without duplicates', async () => {
     const backend = await api()
     const { url: health, log } = await worker()
     const collection = await createTestCollection(backend)
@@ -206,11 +206,11 @@ describe('a database that is gone', () => {
     expect((await ask()).headers.get('idempotency-replayed')).toBe('true')
     const ids = accepted.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
     expect((await settled(backend, ids)).map(({ token_id }) => token_id)).toEqual(['3'])
-    // Steps that failed meanwhile waited longer each time instead of trying at once.
+    // Failed steps were retried with a growing delay.
     expect(log.filter((line) => line.includes('a pipeline step failed')).length).toBeLessThan(60)
   })
 
-  it('that is not there at the start is told, with where it was looked for and without a password', async () => {
+  it('at the start is reported with its host and without a password', async () => {
     const nowhere = new Secret('postgres://gdn:not%2Fto%2Fbe%2Ftold@127.0.0.1:1/x')
     const refused = startWorker({
       dataDir: await folder(),

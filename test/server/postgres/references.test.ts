@@ -14,7 +14,7 @@ import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
-// Two stores stand for two processes: they have nothing in common but the database.
+// Two stores stand for two processes. They share only the database.
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let first: Store
 let second: Store
@@ -40,7 +40,7 @@ afterEach(async () => {
 
 let requests = 0
 
-/** Sends a request to the process that has this store. */
+/** Sends a request to the process of this store. */
 async function send(store: Store, references: readonly string[], title = 'Dawn') {
   const metadata = references.map(() => ({ title, description: '', file_fields: [] }))
   const body = {
@@ -61,7 +61,7 @@ async function send(store: Store, references: readonly string[], title = 'Dawn')
 
 const countNfts = async () => (await first.db.selectFrom('nfts').select('id').execute()).length
 
-/** Resolves when so many transactions wait for others. */
+/** Resolves once this number of transactions is waiting for a lock. */
 async function waitsForLock(count = 1): Promise<void> {
   for (;;) {
     const { rows } = await sql`select 1 from pg_locks where not granted`.execute(first.db)
@@ -69,7 +69,7 @@ async function waitsForLock(count = 1): Promise<void> {
   }
 }
 
-it('a reference ID that two processes accept at the same moment creates once: the second waits for the first', async () => {
+it('a reference ID that two processes accept simultaneously creates once: the second waits for the first', async () => {
   const held = gate()
   const holding: Store = { ...first, onAccepted: held.pass }
   const one = send(holding, ['b', 'a'])
@@ -87,7 +87,7 @@ it('a reference ID that two processes accept at the same moment creates once: th
   expect(await countNfts()).toBe(3)
 })
 
-it('where the first process rolls back, the second creates', async () => {
+it('if the first process rolls back, the second creates', async () => {
   const held = gate()
   const holding: Store = {
     ...first,
@@ -106,7 +106,7 @@ it('where the first process rolls back, the second creates', async () => {
   expect(await countNfts()).toBe(1)
 })
 
-it('another operation with the reference ID that the first process is accepting is 409, and nothing of it is created', async () => {
+it('another operation with a reference ID that the first process is accepting returns 409 and creates nothing', async () => {
   const held = gate()
   const one = send({ ...first, onAccepted: held.pass }, ['a'])
   await held.reached
@@ -139,7 +139,7 @@ it('a failed operation is created again once, even if both processes have read t
   expect(await countNfts()).toBe(2)
 })
 
-it('a failed operation is created again once by any processes that retry it at the same time', async () => {
+it('a failed operation is created again once by simultaneous retries in several processes', async () => {
   const [failed] = await send(first, ['a'])
   const change = { status: 'failed', step: 'done' } as never
   await first.db.updateTable('nfts').set(change).execute()

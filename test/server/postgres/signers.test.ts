@@ -63,12 +63,12 @@ const stepOf = (store: Store, signed: string[]) =>
     onSigned: (transactions) => signed.push(...transactions.map(({ signer }) => signer)),
   })
 
-it('a collection that another process is signing for is passed by, and looked at again; others are signed for', async () => {
+it('skips a collection that another process is signing for, signs for others, and retries it later', async () => {
   const signed: string[] = []
   const step = stepOf(there, signed)
   await here.transaction(async (db) => {
     await lockCollection(db, 'c')
-    // Nobody is waited for: the turn is over while the other still holds it.
+    // The turn doesn't wait: it ends while the other process still has the lock.
     expect(await step.turn()).toBeGreaterThan(0)
     expect(signed).toHaveLength(1)
   })
@@ -76,7 +76,7 @@ it('a collection that another process is signing for is passed by, and looked at
   expect(signed).toHaveLength(2)
 })
 
-it('of two processes at once each signs for what the other does not, and nothing twice', async () => {
+it('two simultaneous processes sign for different collections, and for none twice', async () => {
   const signed: string[] = []
   const steps = [stepOf(here, signed), stepOf(there, signed)]
   await Promise.all(steps.map((step) => step.turn()))

@@ -42,9 +42,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-describe('a server that speaks TLS and nothing else', () => {
+describe('a server that requires TLS', () => {
   test.each(['sslmode=require', 'sslmode=verify-ca&sslrootcert=CA', 'sslmode=verify-full&sslrootcert=CA'])(
-    'is opened with %s, and what is said is encrypted',
+    'is opened with %s over an encrypted connection',
     async (parameters) => {
       const store = await open(parameters.replace('CA', at('ca.pem')))
       const { rows } = await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(store.db)
@@ -54,7 +54,7 @@ describe('a server that speaks TLS and nothing else', () => {
   )
 
   test.each([
-    ['an authority that is unknown', 'sslmode=verify-full', {}, /sslrootcert/],
+    ['an unknown authority', 'sslmode=verify-full', {}, /sslrootcert/],
     ["another's authority", 'sslmode=verify-full&sslrootcert=OTHER', {}, /sslrootcert/],
     ["another's authority, with require too", 'sslmode=require&sslrootcert=OTHER', {}, /sslrootcert/],
     [
@@ -64,9 +64,9 @@ describe('a server that speaks TLS and nothing else', () => {
       /host name of the server certificate/,
     ],
     ['a wrong password', 'sslmode=require', { password: `${PASSWORD}-wrong` }, /user and password/],
-    ['a name that is not encrypted to', 'sslmode=disable', {}, /pg_hba|user and password/],
+    ['a connection without TLS', 'sslmode=disable', {}, /pg_hba|user and password/],
   ])(
-    '%s is refused for good, with what to do, and nothing told holds the password',
+    '%s is rejected without retries, with a hint and without the password',
     async (_, parameters, place, hint) => {
       const error = await refusal(parameters.replace('OTHER', at('other.pem')).replace('CA', at('ca.pem')), place)
       expect(error).toBeInstanceOf(GdnError)
@@ -75,12 +75,12 @@ describe('a server that speaks TLS and nothing else', () => {
     },
   )
 
-  test('the name of its certificate does not matter where its own authority vouches for it and verify-ca is said', async () => {
+  test('the name in its certificate is not checked with verify-ca and a private authority', async () => {
     await (await open(`sslmode=verify-ca&sslrootcert=${at('ca.pem')}`, { host: '127.0.0.1' })).close()
   })
 })
 
-test('what the command line tells of a database that refuses holds no password, and --debug neither', async () => {
+test('command errors of a database that rejects the login contain no password, even with --debug', async () => {
   const gdn = gdnAt({ url: 'http://127.0.0.1:1', apiKey: '' }, folder)
   const wrong = urlOf('sslmode=require', { password: `${PASSWORD}-wrong` })
   await writeFile(join(folder, 'backend.yaml'), `database_url: '${wrong}'\n`, { mode: 0o600 })
@@ -95,7 +95,7 @@ test('what the command line tells of a database that refuses holds no password, 
   }
 })
 
-test('a server older than 15 is refused by its version', async () => {
+test('a server older than 15 is rejected with its version', async () => {
   const old = await pretendOlder(server.url('postgres'))
   const opened = openPostgres({ url: new Secret(`postgres://gdn@/postgres?host=${encodeURIComponent(old.folder)}`) })
   await expect(opened).rejects.toMatchObject({
@@ -106,7 +106,7 @@ test('a server older than 15 is refused by its version', async () => {
   await old.close()
 })
 
-/** The server as it is, but for what it says of its version. */
+/** A relay to the server that reports an older version. */
 async function pretendOlder(url: string): Promise<{ folder: string; close(): Promise<void> }> {
   const { searchParams } = new URL(url.replace('@/', '@x/'))
   const socket = join(searchParams.get('host') ?? '', `.s.PGSQL.${searchParams.get('port') ?? 5432}`)

@@ -17,7 +17,7 @@ import { freshDataDir } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
-// Two stores stand for two processes: they have nothing in common but the database.
+// Two stores stand for two processes. They share only the database.
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let stores: [Store, Store]
 
@@ -45,7 +45,7 @@ const addCollection = ({ db }: Store, id: string) =>
     ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
   })
 
-it('an Idempotency-Key that comes to several processes at the same moment is accepted once, and answered alike', async () => {
+it('an Idempotency-Key sent to several processes at once is accepted once, with the same response from all', async () => {
   let written = 0
   const answers = await times(12, async (store, index) => {
     const request = { accountId: 'a', endpoint: 'e', body: { same: true }, idempotencyKey: 'k', requestId: `r${index}` }
@@ -67,7 +67,7 @@ it('an Idempotency-Key that comes to several processes at the same moment is acc
   await expect(refused).rejects.toMatchObject({ status: 422 })
 })
 
-it('nonces that several processes take at once have no gap and none twice, whichever of them fail', async () => {
+it('nonces acquired by several processes at once have no gaps or duplicates, whichever of them fail', async () => {
   const outcomes = await Promise.allSettled(
     Array.from({ length: 60 }, (_, index) =>
       (stores[index % 2] as Store).transaction(async (db) => {
@@ -84,7 +84,7 @@ it('nonces that several processes take at once have no gap and none twice, which
   expect(nonces.sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, index) => index))
 })
 
-it('what one process claims no other gets, and none waits for the other', async () => {
+it('processes claim different jobs and do not wait for each other', async () => {
   await addCollection(stores[0], 'c')
   const nft = { request_id: 'r', collection_id: 'c', receiver: 'w', metadata: '{}', next_attempt_at: 0 }
   await insertNfts(
@@ -96,7 +96,7 @@ it('what one process claims no other gets, and none waits for the other', async 
   expect(new Set(ids).size).toBe(ids.length)
   const rest = await claimNftsForFiles(stores[0].db, { now: 'database', leaseMs: 60_000, limit: 100 })
   expect(ids.length + rest.length).toBe(100)
-  // One that is in the midst of claiming holds up nobody.
+  // An open transaction with claims doesn't block other processes.
   await addCollection(stores[0], 'd')
   await stores[0].transaction(async (db) => {
     const [mine] = await claimUndeployedCollections(db, 'polygon', { now: 'database', leaseMs: 60_000, limit: 1 })
@@ -110,7 +110,7 @@ it('what one process claims no other gets, and none waits for the other', async 
   })
 })
 
-it("leases last by the database's clock, and go on as long as they are renewed", async () => {
+it("leases expire by the database's clock and last as long as they are renewed", async () => {
   await addCollection(stores[0], 'c')
   const [claimed] = await claimUndeployedCollections(stores[0].db, 'polygon', {
     now: 'database',
@@ -127,13 +127,13 @@ it("leases last by the database's clock, and go on as long as they are renewed",
   await renewLeases(stores[0], 'collections', [claimed], 1)
   await sleep(20)
   expect((await take()).map(({ id }) => id)).toEqual(['c'])
-  // Lost to the other, it is that one's to renew.
+  // A lost lease can be renewed by its new owner only.
   await renewLeases(stores[0], 'collections', [claimed], 60_000)
   await sleep(450)
   expect((await take()).map(({ id }) => id)).toEqual(['c'])
 })
 
-it('a rate limit counts the requests of a key to all processes together', async () => {
+it('a rate limit counts the requests of a key across all processes', async () => {
   const counts = await times(20, ({ db }) => countRequest(db, { name: 'createnft k', ratePerSecond: 2 }))
   expect(counts.filter(({ allowed }) => allowed)).toHaveLength(2)
   expect(counts.filter(({ remaining }) => remaining > 0)).toHaveLength(1)
@@ -142,7 +142,7 @@ it('a rate limit counts the requests of a key to all processes together', async 
   expect((await countRequest(stores[1].db, { name: 'createnft k', ratePerSecond: 2 })).allowed).toBe(true)
 })
 
-it('a signed URL that is used in several processes at once counts once, and all of them sign with one secret', async () => {
+it('a signed URL used in several processes at once is valid once, and all processes share one signing secret', async () => {
   const uses = await times(10, ({ db }) => useSignedUrl(db, { signatureHash: 'h', expiresAt: 1 }))
   expect(uses.filter((first) => first)).toHaveLength(1)
   const secrets = await times(6, async (store, index) => {
@@ -154,7 +154,7 @@ it('a signed URL that is used in several processes at once counts once, and all 
   expect(new Set(secrets).size).toBe(1)
 })
 
-it('processes that start together have one local account, and one key where they share a folder', async () => {
+it('processes that start together share one local account, and one key if they share a folder', async () => {
   await stores[0].db.deleteFrom('requests').execute()
   await stores[0].db.deleteFrom('accounts').execute()
   const keys = await times(8, (store) => openLocalAccount(store, folder.path, 1))

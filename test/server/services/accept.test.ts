@@ -24,14 +24,14 @@ const prepare = async () => {
   throw badRequest('a transfer of this NFT is pending')
 }
 
-it('returns the same operation where it was accepted while this request was checked, and failed a check by it', async () => {
+it('returns the existing operation if it was accepted during the checks and made one fail', async () => {
   const answers = [null, { id: 'existing' }]
   const findExisting = async () => answers.shift() ?? null
   const accepted = await accept(store, request, 1, { findExisting, prepare, write })
   expect(accepted.response).toEqual({ id: 'existing' })
 })
 
-it('rejects a request that fails a check by another operation', async () => {
+it('rejects a request if another operation makes a check fail', async () => {
   const accepted = accept(store, { ...request, requestId: 's' }, 1, { findExisting: async () => null, prepare, write })
   await expect(accepted).rejects.toThrow('is pending')
 })

@@ -24,7 +24,7 @@ ${more}    operators: [{ keystore: op.json, password_file: password }]
 test.each([
   ['polygon-mumbai', 'Polygon Amoy', 80002],
   ['optimism-goerli', 'OP Sepolia', 11155420],
-])('%s by RPC URL is refused as shut down, and its successor %s named', async (blockchain, successor, chainId) => {
+])('rejects %s by RPC URL as shut down and names its successor %s', async (blockchain, successor, chainId) => {
   const path = await settings(blockchain)
   expect(() => readSettings(path)).toThrow(
     expect.objectContaining({
@@ -37,7 +37,7 @@ test.each([
 })
 
 test.each(['polygon-mumbai', 'optimism-goerli', 'fantom-testnet'])(
-  '%s can stand for another network, which is told by its chain id',
+  'accepts %s as the name of another network with a chain_id',
   async (blockchain) => {
     const { chains } = readSettings(await settings(blockchain, '    chain_id: 64165\n'))
     expect([...chains.values()]).toMatchObject([{ blockchain, chainId: 64165 }])

@@ -27,7 +27,7 @@ let dir: Awaited<ReturnType<typeof freshDataDir>>
 let real: PublicNetwork
 let proxy: RpcProxy
 let store: Store
-/** What the node in between does instead of handing on. */
+/** The responses of the proxy in place of the node's. */
 let node: RpcProxyOptions
 let stopMining = () => {}
 
@@ -52,7 +52,7 @@ afterEach(async () => {
   await dir.remove()
 })
 
-/** `gdn chain setup` for these operators, as it goes on until it is interrupted. */
+/** Runs `gdn chain setup` for these operators until it is done or interrupted. */
 async function begin(
   operators: readonly Hex[],
   { now = Date.now, timeoutMs = 1000 }: { now?: () => number; timeoutMs?: number } = {},
@@ -77,7 +77,7 @@ function keepMining(): void {
   stopMining = () => clearInterval(mining)
 }
 
-/** A network that was set up for the first operator, and stands still. */
+/** Sets up the network for the first operator and stops mining. */
 async function setUp(): Promise<Hex> {
   keepMining()
   const factory = await (await begin([first])).run
@@ -88,8 +88,8 @@ async function setUp(): Promise<Hex> {
 const inPool = () => until(real.pool, (pool) => pool.length > 0)
 const spent = async () => Number(await real.call<Hex>('eth_getTransactionCount', [admin.address, 'latest']))
 
-describe('an interrupted set-up', () => {
-  it('goes on with a factory that is there and may still be undone: it costs nothing more', async () => {
+describe('an interrupted setup', () => {
+  it('resumes with a factory that is not final yet, at no further cost', async () => {
     const one = await begin([first])
     expect(one.plan.gas).toBeGreaterThan(0n)
     await inPool()
@@ -107,7 +107,7 @@ describe('an interrupted set-up', () => {
     expect((await begin([first])).plan).toMatchObject({ gas: 0n, isDone: true })
   })
 
-  it('appoints those too who were added to the settings before the factory was there', async () => {
+  it('also appoints operators added to the configuration before the factory was deployed', async () => {
     const one = await begin([first])
     await inPool()
     one.interrupt()
@@ -119,7 +119,7 @@ describe('an interrupted set-up', () => {
     expect(await spent()).toBe(2)
   })
 
-  it('is not done while an appointment of before can be undone, and repeats it where it was', async () => {
+  it('is not done before earlier appointments are final, and repeats an appointment after a reorg', async () => {
     const factory = await setUp()
     const one = await begin([first, second])
     await inPool()
@@ -145,7 +145,7 @@ describe('an interrupted set-up', () => {
     expect(await spent()).toBe(2)
   })
 
-  it('pays nothing again for what a node that is behind does not know yet', async () => {
+  it('does not pay again for an appointment that a lagging node does not know yet', async () => {
     await setUp()
     const one = await begin([first, second])
     await inPool()
@@ -163,7 +163,7 @@ describe('an interrupted set-up', () => {
     expect(await spent()).toBe(2)
   })
 
-  it('deploys no second factory for a node that has forgotten the transaction of the first', async () => {
+  it('deploys no second factory if the node no longer returns the first one’s transaction', async () => {
     const one = await begin([first])
     await inPool()
     await real.mine(FINALITY)
@@ -183,8 +183,8 @@ describe('an interrupted set-up', () => {
   })
 })
 
-describe('while it waits', () => {
-  it('what was undone of those before is sent again first: nothing else can be mined', async () => {
+describe('a waiting setup', () => {
+  it('resends transactions dropped by a reorg first, as later ones depend on them', async () => {
     const factory = await setUp()
     const one = await begin([first, second, third])
     await inPool()
@@ -199,7 +199,7 @@ describe('while it waits', () => {
     expect(await spent()).toBe(3)
   })
 
-  it.each(['deployed', 'appointed'])('a network that is away for a time is waited for until it is %s', async (what) => {
+  it.each(['deployed', 'appointed'])('keeps waiting while the network is unavailable, until the transaction is final (%s)', async (what) => {
     if (what === 'appointed') await setUp()
     const one = await begin(what === 'appointed' ? [first, second] : [first])
     await inPool()
@@ -228,7 +228,7 @@ describe('while it waits', () => {
     expect(await spent()).toBe(what === 'appointed' ? 2 : 1)
   })
 
-  it('an interrupt cuts what a node does not answer', async () => {
+  it('is interrupted even if a node does not respond', async () => {
     const one = await begin([first], { timeoutMs: 30_000 })
     await inPool()
     const before = proxy.requests.length
@@ -243,7 +243,7 @@ describe('while it waits', () => {
     expect(performance.now() - since).toBeLessThan(3000)
   })
 
-  it('a network that stands still is not offered more and more', async () => {
+  it('limits the fee offers on a network that mines no blocks', async () => {
     await setUp()
     let clock = Date.now()
     const one = await begin([first, second], { now: () => (clock += 61_000) })

@@ -20,8 +20,8 @@ import { useEverything } from '../../helpers/use-everything.ts'
 const SERVER = new URL('../../../src/server/', import.meta.url).pathname
 
 describe('the columns of state', () => {
-  // Through Kysely, the types of the schema refuse it.
-  it('are written by src/server/state only, in SQL too', async () => {
+  // With Kysely, the types of the schema prevent it.
+  it('are written only by src/server/state, also in SQL', async () => {
     const tables = [...new Set(Object.keys(TRANSITIONS).map((column) => column.split('.')[0]))].join('|')
     const update = new RegExp(`update (${tables})\\s+set\\b[^\`]*?\\b(status|step|state) = `)
     const insert = new RegExp(`insert into (${tables})\\b`)
@@ -29,7 +29,7 @@ describe('the columns of state', () => {
     for (const entry of await readdir(SERVER, { recursive: true })) {
       if (!entry.endsWith('.ts') || entry.startsWith('store/migrations')) continue
       const text = await readFile(join(SERVER, entry), 'utf8')
-      // What follows `where` is read, not written.
+      // Columns after `where` are read, not written.
       const written = text.replaceAll(/\bwhere\b[^`]*/g, '')
       if (update.test(written) || insert.test(written)) writers.push(entry)
     }
@@ -45,7 +45,7 @@ describe('a change of state that is not in the table', () => {
   })
   afterEach(() => dataDir.remove())
 
-  it('is never made: neither while everything of gdn is used, nor on Solana', async () => {
+  it('never occurs, neither in a run of all features nor on Solana', async () => {
     await useEverything(dataDir.path)
     const backend = await startTestBackend(dataDir.path)
     try {
@@ -55,7 +55,7 @@ describe('a change of state that is not in the table', () => {
     } finally {
       await backend.close()
     }
-    // The database would have refused it.
+    // The trigger works: the database rejects such a change.
     await withStore(dataDir.path, async ({ db }) => {
       const failed = stateDb(db).updateTable('nfts').set({ status: 'failed' }).where('status', '=', 'deployed')
       await expect(failed.execute()).rejects.toThrow('nfts.status: no such transition')
@@ -63,7 +63,7 @@ describe('a change of state that is not in the table', () => {
   })
 })
 
-/** Makes the database refuse every change that the table of transitions doesn't have. */
+/** Makes the database reject every change that the table of transitions doesn't have. */
 async function refuseOtherTransitions(db: Db): Promise<void> {
   for (const [name, transitions] of Object.entries<Readonly<Record<string, readonly string[]>>>(TRANSITIONS)) {
     const [table = '', column = ''] = name.split('.')
