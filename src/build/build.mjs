@@ -1,5 +1,5 @@
-// `npm run build`: contracts, then the bundle. `--watch` builds again at every change, `--clean` leaves nothing of
-// an earlier build behind.
+// `npm run build`: compiles the contracts, then bundles. `--watch` rebuilds at every change. `--clean` removes
+// everything of earlier builds.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,35 +14,35 @@ import { publish } from './publish.mjs'
 import { manPageFile } from './reference.mjs'
 import { defineSheetScript } from './sheet-script.mjs'
 
-/** What carries native code stays a package of its own; see `optionalDependencies`. */
+/** Packages with native code are not bundled; see `optionalDependencies`. */
 export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring']
 
 /**
- * Named by `require` in fastify for what we never do: schemas of its own, and requests without a socket. Left out, the
- * backend starts 10 ms sooner. pg names a native driver that isn't installed, and sockets of another platform.
+ * fastify requires these for features that we don't use: custom schemas, and requests without a socket. Without them
+ * the backend starts 10 ms sooner. pg requires a native driver that isn't installed, and sockets of another platform.
  */
 export const UNUSED_PACKAGES = [
   ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
   ...['pg-native', 'pg-cloudflare'],
 ]
 
-/** CommonJS: to load ES modules costs a command on Node 20 a quarter of what bare node takes. */
+/** CommonJS, because loading ES modules on Node 20 adds a quarter of the start time of bare node to a command. */
 const OUTPUT = {
   format: 'cjs',
   entryFileNames: '[name].cjs',
   chunkFileNames: 'chunks/[name]-[hash].cjs',
   dynamicImportInCjs: false,
   codeSplitting: { groups: chunkGroups },
-  // Identifiers keep their names: a stack trace from a user can be read without source maps.
+  // Identifiers keep their names, so that a user's stack trace is readable without source maps.
   minify: { compress: true, mangle: false, codegen: true },
   comments: false,
   charset: 'ascii',
 }
 
 /**
- * Bundles the command line into `outDir`, a chunk per lazy import, while other processes may be running from it.
+ * Bundles the command line into `outDir`, with a chunk per lazy import. Other processes may be running from it.
  *
- * @returns the number of files and bytes written, and the chunks, as Rolldown describes them
+ * @returns the number of files and bytes written, and Rolldown's chunks
  */
 export async function bundle({ entry = join(root, 'src/cli/main.ts'), outDir = distDir, clean = false } = {}) {
   const build = await rolldown(await inputOptions(entry))
@@ -64,14 +64,14 @@ async function inputOptions(entry) {
       target: 'node20.19',
       define: { __GDN_VERSION__: JSON.stringify(version), ...(await defineSheetScript()) },
     },
-    // Its CommonJS form can't be bundled in parts, and holds all the hashes that there are.
+    // Its CommonJS form can't be split, and has all hash functions.
     resolve: { alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' } },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'].map(
       (name) => new RegExp(`^${name.replace('*', '[^/]+')}(?:/|$)`),
     ),
-    // Other chunks may take from the entry what it holds: they load it anyway.
+    // Other chunks may import from the entry, because they load it anyway.
     preserveEntrySignatures: 'allow-extension',
-    // A module that one place imports lazily, and another at once, is in one of the groups.
+    // Modules that are imported both lazily and directly are in one of the groups.
     checks: { ineffectiveDynamicImport: false },
   }
 }
@@ -88,7 +88,7 @@ async function publishOutput({ output }, outDir, clean) {
   return { files: files.length, bytes, chunks }
 }
 
-/** The files that chunks contain something of. */
+/** The source files whose code the chunks contain. */
 function sourcesOf(chunks) {
   const modules = chunks.flatMap((chunk) => Object.entries(chunk.modules))
   return modules.flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : []))
@@ -99,7 +99,7 @@ async function compile() {
   await compileContracts()
 }
 
-/** Contracts and bundle, one process at a time. Returns the line to show. */
+/** Builds contracts and bundle, in one process at a time. Returns a summary line. */
 export async function build({ clean = false } = {}) {
   const start = performance.now()
   return await withLock(join(distDir, '.lock'), async () => {
@@ -113,7 +113,7 @@ function summary({ files, bytes }, start) {
   return `built dist: ${files} files, ${(bytes / 1e6).toFixed(1)} MB, in ${seconds} s`
 }
 
-/** Rolldown's watcher says when to build: it has no output for us to publish. */
+/** Rolldown's watcher only triggers builds, because it returns no output to publish. */
 async function watch() {
   await compile()
   const options = await inputOptions(join(root, 'src/cli/main.ts'))

@@ -1,4 +1,4 @@
-// `npm run check`: what must hold before a change goes in. One line each; a failure shows why.
+// `npm run check`: the checks that a change must pass. Prints one line each, and the output of failed ones.
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
 import { generateCompletions } from './completions.mjs'
@@ -11,10 +11,7 @@ import { ensureInstalled } from './setup.mjs'
 
 const tool = (name, ...args) => run(join(root, 'node_modules', '.bin', name), args, { cwd: root })
 
-/**
- * What is committed although a program made it: `generate(dir)` writes the files under `paths` into `dir` as they
- * should be in the repository.
- */
+/** Generated files that are committed. `generate(dir)` writes the current files of `paths` into `dir`. */
 const GENERATORS = [
   {
     name: 'examples',
@@ -39,7 +36,7 @@ const GENERATORS = [
 const CHECKS = [
   { name: 'types (tsc)', run: () => tool('tsc', '-p', '.') },
   { name: 'types of the explorer (tsc)', run: () => tool('tsc', '-p', 'src/explorer') },
-  { name: 'types of the script of sheets (tsc)', run: () => tool('tsc', '-p', 'src/cli/sheet/browser') },
+  { name: 'types of the preview and report script (tsc)', run: () => tool('tsc', '-p', 'src/cli/sheet/browser') },
   {
     name: 'import directions',
     run: async () => {
@@ -48,7 +45,7 @@ const CHECKS = [
     },
   },
   {
-    name: 'lint, format, import circles (biome)',
+    name: 'lint, format, import cycles (biome)',
     run: () => tool('biome', 'ci', '--colors=off', '--error-on-warnings', '.'),
   },
   { name: 'dead code, unused dependencies (knip)', run: () => tool('knip', '--treat-config-hints-as-errors') },
@@ -75,7 +72,7 @@ async function compileContracts() {
 }
 
 await ensureInstalled()
-// The types of the contracts are made by compiling them: tsc reads them.
+// Compiles the contracts first, because tsc reads the generated types.
 const results = [await check({ name: 'contracts compile (solc)', run: compileContracts })]
 results.push(...(await Promise.all(CHECKS.map(check))))
 if (results.includes(false)) process.exitCode = 1

@@ -1,22 +1,22 @@
-// Which modules of the bundle share a file. Rolldown gives every module that a different set of lazy imports reaches a
-// file of its own, and to find, open and compile a small one takes longer than to read it.
+// Assigns the modules of the bundle to files. By default, Rolldown creates a file for each distinct set of lazy imports
+// that reach a module. For a small file, finding, opening and compiling it takes longer than reading it.
 
 /**
- * The groups of `output.codeSplitting`. A group takes the modules that it names and all that these import, except for
- * what a group above it took: so no two files import each other.
+ * The groups of `output.codeSplitting`. A group contains the modules that match it and everything that they import,
+ * except modules of earlier groups. Therefore no two files import each other.
  *
  * @type {{ name: string, test: RegExp }[]}
  */
 const GROUPS = [
-  // `gdn --version` and `gdn --help` are answered before a command is known.
+  // `gdn --version` and `gdn --help` run before the command is resolved.
   { name: 'main', test: /\/src\/cli\/main\.ts$/ },
   { name: 'help', test: /\/src\/cli\/help\/root-help\.ts$/ },
-  // What a press of Tab and a command have in common.
+  // Shared by completions and commands.
   {
     name: 'core',
     test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text|parse-url)|config\/(?:paths|local-backend-id)|state\/(?:glance|known-collections)|cli\/(?:connect\/run-origin|text\/display-width))\.ts$/,
   },
-  // What every command needs, and what those that call the API once need most.
+  // Needed by every command, and by most commands that call the API once.
   {
     name: 'run',
     test: /\/src\/(?:cli\/(?:process|run|connect\/connect|render\/table|commands\/nft\/show)|client\/(?:known-backends|light-transport)|config\/settings)\.ts$/,
@@ -24,8 +24,8 @@ const GROUPS = [
   { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
   { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
-  // What a backend loads before it is ready, in this order: what other commands load too, the database, the rest of what
-  // a worker loads, and HTTP.
+  // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
+  // worker's code, and HTTP.
   {
     name: 'basics',
     test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure))\.ts$/,
@@ -37,7 +37,7 @@ const GROUPS = [
   { name: 'http', test: /\/src\/server\/main\.ts$/ },
 ]
 
-/** The groups as Rolldown takes them. */
+/** The groups in Rolldown's format. */
 export const chunkGroups = GROUPS.map(({ name, test }, index) => ({
   name,
   test: (id) => test.test(id.replaceAll('\\', '/')),

@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { build as esbuild } from 'esbuild'
 import { root } from './paths.mjs'
 
-/** What `gdn help --json` prints from these sources: completions, man page and reference are made of it. */
+/** The output of `gdn help --json` from these sources, from which completions, man page and reference are generated. */
 export const readCommandTree = () => withCommandLine((json) => json('help'))
 
-/** The command tree, and every help topic in full. */
+/** Returns the command tree, and every help topic in full. */
 export const readHelp = () =>
   withCommandLine(async (json) => {
     const tree = await json('help')
@@ -17,11 +17,11 @@ export const readHelp = () =>
     return { tree, topics }
   })
 
-/** @param work gets what runs a command line of these sources with --json and parses what it prints */
+/** @param work receives a function that runs a command line of these sources with --json and parses its output */
 async function withCommandLine(work) {
   const cache = join(root, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
-  // Below node_modules, so that the packages are found.
+  // Below node_modules, so that Node finds the packages.
   const folder = await mkdtemp(join(cache, 'gdn-tree-'))
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   try {
@@ -47,7 +47,7 @@ async function withCommandLine(work) {
   }
 }
 
-/** Commands import it when they run; here none does. */
+/** Commands import it only when they run, which none does here. */
 const WITHOUT_SERVER = {
   name: 'without-server',
   setup: (build) => build.onResolve({ filter: /\/server\/[^/]+\.ts$/ }, ({ path }) => ({ path, external: true })),
@@ -67,6 +67,6 @@ async function printed(run, argv) {
     program: { node: process.execPath, script: '' },
     signals,
   })
-  if (code !== 0) throw new Error(`gdn ${argv.join(' ')} ended with ${code}`)
+  if (code !== 0) throw new Error(`gdn ${argv.join(' ')} exited with ${code}`)
   return text
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 
-// What completions know of the command tree, in the few words that all shells can read:
+// The command tree for completions, in a format that all shells can parse:
 //
 //   a flag     --output -o =output table, json, …     name, short form (or -), what it takes, summary
 //   a value    polygon                                value, a space, and what it is
 //
-// What a flag or an argument takes is one word: `-` nothing, `text` what nobody can guess, `file`, `dir`, `pairfile`
-// (`key=path`), `command`, `=name` one of a few words, `,name` several of them, `@kind` what `gdn __complete kind`
-// finds on this machine. `~` in place of the short form marks another name of a flag, which is known and not offered;
-// `+` at the end of what is taken: it may be given again.
+// The argument of a flag or command is one word: `-` none, `text` any text, `file`, `dir`, `pairfile` (`key=path`),
+// `command`, `=name` one word of a list, `,name` several of them, `@kind` the output of `gdn __complete kind` on this
+// machine. `~` instead of the short form marks an alias of a flag, which is accepted but not suggested. A trailing `+`
+// means that it may be repeated.
 
 const DYNAMIC = {
   profile: '@profiles',
@@ -19,7 +19,7 @@ const DYNAMIC = {
 }
 const PLAIN = { boolean: '-', file: 'file', directory: 'dir', command: 'command' }
 
-/** Flags that may stand before the command. */
+/** Flags that may precede the command. */
 const LEADING = ['--profile', '--base-url', '--state-dir', '--output', '--fields']
 
 export function completionTables(tree) {
@@ -40,7 +40,7 @@ export function completionTables(tree) {
   return { words: wordsOf(tree), commands, bundles, values }
 }
 
-/** What may stand first, after each noun, and after help. */
+/** The words that may come first, after each noun, and after help. */
 function wordsOf({ groups, commands, topics }) {
   const entries = groups.flatMap((group) => group.entries)
   const first = entries.map(({ name, summary }) => `${name} ${summary}`)
@@ -54,7 +54,7 @@ function wordsOf({ groups, commands, topics }) {
   return words
 }
 
-/** Lists of words get the name of the flag that takes them; equal ones are one list. */
+/** A word list is named after the flag that uses it. Equal lists are stored once. */
 function taker(values) {
   return ({ type, values: words, placeholder }, name) => {
     if (type === 'pair') return placeholder.includes('path') ? 'pairfile' : 'text'
@@ -78,13 +78,13 @@ function flagLine(flag, takes) {
   return [`${flag.name} ${flag.short ?? '-'} ${kind} ${summary}`, ...others]
 }
 
-/** The flags of a command by the groups of its help: most groups are the same in many commands, and are said once. */
+/** The flags of a command in the groups of its help. Most groups are shared by many commands, and are stored once. */
 function bundlesOf(flags, takes, bundles) {
   const groups = new Map()
   for (const flag of flags) groups.set(flag.group, [...(groups.get(flag.group) ?? []), ...flagLine(flag, takes)])
   return [...groups].map(([group, lines]) => {
     const text = lines.join('\n')
-    // By its content, not by its place: a new command leaves the names of all others as they are.
+    // Named by content, so that a new command doesn't change other names.
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 6)
     const id = `${group.toLowerCase().replaceAll(/[^a-z]+/g, '-')}-${digest}`
     bundles.set(id, text)

@@ -1,4 +1,4 @@
-// `node src/build/completions.mjs`: the files of completions/, from the command tree.
+// `node src/build/completions.mjs`: generates the files of completions/ from the command tree.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,7 +6,7 @@ import { readCommandTree } from './command-tree.mjs'
 import { completionTables } from './completion-tables.mjs'
 import { root } from './paths.mjs'
 
-/** By shell: the file in completions/, as the shell wants it called; how text is quoted, and tables are written. */
+/** By shell: the file name that the shell expects, and functions that quote text and write tables. */
 const SHELLS = [
   { engine: 'bash.sh', file: 'gdn.bash', tables: bourneTables },
   { engine: 'zsh.zsh', file: '_gdn', tables: bourneTables },
@@ -27,7 +27,7 @@ export async function generateCompletions(dir) {
   }
 }
 
-/** Each table as a list of cases: what it is asked for, and the lines it answers with. */
+/** Each table as a list of cases: the key, and its lines. */
 function asCases({ words, commands, bundles, values }) {
   return {
     words: [...words],

@@ -1,4 +1,4 @@
-// The files of the backend's page /docs: taken as they are published, compressed as they are served.
+// The files of the backend's page /docs: unchanged from their package, and compressed as they are served.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,10 +7,10 @@ import { root } from './paths.mjs'
 
 const from = join(root, 'node_modules/swagger-ui-dist')
 const SERVED = ['swagger-ui.css', 'swagger-ui-bundle.js']
-/** Licences of what Swagger UI itself contains. */
+/** Licenses of the packages that Swagger UI contains. */
 const LICENSES = 'swagger-ui-bundle.js.LICENSE.txt'
 
-/** @returns what goes into the folder, with the level of compression that only a build has time for */
+/** @returns the files for the folder, compressed at a level that only a build has time for */
 export async function docsFiles(folder) {
   const compress = async (name) => ({
     path: join(folder, `${name}.gz`),

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 
-/** Which committed files differ from what their generator makes: a line each, empty when none does. */
+/** Returns a line for each committed file that differs from its generator's output, or an empty string. */
 export async function findDrift(root, { paths, generate, command }) {
   const fresh = await mkdtemp(join(tmpdir(), 'gdn-drift-'))
   try {

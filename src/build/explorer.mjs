@@ -1,5 +1,5 @@
-// The files of the backend's pages `/` and `/docs`: bundled for browsers, named by what they hold, compressed as they
-// are served.
+// The files of the backend's pages `/` and `/docs`: bundled for browsers, named by their content, and compressed as
+// they are served.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -11,13 +11,13 @@ import { root } from './paths.mjs'
 const from = join(root, 'src/explorer')
 const ENTRIES = ['main.tsx', 'theme.ts', 'docs.ts', 'styles/main.css']
 const ICON = 'icon.svg'
-/** Browsers of the last two years and more: what the style asks of them came in 2023 and 2024. */
+/** Browsers of at least the last two years: the CSS features in use were released in 2023 and 2024. */
 export const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
 
 /**
  * Bundles the page.
  *
- * @returns the names of its files by what they are, the files, and the sources that they contain something of
+ * @returns file names by kind, the files, and the source files that they contain
  */
 export async function bundleExplorer() {
   const { outputFiles, metafile } = await build({
@@ -54,11 +54,11 @@ function sourcesOf({ outputs }) {
   return inputs.flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [join(root, file)] : []))
 }
 
-/** @returns what goes into the folder, and the sources that it contains something of */
+/** @returns the files for the folder, and the source files that they contain */
 export async function explorerFiles(folder) {
   const { entries, files, sources } = await bundleExplorer()
   const assets = files.map(({ name, contents }) => ({ path: join(folder, `${name}.gz`), contents }))
-  // The last of them: it names the others.
+  // Written last, because it names the others.
   const index = { path: join(folder, 'assets.json'), contents: Buffer.from(JSON.stringify(entries)) }
   return { files: [...assets, index], sources }
 }

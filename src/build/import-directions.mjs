@@ -1,4 +1,4 @@
-// Which folder of `src` may import from which: part of `npm run check`. Circles are a rule of Biome (noImportCycles).
+// Checks which folder of `src` may import which, in `npm run check`. Biome checks cycles of files (noImportCycles).
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path/posix'
 
@@ -7,7 +7,7 @@ const CLI = [
   ...['batch', 'operations', 'state', 'sqlite'],
 ]
 
-/** What each folder of `src` may import of ours, from the ground up. Type imports and lazy imports count. */
+/** The folders that each folder of `src` may import, lowest first. Type imports and lazy imports count. */
 export const MAY_IMPORT = {
   core: [],
   api: ['core'],
@@ -24,19 +24,19 @@ export const MAY_IMPORT = {
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
   batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
-  // It runs in browsers.
+  // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
   cli: CLI,
   build: [],
 }
 
-/** The commands that work on a backend's data, and the checks of what a backend needs: the only ones to load `server`. */
+/** Commands that work on a backend's data, and checks of its requirements. Only these may load `server`. */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
   ...['cli/commands/doctor/backend.ts', 'cli/commands/doctor/native.ts', 'cli/connect/data-dir.ts'],
 ]
 
-/** The floors of `src/server` from the ground up: what stands on one imports from those below it. */
+/** The layers of `src/server`, lowest first. A layer imports only from those below it. */
 export const SERVER_FLOORS = [
   ['close-all.ts', 'log.ts', 'settings', 'store'],
   ['data-dir', 'state', 'storage'],
@@ -50,8 +50,8 @@ export const SERVER_FLOORS = [
 ]
 
 /**
- * The imports that run against the tables, one sentence each, the folders that the tables don't name, and the imports
- * that tie files and folders into a circle.
+ * Finds imports that violate the tables, folders that no table lists, and imports that form a cycle of files and
+ * folders. Returns a sentence for each.
  *
  * @param {string} src the folder `src`
  * @returns {Promise<string[]>}
@@ -76,7 +76,7 @@ export async function findWrongImports(src) {
   return [...found, ...findCircles(withinFolders)].sort()
 }
 
-/** The imports that tie files and folders into a circle, even where the files alone form none. */
+/** Returns the imports that form a cycle of files and folders, even if the files alone form none. */
 function findCircles(imports) {
   const arrows = imports.map(([from, to]) => {
     const [start, end] = [from.split('/'), to.split('/')]
@@ -104,7 +104,7 @@ function allReached(ends, start) {
   return found
 }
 
-/** Relative specifiers of a file. TypeScript 7 has no parser for programs: this is that of an earlier one. */
+/** Returns the relative specifiers of a file. Uses an earlier TypeScript, because version 7 has no parser API. */
 async function importsOf(path) {
   const { ts } = (await import('@ts-morph/common')).default
   const { importedFiles } = ts.preProcessFile(await readFile(path, 'utf8'))
@@ -129,5 +129,5 @@ function reasonAgainst(from, to) {
   const allowed = MAY_IMPORT[folder] ?? []
   if (allowed.includes(target) || allowed.includes(to)) return null
   if (folder === 'cli' && target === 'server' && LOADS_SERVER.some((path) => from.startsWith(path))) return null
-  return `${folder} may import ${allowed.join(', ') || 'nothing of ours'}`
+  return `${folder} may import ${allowed.join(', ') || 'no other folder'}`
 }

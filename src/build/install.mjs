@@ -1,11 +1,11 @@
-// Runs before anything is installed: Node's own modules only.
+// Runs before any installation, so it imports only Node's own modules.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './run.mjs'
 
 /**
- * Whether node_modules holds what package-lock.json names, by npm's own record of what it installed. Optional
- * packages may be missing: most of them are for other machines.
+ * Returns whether node_modules matches package-lock.json, according to npm's own record. Optional packages may be
+ * missing, because most of them are for other machines.
  */
 export async function isInstalled(root) {
   const [wanted, found] = await Promise.all([
@@ -32,9 +32,9 @@ async function readPackages(file) {
   }
 }
 
-/** `npm ci`, quiet unless it fails. No package of ours needs an install script, so none runs. */
+/** Runs `npm ci`, without output unless it fails. No package needs an install script, so none runs. */
 export async function install(root) {
   const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root })
-  // npm's reason stands first; pages about its usage follow.
+  // npm prints the reason first, followed by pages of usage.
   if (code !== 0) throw new Error(`npm ci failed:\n${output.split('\n').slice(0, 15).join('\n')}`)
 }

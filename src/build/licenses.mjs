@@ -2,15 +2,15 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Packages that no bundler sees: Solidity that is compiled into the contracts, and the files of /docs. */
+/** Packages that no bundler sees: Solidity libraries compiled into the contracts, and the files of /docs. */
 const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-dist']
 
 const RULE = `${'-'.repeat(80)}\n`
 
 /**
- * Name, version and licence text of every package that bundles contain.
+ * Returns name, version and license text of every bundled package.
  *
- * @param sources the files that they contain something of
+ * @param sources the source files that the bundles contain
  */
 export async function thirdPartyLicenses(sources) {
   const folders = new Set(UNSEEN.map((name) => join(root, 'node_modules', name)))
@@ -24,7 +24,7 @@ export async function thirdPartyLicenses(sources) {
     notices.set(title, text)
   }
   const bodies = [...notices].sort(([a], [b]) => (a < b ? -1 : 1)).map(([title, text]) => `${title}\n\n${text}\n`)
-  return `gdn contains these packages, under their own licences.\n\n${RULE}${bodies.join(`\n${RULE}`)}`
+  return `gdn contains these packages, under their own licenses.\n\n${RULE}${bodies.join(`\n${RULE}`)}`
 }
 
 /** `…/node_modules/a/node_modules/@b/c/x.js` → `…/node_modules/a/node_modules/@b/c` */
@@ -37,7 +37,7 @@ async function notice(folder) {
   const names = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort()
   const texts = await Promise.all(names.map(async (file) => (await readFile(join(folder, file), 'utf8')).trim()))
   if (typeof license !== 'string' && texts.length === 0)
-    throw new Error(`${name} states no licence: it can't be bundled`)
+    throw new Error(`${name} has no license, so it can't be bundled`)
   const declared = typeof license === 'string' ? ` (${license})` : ''
-  return { title: `${name} ${version}${declared}`, text: texts.join('\n\n') || `Licence: ${license}` }
+  return { title: `${name} ${version}${declared}`, text: texts.join('\n\n') || `License: ${license}` }
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Runs `work` while no other process does the same under this file. A lock whose process is gone is taken over,
+ * Runs `work` while no other process runs it with the same lock file. Takes over the lock of a process that has ended,
  * so that a killed build never blocks the next.
  */
 export async function withLock(file, work) {
@@ -20,7 +20,7 @@ async function take(file) {
   const own = `${file}.${process.pid}`
   await writeFile(own, String(process.pid))
   try {
-    // A link carries its content from the first moment; a lock without a holder can't exist.
+    // The link has its content from the start, so no lock exists without a holder.
     await link(own, file)
     return true
   } catch (error) {

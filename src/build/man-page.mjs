@@ -1,4 +1,4 @@
-/** gdn(1) in the macros of man(7), which groff and mandoc know alike. */
+/** gdn(1) in the macros of man(7), which both groff and mandoc support. */
 export function manPage({ tree, topics }) {
   const { name, version, summary, groups, commands, flags } = tree
   return [
@@ -71,7 +71,7 @@ const firstLower = (words) => words.charAt(0).toLowerCase() + words.slice(1)
 
 const quoted = (words) => `"${text(words).replaceAll('"', '\\(dq')}"`
 
-/** Text that roff prints as it is: no escapes, no macros at the beginning of a line, dashes that can be copied. */
+/** Escapes text for roff: no escapes, no macros at the start of a line, and dashes that can be copied. */
 function text(words) {
   return words
     .replaceAll('\\', '\\e')

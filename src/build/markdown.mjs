@@ -1,4 +1,4 @@
-/** The reference of the commands as Markdown (GitHub's). */
+/** The command reference as GitHub Markdown. */
 export function commandsMarkdown({ summary, groups, commands, flags }) {
   return `${[
     '# Commands',
@@ -10,7 +10,7 @@ export function commandsMarkdown({ summary, groups, commands, flags }) {
   ].join('\n\n')}\n`
 }
 
-/** The tables of the other pages that are made of the command tree, by their names there. */
+/** The tables of other pages that are generated from the command tree, by name. */
 export function generatedTables({ exit_codes: codes, environment }) {
   const variables = (own) =>
     environment
@@ -73,5 +73,5 @@ const code = (text) => `\`${text}\``
 const shell = (text) => `\`\`\`sh\n${text}\n\`\`\``
 const link = (heading) => `[${heading}](#${heading.replaceAll(' ', '-')})`
 
-/** Text as it stands: nothing in it is markup. */
+/** Escapes text so that it contains no markup. */
 const prose = (text) => text.replaceAll(/[\\`*_<>[\]#]/g, '\\$&')

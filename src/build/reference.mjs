@@ -1,4 +1,4 @@
-// `node src/build/reference.mjs`: the parts of docs/ that are made of the command tree. The build makes the man page.
+// `node src/build/reference.mjs`: generates the parts of docs/ from the command tree. The build creates the man page.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,13 +7,13 @@ import { manPage } from './man-page.mjs'
 import { commandsMarkdown, generatedTables } from './markdown.mjs'
 import { root } from './paths.mjs'
 
-/** Pages that are written by hand, but for their generated tables. */
+/** Hand-written pages with generated tables. */
 const PAGES = ['docs/configuration.md', 'docs/exit-codes.md']
 
 /** A table between its markers. */
 const GENERATED = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs
 
-/** @returns what goes into the folder of the build */
+/** @returns the file for the build's folder */
 export async function manPageFile(folder) {
   return { path: join(folder, 'man', 'gdn.1'), contents: Buffer.from(manPage(await readHelp())) }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** Runs a command to its end and keeps what it said. A command that can't be started is an error. */
+/** Runs a command to its end and returns its exit code and output. Rejects if it can't be started. */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     // npm and the tools in node_modules/.bin are .cmd files on Windows.

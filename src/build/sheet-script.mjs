@@ -5,7 +5,7 @@ import { root } from './paths.mjs'
 
 const from = join(root, 'src/cli/sheet/browser')
 
-/** Bundles the script of the pages that `batch preview` and `batch report` write, as a definition for a bundler. */
+/** Bundles the script of the pages that `batch preview` and `batch report` write, as a bundler definition. */
 export async function defineSheetScript() {
   const { outputFiles } = await build({
     absWorkingDir: root,

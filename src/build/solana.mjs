@@ -1,5 +1,5 @@
-// `npm run test:solana`: the tests of Solana clusters by RPC URL against surfpool, a node of somebody else's, in the
-// place of the stand-in of our own. Its binary comes from an npm package, kept in the cache directory.
+// `npm run test:solana`: runs the tests of Solana clusters by RPC URL with surfpool, a third-party node, instead of our
+// stand-in. Its binary comes from an npm package, kept in the cache directory.
 import { cachedPackage } from './cached-package.mjs'
 import { setUp } from './setup.mjs'
 import { runTests } from './vitest.mjs'
@@ -17,7 +17,7 @@ const TESTS = [
 ]
 
 const name = PACKAGES[`${process.platform}-${process.arch}`]
-if (name === undefined) throw new Error(`surfpool is not made for ${process.platform}-${process.arch}`)
+if (name === undefined) throw new Error(`surfpool is not available for ${process.platform}-${process.arch}`)
 
 await setUp()
 const env = { GDN_TEST_SURFPOOL: await cachedPackage(name, VERSION) }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Runs tests of a project in an environment of their own, with a Node, and prints them. Returns whether all passed. */
+/** Runs tests of a project with the given environment and Node, and prints their output. Returns whether all passed. */
 export async function runTests(project, { files = [], env, node = process.execPath }) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const child = spawn(node, [vitest, 'run', '--project', project, ...files], {

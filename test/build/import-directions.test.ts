@@ -54,7 +54,7 @@ describe('findWrongImports', () => {
     ['a lazy import', "export const load = () => import('../api/a.ts')\n"],
   ])('rejects %s against the direction', async (_, text) => {
     expect(await found('core/c.ts', text, 'api/a.ts')).toEqual([
-      'src/core/c.ts imports src/api/a.ts: core may import nothing of ours',
+      'src/core/c.ts imports src/api/a.ts: core may import no other folder',
     ])
   })
 

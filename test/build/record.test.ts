@@ -63,6 +63,6 @@ describe('a program in a recorded terminal', () => {
     const tell = 'console.log(process.stdout.isTTY, process.stdout.columns, process.stdout.rows)'
     expect(await recorder.run(process.execPath, ['-e', tell], { PATH: process.env.PATH })).toContain('true 44 11')
     const fails = recorder.run(process.execPath, ['-e', 'process.exit(3)'], { PATH: process.env.PATH })
-    await expect(fails).rejects.toThrow('ended with 3')
+    await expect(fails).rejects.toThrow('exited with 3')
   })
 })

@@ -1,4 +1,4 @@
-// The web explorer in a browser, as pictures for the README.
+// Screenshots of the web explorer for the README.
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { decode, encode } from 'fast-png'
 import { chromium } from 'playwright-core'
 
-// It declares no variables: as a module it wouldn't load.
+// It declares no variables, because it can't be loaded as a module.
 const { quantize } = createRequire(import.meta.url)('sixel/upng.js')
 
 const COLORS = 256
@@ -14,7 +14,7 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 const VIEW = { width: 1040, height: 680 }
 const MAX_BYTES = 120_000
 
-/** @returns the names and sizes of the pictures made; none where there is no browser, or no explorer */
+/** @returns the names and sizes of the pictures; none without a browser or explorer */
 export async function screenshots(url, nft, folder) {
   const executablePath = PLACES.find((path) => existsSync(path))
   if (executablePath === undefined || url === undefined) return []
@@ -49,7 +49,7 @@ export async function screenshots(url, nft, folder) {
 
 const SEEN = 'document.images.length > 0 && [...document.images].every(({ complete }) => complete)'
 
-/** Waits until every picture on the page is there. */
+/** Waits until every picture of the page is loaded. */
 async function seen(page) {
   for (let tries = 0; tries < 50; tries++) {
     if (await page.evaluate(SEEN)) return
@@ -58,7 +58,7 @@ async function seen(page) {
   throw new Error(`pictures are missing on ${page.url()}`)
 }
 
-/** A screenshot in 256 colors: a third of its bytes, and nobody sees the difference. */
+/** Reduces a screenshot to 256 colors, which takes a third of the bytes without a visible difference. */
 function smallPng(png) {
   const { width, height, data, channels } = decode(png)
   const rgba = new Uint8Array(width * height * 4)

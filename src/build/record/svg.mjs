@@ -1,4 +1,4 @@
-// Frames of a terminal as one SVG that moves by CSS alone: no script, and still where motion isn't wanted.
+// Terminal frames as one SVG, animated by CSS only: without a script, and static for readers who prefer reduced motion.
 import { encode } from 'fast-png'
 
 const CELL = { width: 8.4, height: 18 }
@@ -10,8 +10,8 @@ const BRIGHT = ['#7b8494', '#ff9a91', '#7ce3b5', '#ffd083', '#a9c8ff', '#e4c4ff'
 const BLOCK = '▀'
 
 /**
- * @param frames what the screen showed, and for how many milliseconds
- * @param title of the window, for who can't see it too
+ * @param frames the screens, with their duration in milliseconds
+ * @param title of the window, and text for screen readers
  */
 export function animation(frames, { columns, rows, title }) {
   const width = Math.ceil(columns * CELL.width + 2 * PAD)
@@ -59,7 +59,7 @@ function drawLine(runs) {
 
 const isPicture = ({ text, fg }) => text[0] === BLOCK && typeof fg === 'string'
 
-/** Half blocks are two rows of pixels: drawn as such, they take a hundredth of what their letters would. */
+/** Draws half blocks as two rows of pixels, which takes a hundredth of the size of their characters. */
 function picture(runs) {
   const cells = runs.flatMap(({ text, fg, bg }) => [...text].map(() => [fg, bg]))
   const data = new Uint8Array(cells.length * 2 * 4)
@@ -83,7 +83,7 @@ function text({ x, text, fg, bold, dim }) {
   const words = shown.trimStart()
   const names = [typeof fg === 'number' ? `c${fg}` : '', dim ? 'd' : '', bold ? 'b' : ''].filter((name) => name !== '')
   const look = `${names.length > 0 ? ` class="${names.join(' ')}"` : ''}${typeof fg === 'string' ? ` fill="${fg}"` : ''}`
-  // Fonts differ in width: what stands in columns must stay there.
+  // Fonts differ in width, so the length keeps columns aligned.
   const length = round([...words].length * CELL.width)
   return `<text x="${round((x + start) * CELL.width)}" y="13.5" textLength="${length}"${look}>${inXml(words)}</text>`
 }

@@ -1,14 +1,14 @@
-// A terminal without a window: what is written to it, and what its screen shows then.
+// A terminal without a window that records its screen.
 import { spawn } from 'node:child_process'
 import xterm from '@xterm/headless'
 
-// A pseudo-terminal by script(1) of util-linux: Node has none of its own.
+// A pseudo-terminal by script(1) of util-linux, because Node has none.
 const PTY = 'script'
 
 const CLOSER_MS = 70
 const LONGEST_MS = 900
 
-/** A screen that remembers every picture it showed, and for how long. Waits longer than a reader's patience are cut. */
+/** Records every screen with its duration. Long waits are shortened. */
 export class Recorder {
   constructor(columns, rows) {
     this.columns = columns
@@ -21,7 +21,7 @@ export class Recorder {
     await new Promise((resolve) => this.terminal.write(text, resolve))
   }
 
-  /** Shows the screen as it is for so long. */
+  /** Shows the current screen for this many milliseconds. */
   hold(ms) {
     const lines = this.#lines()
     const last = this.frames.at(-1)
@@ -29,7 +29,7 @@ export class Recorder {
     else this.frames.push({ lines, ms })
   }
 
-  /** Types a command as a person would. */
+  /** Types a command like a person. */
   async type(text) {
     for (const piece of text.match(/.{1,3}/gu) ?? []) {
       await this.write(piece)
@@ -39,7 +39,7 @@ export class Recorder {
     await this.write('\r\n')
   }
 
-  /** Runs a program in a pseudo-terminal of this size, and shows what it writes as it comes. */
+  /** Runs a program in a pseudo-terminal of this size, and shows its output as it arrives. */
   async run(program, args, env) {
     const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
     const line = `stty cols ${this.columns} rows ${this.rows}; exec ${words.join(' ')}`
@@ -62,11 +62,11 @@ export class Recorder {
     const code = await new Promise((resolve) =>
       child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode),
     )
-    if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}:\n${all}`)
+    if (code !== 0) throw new Error(`${words.join(' ')} exited with ${code}:\n${all}`)
     return all
   }
 
-  /** Each line as runs of characters that look alike. */
+  /** Each line as runs of characters with the same style. */
   #lines() {
     const { active } = this.terminal.buffer
     return Array.from({ length: this.rows }, (_, y) => {
@@ -89,7 +89,7 @@ export class Recorder {
 
 const STEPS = [0, 95, 135, 175, 215, 255]
 
-/** `#rrggbb`, the number of one of the sixteen, or null for the terminal's own. */
+/** `#rrggbb`, a number from 0 to 15, or null for the terminal's default. */
 function color(cell, which) {
   if (cell[`is${which}Default`]()) return null
   const value = cell[`get${which}Color`]()
