@@ -4,17 +4,17 @@ import { root } from '../src/build/paths.mjs'
 
 const script = join(root, 'bin', 'gdn.js')
 
-/** Runs gdn for its JSON. What it says on failure becomes the error. */
+/** Runs gdn and returns its JSON output. On failure its message becomes the error. */
 export async function gdnJson(...args) {
   const { code, stdout, stderr } = await start([...args, '--json'], ['ignore', 'pipe', 'pipe'])
   if (code !== 0) throw new Error(`gdn ${args.join(' ')}\n${reasonOf(stderr)}`)
   return stdout.trim() === '' ? undefined : JSON.parse(stdout)
 }
 
-/** Runs gdn so that a person sees its progress, and its result unless that is left out. */
+/** Runs gdn with visible progress, and shows its result unless disabled. */
 export async function gdnShown(args, { result = true } = {}) {
   const { code } = await start(args, ['ignore', result ? 'inherit' : 'ignore', 'inherit'])
-  if (code !== 0) throw new Error(`gdn ${args.join(' ')}\nended with exit code ${code}`)
+  if (code !== 0) throw new Error(`gdn ${args.join(' ')}\nexited with ${code}`)
 }
 
 function start(args, stdio) {

@@ -1,6 +1,6 @@
-// Makes examples/media and the three manifests of "Tidal Hours", a picture for every hour of the day:
+// Generates examples/media and the three manifests of "Tidal Hours", a picture for every hour of the day:
 //   node examples/generate.mjs
-// The same files come out everywhere: `npm run check` compares.
+// The output is deterministic, and `npm run check` compares it with the committed files.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -10,7 +10,7 @@ import { shore } from './art/shore.mjs'
 
 const SIZE = 480
 
-/** The hour whose row shows everything that a row can hold: 10 metadata items, 3 of them files. */
+/** The hour whose row shows every feature of a row: 10 metadata items, including 3 files. */
 const FULL_ROW = 12
 
 /** Writes examples/ under `dir`. */

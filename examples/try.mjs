@@ -1,4 +1,4 @@
-// `npm run try`: from a fresh clone to 24 NFTs on a chain of your own. Every run makes a new collection.
+// `npm run try`: from a fresh clone to 24 NFTs on a local chain. Each run creates a new collection.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../src/build/paths.mjs'
@@ -15,11 +15,11 @@ async function tryIt() {
 
   const { running } = await gdnJson('local', 'status')
   const { url } = await gdnJson('local', 'start')
-  say(`✓ ${running ? 'the local backend is running already' : 'a local backend started'}: ${url}`)
+  say(`✓ ${running ? 'the local backend is already running' : 'a local backend started'}: ${url}`)
 
   const collection = await gdnJson('collection', 'create', ...TARGET, '--name', NAME, '--wallet', CREATOR)
   const contract = collection.contract_address
-  say(`✓ collection "${NAME}"${running ? ', a new one: each run makes its own' : ''}\n  ${contract} on polygon`)
+  say(`✓ collection "${NAME}"${running ? ' (each run creates a new one)' : ''}\n  ${contract} on polygon`)
 
   say('· minting examples/drop.csv')
   await gdnShown(['batch', 'mint', 'examples/drop.csv', ...TARGET, '-c', contract], { result: false })
@@ -28,9 +28,9 @@ async function tryIt() {
   const rows = JSON.parse(await readFile(join(root, 'examples', 'drop.json'), 'utf8'))
   const folder = join(root, 'examples')
   const faults = await verifyDrop({ url, blockchain: 'polygon', contract, nfts, rows, folder })
-  if (faults.length > 0) throw new Error(`chain and manifest disagree:\n${faults.join('\n')}`)
+  if (faults.length > 0) throw new Error(`the chain differs from the manifest:\n${faults.join('\n')}`)
   const owners = new Set(nfts.map((nft) => nft.receiver_wallet_address)).size
-  say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners,\n  every token URI and file as requested\n`)
+  say(`✓ verified on chain: ${nfts.length} tokens, ${owners} owners,\n  every token URI and file as requested\n`)
 
   await gdnShown(['nft', 'list', ...TARGET, '-c', contract])
   say(whatNext(url, contract, nfts[0]))

@@ -68,7 +68,7 @@ describe('verifying a drop against the chain', () => {
   test('names a token URI that differs from the API', async () => {
     nfts = nfts.map((nft) => ({ ...nft, metadata_url: 'ipfs://other/0.json' }))
     expect(await faults()).toHaveLength(2)
-    expect((await faults())[0]).toContain('has the token URI ipfs://folder/0.json, the API says ipfs://other/0.json')
+    expect((await faults())[0]).toContain('has the token URI ipfs://folder/0.json, but the API returned ipfs://other/0.json')
   })
 
   test('names metadata and pictures that differ from the row', async () => {
@@ -76,7 +76,7 @@ describe('verifying a drop against the chain', () => {
     pictures.reverse()
     const found = await faults()
     expect(found).toContain(`"${rows[0]?.title}" is called "Something else" in its metadata`)
-    expect(found).toContain(`the image of "${rows[1]?.title}" isn't ${rows[1]?.image}`)
+    expect(found).toContain(`the image of "${rows[1]?.title}" differs from ${rows[1]?.image}`)
   })
 
   test('names missing NFTs, and tokens that are in no row', async () => {

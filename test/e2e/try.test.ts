@@ -50,7 +50,7 @@ test('npm run try mints the example drop and verifies it on chain, and its sugge
 
   const second = await run(['examples/try.mjs'])
   expect(second, second.stderr).toMatchObject({ exitCode: 0 })
-  expect(second.stdout).toContain('running already')
+  expect(second.stdout).toContain('already running')
   expect(contractIn(second.stdout)).not.toBe(contractIn(first.stdout))
 
   expect(await run(advised[4] ?? [])).toMatchObject({ exitCode: 0 })
