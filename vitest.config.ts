@@ -2,12 +2,12 @@ import { defineConfig } from 'vitest/config'
 import { defineSheetScript } from './src/build/sheet-script.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
 
-/** Long forms take minutes to hours each. */
+/** The long form of a test takes minutes to hours. */
 const isSoak = process.env.GDN_SOAK === '1'
 
 const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 600_000 }
 
-/** What touches the database in ways of its own; once on SQLite, as everything, and once on PostgreSQL. */
+/** Tests that use the database in specific ways. They run on SQLite like all tests, and again on PostgreSQL. */
 const onPostgres = [
   'test/server/store/{leases,plans,transfers,due-times}.test.ts',
   'test/server/http/{idempotency,rate-limits,references}.test.ts',
@@ -18,7 +18,7 @@ const onPostgres = [
   'test/server/postgres/**/*.test.ts',
   'test/server/storage/settings.test.ts',
   'test/server/explorer/*.test.ts',
-  // The long form takes in what takes long.
+  // Slow tests run only in the long form.
   ...(isSoak
     ? ['test/server/pipeline/{reorgs,shared-network}.test.ts', 'test/server/transfers/transfernft.test.ts']
     : []),
@@ -38,7 +38,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
-    // Its import of `typescript` is mocked: it needs another version than the project's.
+    // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
     projects: [
       {
@@ -54,7 +54,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: isSoak ? 3_600_000 : 180_000 },
       },
-      // Hours, not minutes: only `npm run soak` asks for it.
+      // Takes hours, so only `npm run soak` includes it.
       ...(isSoak ? [{ extends: true as const, test: soak }] : []),
     ],
   },

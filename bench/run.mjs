@@ -25,7 +25,7 @@ const PARTS = [
   'postgres',
 ]
 
-/** Bundled beside the packages, so that their native parts are found from there. */
+/** Bundles the parts next to node_modules, so that native packages are found. */
 async function bundle(folder) {
   const { build } = await import('esbuild')
   await build({
@@ -49,7 +49,7 @@ async function main(args) {
   const chosen = args.filter((arg) => arg !== '--long')
   const unknown = chosen.filter((part) => !PARTS.includes(part))
   if (unknown.length > 0) {
-    process.stderr.write(`unknown part ${unknown.join(', ')}: use ${PARTS.join(', ')}\n`)
+    process.stderr.write(`unknown part ${unknown.join(', ')}: must be one of ${PARTS.join(', ')}\n`)
     return 2
   }
   const { ensureInstalled } = await import('../src/build/setup.mjs')
