@@ -42,7 +42,7 @@ describe('batch retry', () => {
     expect((await gdn('retry')).code).toBe(7)
   })
 
-  test.each(['retry', 'resume'])('batch %s --dry-run shows the rows and requests it would send, and sends nothing', async (verb) => {
+  test.each(['retry', 'resume'])('batch %s --dry-run shows what it would send, and sends nothing', async (verb) => {
     const { api, gdn } = await withRefused()
     const more = verb === 'resume' ? ['--retry-failed'] : []
     const { code, stdout } = await gdn(verb, '--dry-run', ...more)

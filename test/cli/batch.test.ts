@@ -92,7 +92,7 @@ describe('batch mint', () => {
     })
   })
 
-  test('prints a three-row summary on a terminal, and every number as JSON', async () => {
+  test('prints a three-row summary on a terminal; batch status prints every number', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service((title) => title === 'Dusk'))
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url]

@@ -122,7 +122,7 @@ describe('a Solana cluster on the command line', () => {
     ])
   })
 
-  test.each(['setup', 'status'])('chain %s fails if the nodes have another genesis hash than the configuration', async (verb) => {
+  test.each(['setup', 'status'])('chain %s fails if the nodes have another genesis hash', async (verb) => {
     await place.write({ more: { genesis_hash: GENESIS_HASHES['mainnet-beta'] } })
     const result = await gdn('chain', verb, 'solana')
     expect([result.code, errorOf(result).message]).toEqual([

@@ -39,7 +39,7 @@ test('gdn, gdn --help, gdn help and gdn -h print the same help, which lists ever
   expect((await cli(['--help'])).stdout).toBe(stdout)
 })
 
-test('gdn --help fits into 80 columns and shows the flags of all commands', async () => {
+test('gdn --help fits into 80 columns and shows the global flags', async () => {
   const { stdout } = await cli(['--help'], { columns: 80 })
   expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
   for (const flag of ['-q, --quiet', '--no-input', '--debug', '--json', '--local', '--base-url']) {
@@ -59,7 +59,7 @@ test('gdn help nft mint prints the same as gdn nft mint --help', async () => {
   expect((await cli(['help', 'nft', 'mint'])).stdout).toBe((await cli(['nft', 'mint', '-h'])).stdout)
 })
 
-test('shows usage of a command that runs another command after --', async () => {
+test('gdn local exec --help prints the usage with the command to run after --', async () => {
   const { stdout } = await cli(['local', 'exec', '--help'])
   expect(stdout).toContain('gdn local exec [command...] [flags] -- <command> [args...]')
 })
