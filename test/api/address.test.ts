@@ -24,8 +24,8 @@ describe('an EVM address', () => {
 
   it.each([
     ['with its checksum', ADDRESS],
-    ['all lower', ADDRESS.toLowerCase()],
-    ['all upper', `0x${ADDRESS.slice(2).toUpperCase()}`],
+    ['all in lower case', ADDRESS.toLowerCase()],
+    ['all in upper case', `0x${ADDRESS.slice(2).toUpperCase()}`],
     ['digits only', `0x${'1'.repeat(40)}`],
   ])('%s is legal', (_what, address) => expect(evmAddressProblem(address)).toBeNull())
 
@@ -39,9 +39,9 @@ describe('an EVM address', () => {
     ['the zero address', `0x${'0'.repeat(40)}`, /zero address/],
     ['a spreadsheet’s number', '1.15E+47', /a spreadsheet seems to have changed it/],
     ['a spreadsheet’s number with a comma', '1,15E+47', /a spreadsheet seems to have changed it/],
-    ['a letter that is no hex digit', `0x${'g'.repeat(40)}`, /is not an EVM address/],
+    ['a letter that is not a hex digit', `0x${'g'.repeat(40)}`, /is not an EVM address/],
     ['white space', ` ${ADDRESS}`, /is not an EVM address/],
-    ['a line break at its end', `${ADDRESS}\n`, /is not an EVM address/],
+    ['a trailing line break', `${ADDRESS}\n`, /is not an EVM address/],
     ['full-width digits', `0x${'１'.repeat(40)}`, /is not an EVM address/],
     ['nothing', '', /is not an EVM address/],
     ['a name', 'vitalik.eth', /is not an EVM address/],
@@ -93,14 +93,14 @@ describe('a Solana address', () => {
   it.each([
     ['31 bytes', '1'.repeat(31), /it has 31 bytes, not 32/],
     ['33 bytes', '1'.repeat(33), /it has 33 bytes, not 32/],
-    ['a leading 1 too many', '14uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', /33 bytes/],
-    ['a letter that base58 lacks (0)', `0${'1'.repeat(31)}`, /base58/],
+    ['an extra leading 1', '14uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', /33 bytes/],
+    ['a letter that is not in base58 (0)', `0${'1'.repeat(31)}`, /base58/],
     ['O', `O${'1'.repeat(31)}`, /base58/],
     ['I', `I${'1'.repeat(31)}`, /base58/],
     ['l', `l${'1'.repeat(31)}`, /base58/],
     ['an EVM address', ADDRESS, /is an EVM address, but this blockchain is Solana/],
     ['nothing', '', /32/],
-    ['very much', '1'.repeat(100_000), /base58/],
+    ['a very long text', '1'.repeat(100_000), /base58/],
   ])('rejects %s', (_what, address, message) => expect(solanaAddressProblem(address)).toMatch(message))
 
   it('is rejected on an EVM blockchain, and an EVM address on Solana', () => {

@@ -196,7 +196,7 @@ describe('two runs with the same rows in one collection', () => {
     const COPIES: Record<string, () => [ManifestRow[], ManifestRow[]]> = {
       'in another folder, with its local files': () => [withFile('a'), withFile('b')],
       'with its columns in another order': () => [withTraits(traits), withTraits([...traits].reverse())],
-      'without ids': () => [[row(1, { id: 'one' })], [row(1)]],
+      'without IDs': () => [[row(1, { id: 'one' })], [row(1)]],
     }
     test.each(Object.entries(COPIES))('%s', async (_what, rowsOf) => {
       for (const folder of ['a', 'b']) await write(folder, 'same')

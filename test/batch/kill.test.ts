@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test.each([
-  ['that honours Idempotency-Key: every row once', true],
-  ['that does not: no row twice, and what is not known is named', false],
-])(`a batch whose process is killed ${KILLS} times, on a server %s`, async (_what, idempotency) => {
+  ['that honors Idempotency-Key, mints every row once', true],
+  ['that does not, mints no row twice and names unknown rows', false],
+])(`a batch whose process is killed up to ${KILLS} times, on a server %s`, async (_what, idempotency) => {
   const stateDir = await mkdtemp(join(folder, 'state-'))
   const api = new FakeHostedApi({ idempotency, nullUntilDeployed: true, pollsToDeploy: 1 })
   const url = await listen(api, idempotency)

@@ -73,16 +73,16 @@ const once = (server: FakeHostedApi) => [...server.countsByTitle().values()].eve
 
 describe('on a server without idempotency', () => {
   test.each<[string, Fault, number | undefined]>([
-    ['cut before it was taken', 'cut_before', undefined],
-    ['answered with 500', 'status_before', 500],
-    ['answered with 408', 'status_before', 408],
-    ['answered with 409', 'status_before', 409],
-    ['answered with 425', 'status_before', 425],
-    ['answered with a redirect', 'status_before', 307],
-    ['cut after it was taken', 'cut_after', undefined],
-    ['answered with 502 after it was taken', 'status_after', 502],
-    ['answered with 200 and too few ids', 'wrong_count', undefined],
-  ])('leaves the rows of a request %s unknown, does not resend them, and sends the rest', async (_what, fault, status) => {
+    ['that was cut before it was accepted', 'cut_before', undefined],
+    ['that gets 500', 'status_before', 500],
+    ['that gets 408', 'status_before', 408],
+    ['that gets 409', 'status_before', 409],
+    ['that gets 425', 'status_before', 425],
+    ['that gets a redirect', 'status_before', 307],
+    ['that was cut after it was accepted', 'cut_after', undefined],
+    ['that gets 502 after it was accepted', 'status_after', 502],
+    ['that gets 200 with too few IDs', 'wrong_count', undefined],
+  ])('does not resend a request %s, leaves its rows unknown, and sends the rest', async (_what, fault, status) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault, status) })
     const first = await machine.run(server, ROWS, { noWait: true })
     expect(first.counts).toMatchObject({ total: 6, unknown: 2, accepted: 4 })
@@ -116,8 +116,8 @@ describe('on a server without idempotency', () => {
   )
 
   test.each<[string, Fault]>([
-    ['that never left', 'not_sent'],
-    ['answered with 429', 'rate_limited'],
+    ['that was not sent', 'not_sent'],
+    ['that gets 429', 'rate_limited'],
   ])('retries a request %s', async (_what, fault) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault) })
     const summary = await machine.run(server, ROWS)
@@ -439,11 +439,11 @@ describe('while rows are being sent', () => {
 
 describe('on a server that honors Idempotency-Key', () => {
   test.each<[string, Fault, number | undefined]>([
-    ['cut before it was taken', 'cut_before', undefined],
-    ['cut after it was taken', 'cut_after', undefined],
-    ['answered with 500', 'status_before', 500],
-    ['answered with 503 after it was taken', 'status_after', 503],
-    ['answered with 409, being at work still', 'status_before', 409],
+    ['that was cut before it was accepted', 'cut_before', undefined],
+    ['that was cut after it was accepted', 'cut_after', undefined],
+    ['that gets 500', 'status_before', 500],
+    ['that gets 503 after it was accepted', 'status_after', 503],
+    ['that gets 409 because it is still in progress', 'status_before', 409],
   ])('retries a request %s with the same bytes and key until its outcome is known', async (_what, fault, status) => {
     const sent: [string, string][] = []
     const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond(fault, status) })

@@ -547,8 +547,8 @@ describe('a decision of the user', () => {
   })
 
   test.each<[string, (known: { id: string; key: string }) => NonNullable<BatchOptions['settle']>, string]>([
-    ['a row that is none', () => [{ key: 'nope', nftGdnId: null }], 'no row nope'],
-    ['an NFT that is none', ({ key }) => [{ key, nftGdnId: 'nft-99' }], 'has no NFT'],
+    ['a row that does not exist', () => [{ key: 'nope', nftGdnId: null }], 'no row nope'],
+    ['an NFT that does not exist', ({ key }) => [{ key, nftGdnId: 'nft-99' }], 'has no NFT'],
     ['the NFT of another row', ({ key }) => [{ key, nftGdnId: 'nft-3' }], 'NFT of another row'],
     [
       'the same row twice',

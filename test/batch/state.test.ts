@@ -152,9 +152,9 @@ describe('the takeover of a run', () => {
   }
 
   test.each([
-    ['that honors Idempotency-Key: every row once', true],
-    ['that does not: no row twice', false],
-  ])('prevents the paused process from sending anything; on a server %s', async (_what, idempotency) => {
+    ['a server that honors Idempotency-Key mints every row once', true],
+    ['any other server mints no row twice', false],
+  ])('stops the paused process, so that %s', async (_what, idempotency) => {
     let at = 1
     for (; ; at++) {
       const { slept, other, server } = await sleepAt(at, idempotency)

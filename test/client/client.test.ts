@@ -65,7 +65,7 @@ describe('requests', () => {
   )
 })
 
-describe('answers', () => {
+describe('responses', () => {
   test.each<[string, Reply, Partial<GdnError>]>([
     ['401', formA(401, 'Unauthorized', 'no'), { code: 'unauthorized', exitCode: 4 }],
     ['401 of a gateway', { status: 401, text: 'no' }, { code: 'unauthorized' }],
@@ -76,13 +76,13 @@ describe('answers', () => {
       formA(422, 'Request Validation Error', 'bad'),
       { code: 'refused', message: 'Request Validation Error: bad', exitCode: 5 },
     ],
-    ['hostile text, kept as it is', formA(400, 'T', '\u001b[2J'), { code: 'refused', message: 'T: \u001b[2J' }],
+    ['hostile text, unchanged', formA(400, 'T', '\u001b[2J'), { code: 'refused', message: 'T: \u001b[2J' }],
     ['500 with form A', formA(500, 'Internal Server Error', 'x'), { code: 'bad_answer', exitCode: 6 }],
     ['HTML', { status: 404, text: '<html>Not here</html>' }, { code: 'bad_answer', exitCode: 6 }],
     ['a redirect', { status: 302, headers: { location: 'https://login.example' } }, { code: 'bad_answer' }],
     ['200 and HTML', { text: '<html>' }, { code: 'bad_answer' }],
     ['200 that breaks the contract', { json: { nfts: {} } }, { code: 'bad_answer' }],
-  ])('%s', async (_name, reply, expected) => {
+  ])('reports %s as an error', async (_name, reply, expected) => {
     const server = await serve([reply])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject(expected)
     expect(server.seen).toHaveLength(1)
@@ -157,7 +157,7 @@ describe('reading', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('gives up after four attempts', async () => {
+  test('stops after four attempts', async () => {
     const server = await serve([formA(503, 'Service Unavailable', 'later')])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'bad_answer' })
     expect(server.seen).toHaveLength(4)
@@ -262,9 +262,9 @@ describe('a creating request made with call', () => {
   })
 
   test.each<[string, Reply, string]>([
-    ['a refusal is what it says', formA(403, 'Forbidden', 'no'), 'forbidden'],
-    ['a success of another form is an unknown outcome', { text: 'odd' }, 'unknown_outcome'],
-    ['a cut connection is an unknown outcome', 'drop', 'unknown_outcome'],
+    ['reports a rejection unchanged', formA(403, 'Forbidden', 'no'), 'forbidden'],
+    ['reports a success in another form as an unknown outcome', { text: 'odd' }, 'unknown_outcome'],
+    ['reports a cut connection as an unknown outcome', 'drop', 'unknown_outcome'],
   ])('%s', async (_what, reply, code) => {
     const server = await serve([reply])
     expect(await rejection(client(server.url).call('createnft', MINT))).toMatchObject({ code })

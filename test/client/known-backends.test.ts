@@ -99,7 +99,7 @@ describe('identify', () => {
     ['a timeout of a proxy', says(408, '<html>too slow</html>')],
     ['too many requests', says(429, '{"error":{"title":"Too Many Requests","message":"wait"}}')],
     [
-      'an answer that never ends',
+      'a response that never ends',
       ((_request, response) => void response.write('a'.repeat(2 ** 21))) as RequestListener,
     ],
   ])('is unreachable after %s', async (_, listener) => {

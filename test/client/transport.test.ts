@@ -162,8 +162,8 @@ describe.each([
   })
 
   test.each([
-    ['its time is up', () => ({ timeoutMs: 1500 })],
-    ['it was interrupted', () => ({ signal: AbortSignal.timeout(1500) })],
+    ['after a timeout', () => ({ timeoutMs: 1500 })],
+    ['after an abort', () => ({ signal: AbortSignal.timeout(1500) })],
   ])(
     'does not send a request that was canceled before the connection was open: %s',
     async (_why, more) => {
@@ -227,10 +227,10 @@ describe.each([
     })
 
     test.each([
-      ['a head that is cut off', 'HTTP/1.1 200 OK\r\nContent-Le'],
-      ['a body shorter than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'],
-      ['chunks without an end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
-      ['what is no HTTP', 'hello there\r\n\r\n'],
+      ['for a head that is cut off', 'HTTP/1.1 200 OK\r\nContent-Le'],
+      ['for a body shorter than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'],
+      ['for chunks without an end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+      ['for a response that is not HTTP', 'hello there\r\n\r\n'],
     ])('%s', async (_what, bytes) => {
       const server = kept(await answering(bytes))
       expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })

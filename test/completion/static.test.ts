@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes', (_name, shell) => {
+describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion in %s', (_name, shell) => {
   const isMissing = sayWhatIsMissing(shell)
   beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
 
@@ -60,16 +60,16 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
   }, 120_000)
 
   test.each([
-    ['a flag that is begun', 'gdn nft mint --recei', ['--receiver']],
-    ['a flag behind others and their values', 'gdn nft list -c --json -o csv --lim', ['--limit']],
-    ['nothing that was given already', 'gdn nft list --limit 5 --lim', []],
-    ['what may be given again', 'gdn nft mint --extra a=b --ext', ['--extra']],
-    ['a flag where no argument is left', 'gdn config path --js', ['--json']],
-    ['a command behind flags with values', 'gdn --profile nft --debug nft mi', ['mint']],
+    ['a flag from its prefix', 'gdn nft mint --recei', ['--receiver']],
+    ['a flag after others with values', 'gdn nft list -c --json -o csv --lim', ['--limit']],
+    ['nothing that was already given', 'gdn nft list --limit 5 --lim', []],
+    ['a flag that may be repeated', 'gdn nft mint --extra a=b --ext', ['--extra']],
+    ['a flag if no argument is left', 'gdn config path --js', ['--json']],
+    ['a command after flags with values', 'gdn --profile nft --debug nft mi', ['mint']],
     ['blockchains', 'gdn nft list -b ', [...BLOCKCHAIN_NAMES]],
-    ['blockchains that are begun', 'gdn nft list --blockchain poly', ['polygon', 'polygon-mumbai']],
+    ['blockchains from their prefix', 'gdn nft list --blockchain poly', ['polygon', 'polygon-mumbai']],
     ['a value in the same word', 'gdn nft list --output=', [...OUTPUT_MODES]],
-    ['a value in the same word that is begun', 'gdn nft list --output=nd', ['ndjson']],
+    ['a value in the same word from its prefix', 'gdn nft list --output=nd', ['ndjson']],
     ['one word after another', 'gdn batch results x --status failed,unk', ['unknown']],
     ['a shell', 'gdn completion po', ['powershell']],
     ['an endpoint', 'gdn api getnftg', ['getnftgdnids']],
@@ -77,9 +77,9 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
     ['a help topic', 'gdn help exit', ['exit-codes']],
     ['commands in help', 'gdn help nft mi', ['mint']],
     ['flags of help', 'gdn help --js', ['--json']],
-    ['nothing for a word that is no command', 'gdn xyz mi', []],
-    ['nothing where nobody can guess', 'gdn nft mint --title x', []],
-  ])('%s', async (_what, line, expected) => {
+    ['nothing for a word that is not a command', 'gdn xyz mi', []],
+    ['nothing for free text', 'gdn nft mint --title x', []],
+  ])('suggests %s', async (_what, line, expected) => {
     expect(await valuesFor(line)).toEqual([...expected].sort())
   })
 

@@ -31,9 +31,9 @@ test.each([
   ['of a process that ended', { pid: 2 ** 22 - 1 }],
   ['of an earlier process with this pid', { process_started: '1' }],
   ['of another boot', { boot_id: 'another' }],
-  ['that was copied with the folder of another', { folder: '1' }],
+  ['copied from another folder', { folder: '1' }],
   ['without an address', { url: undefined }],
-  ['whose address is none', { url: 'x' }],
+  ['with an invalid address', { url: 'x' }],
 ])('rejects a record %s', async (_what, changes) => {
   const { path, record } = await dataDirectory()
   await record({ ...(await myself()), ...changes })

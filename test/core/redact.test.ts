@@ -11,7 +11,7 @@ describe('redacts a secret of this process', () => {
   const key = new Secret(KEY)
 
   test.each<[string, string]>([
-    ['as it is', KEY],
+    ['as plain text', KEY],
     ['in JSON', JSON.stringify({ key: KEY })],
     ['in HTML', 'sk/live+&quot;canary&quot;&amp;7f7f7f7f7f7f7f7f'],
     ['in a query', `?q=${encodeURIComponent(KEY)}`],

@@ -12,7 +12,7 @@ it('only reveal() returns the value', () => {
 it.each([
   ['a string', () => String(secret)],
   ['a template', () => `${secret}`],
-  ['a sum', () => `key: ${[secret].join()}`],
+  ['a concatenation', () => `key: ${[secret].join()}`],
   ['JSON', () => JSON.stringify({ key: secret, list: [secret] })],
   ['inspection', () => inspect({ key: secret }, { depth: 9, showHidden: true })],
   ['a format', () => format('%s %j %o %O', secret, secret, secret, secret)],

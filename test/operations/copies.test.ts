@@ -123,7 +123,7 @@ describe('a copied state', () => {
 
   test.each([
     ['deleted', (path: string) => rm(path)],
-    ['truncated to nothing', (path: string) => truncate(path)],
+    ['truncated to 0 bytes', (path: string) => truncate(path)],
   ])('that was %s leaves a seal, against which the next mint is checked', async (_how, lose) => {
     const service = new Service(false)
     await machine.command(service, 'createnft')

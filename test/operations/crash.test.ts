@@ -51,8 +51,8 @@ function check({ service, tries, last, isOpen }: Awaited<ReturnType<typeof killA
 
 describe.each(CREATING)('%s, killed at every step', (endpoint) => {
   test.each([
-    ['that honours Idempotency-Key: it is done exactly once', true],
-    ['that does not: it is done, or the outcome is unknown; never twice', false],
+    ['that honors Idempotency-Key, is done exactly once', true],
+    ['that does not, is done at most once, or its outcome is unknown', false],
   ])('on a server %s', async (_what, idempotency) => {
     let at = 1
     for (; at < MORE_THAN_ANY_COMMAND_HAS; at++) {

@@ -189,7 +189,7 @@ describe('--operation', () => {
 describe('the outcome of a request decides what is stored', () => {
   test.each<[string, Fault]>([
     ['was never sent', 'not_sent'],
-    ...[400, 401, 403, 404, 413, 415, 422].map((status): [string, Fault] => [`was refused with ${status}`, { status }]),
+    ...[400, 401, 403, 404, 413, 415, 422].map((status): [string, Fault] => [`was rejected with ${status}`, { status }]),
   ])('forgets a request that %s', async (_what, fault) => {
     const service = new Service(false)
     service.faults = [fault]
@@ -200,7 +200,7 @@ describe('the outcome of a request decides what is stored', () => {
 
   test.each<[string, Fault]>([
     ['was cut', 'cut_after'],
-    ['has ids of another number', 'wrong_count'],
+    ['has a wrong number of IDs', 'wrong_count'],
     ...[408, 409, 425, 500, 502, 503].map((status): [string, Fault] => [`is a ${status}`, { status, after: true }]),
   ])(
     'stores a request whose response %s as unknown without idempotency, and the next attempt finds it',
@@ -393,8 +393,8 @@ describe('looking up an unknown outcome in the collection', () => {
   })
 
   test.each([
-    ['a grant of the same', 'createnfttrans', {}],
-    ['a mint to who owns it now', 'createnft', { content: 'other', request: async () => TO_OTHER }],
+    ['createnfttrans of the same content', 'createnfttrans', {}],
+    ['a mint to its current owner', 'createnft', { content: 'other', request: async () => TO_OTHER }],
   ] as const)('stays undecided about an NFT that %s with an unknown outcome may have created', async (_what, endpoint, options) => {
     const service = new Service(false)
     service.faults = ['cut_before', 'cut_after']

@@ -99,16 +99,16 @@ describe('a response with a valid key', () => {
 
 describe('a 2xx response without a valid wallet is set aside, encrypted, and none of it is shown', () => {
   test.each([
-    ['no JSON', `<html>${KEY}`],
-    ['JSON that was cut', JSON.stringify(answerOf({ address: ADDRESS, private_key: KEY })).slice(0, -4)],
+    ['text that is not JSON', `<html>${KEY}`],
+    ['truncated JSON', JSON.stringify(answerOf({ address: ADDRESS, private_key: KEY })).slice(0, -4)],
     ['another form', { wallet: { address: ADDRESS, privateKey: KEY } }],
     ['a key of 31 bytes', answerOf({ address: ADDRESS, private_key: KEY.slice(0, -2) })],
     ['a key of zero', answerOf({ address: ADDRESS, private_key: `0x${'0'.repeat(64)}` })],
     ['a key of the order of the curve', answerOf({ address: ADDRESS, private_key: ORDER })],
     ['a key above the order', answerOf({ address: ADDRESS, private_key: 'f'.repeat(64) })],
     ['the key of another address', answerOf({ address: OTHER, private_key: KEY })],
-    ['words in place of a key', answerOf({ address: ADDRESS, private_key: 'abandon ability able' })],
-    ['a wallet of Solana', answerOf({ address: '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R', private_key: KEY })],
+    ['words instead of a key', answerOf({ address: ADDRESS, private_key: 'abandon ability able' })],
+    ['a Solana wallet', answerOf({ address: '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R', private_key: KEY })],
   ])('%s', async (_what, body) => {
     const made = await make(() => answer(body))
     const error = await failure(made)
@@ -213,10 +213,10 @@ describe('other responses', () => {
   })
 })
 
-test.each(['before the URL is asked for', 'before it is called'])('Ctrl-C %s stops without leaving a file', async (when) => {
+test.each(['before the URL is requested', 'before it is called'])('Ctrl-C %s stops without leaving a file', async (when) => {
   const stop = new AbortController()
   const interrupted = new GdnError('interrupted', 'interrupted')
-  if (when === 'before the URL is asked for') stop.abort(interrupted)
+  if (when === 'before the URL is requested') stop.abort(interrupted)
   let asked = 0
   let called = 0
   const result = generateWallet({

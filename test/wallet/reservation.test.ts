@@ -171,7 +171,7 @@ describe('after gdn was killed', () => {
 
   test.each([
     [
-      'a reservation of a process that is gone',
+      'a reservation of a process that has ended',
       JSON.stringify({ reserved_by: { pid: 2 ** 22 + 1, startedAt: '1', bootId: 'x' } }),
     ],
   ])('%s is removed', async (_what, text) => {

@@ -114,7 +114,7 @@ describe('an S3 bucket', () => {
   const wrong = { accessKeyId: S3_KEYS.accessKeyId, secretAccessKey: new Secret('wrong'), sessionToken: null }
   test.each<[string, Partial<S3Options>, string, RegExp]>([
     ['a wrong secret', { credentials: wrong }, 'forbidden', /SignatureDoesNotMatch/],
-    ['a bucket that is not there', { bucket: 'nowhere' }, 'invalid_config', /the bucket nowhere does not exist/],
+    ['a missing bucket', { bucket: 'nowhere' }, 'invalid_config', /the bucket nowhere does not exist/],
     ['another region', { region: 'eu-west-1' }, 'invalid_config', /not in the region eu-west-1/],
   ])('reports %s with a hint and without secrets', async (_what, more, code, message) => {
     const error: unknown = await (await storage(more)).upload(PNG, 'a.png').catch((reason: unknown) => reason)
@@ -173,7 +173,7 @@ describe('an IPFS node', () => {
 
   test.each<[string, (line: string) => string]>([
     [
-      'another CID than the content has',
+      'another CID than that of the content',
       () => '{"Hash":"bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4"}',
     ],
     ['no CID', () => '{"Hash":"../x"}'],
