@@ -55,8 +55,8 @@ function unfinished(from: string, length: number, start = 'POST /api/v1/getnfts'
 }
 
 /**
- * * Sends a chunked body to a route that accepts 512 KiB without a key, then another request. Resolves with the
- * statuses read before the connection ended or both requests had their response.
+ * Sends a chunked body to a route that accepts 512 KiB without a key, then another request. Resolves with the statuses
+ * that were read before the connection ended or both requests had their response.
  */
 function sendChunked(from: string, length: number): Promise<number[]> {
   const { hostname, port } = new URL(backend.url)
@@ -92,7 +92,7 @@ describe('the memory of request bodies', () => {
     const first = unfinished('203.0.113.1', 200 * KIB)
     const others = [unfinished('203.0.113.1', 200 * KIB), unfinished('203.0.113.1', 200 * KIB)]
     expect(await Promise.race([first, ...others].map(({ status }) => status))).toBe(429)
-    // Another client is not delayed, nor is one from an IPv6 network without other clients.
+    // Another client is not affected. Two addresses of one IPv6 network count as one client.
     const elsewhere = unfinished('203.0.113.2', 200 * KIB)
     await elsewhere.sent
     finish(elsewhere)

@@ -31,7 +31,7 @@ const start = async (options: Partial<BackendOptions> = {}) => {
 const portOf = ({ url }: { url: string }) => Number(new URL(url).port)
 const elsewhere = () => `http://${OUTER_ADDRESS}:${portOf(backend)}`
 
-/** Status and message of a request for NFTs. */
+/** The status and error message of a request for collections. */
 async function ask(url: string, headers: Record<string, string>): Promise<[number, string]> {
   const response = await fetch(`${url}/api/v1/getcollections`, {
     method: 'POST',

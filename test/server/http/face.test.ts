@@ -271,7 +271,7 @@ describe('/rpc rejects methods that change a chain in every spelling', () => {
       const { json } = await backend.post('/rpc/polygon', [chainId, call, chainId], { 'x-api-key': '' })
       expect(json.map(({ error }: { error?: { code: number } }) => error?.code)).toEqual([undefined, -32601, undefined])
     }
-    // Spelled in escapes, twice in one object, in a list in a list, as another type.
+    // The method with escapes, as a duplicate key, in a nested list, and as another type.
     const escaped = method.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
     const bodies = [
       `{"jsonrpc":"2.0","id":1,"method":"${escaped}","params":[]}`,

@@ -82,7 +82,7 @@ const requestOf: Record<string, () => Record<string, unknown>> = {
   getpresignedurl: () => ({ email: 'artist@example.com', timeout: 5 }),
 }
 
-/** The body of a valid request as JSON, one value of it written as given. */
+/** The JSON body of a valid request, with one value replaced by raw text. */
 function withRaw(name: EndpointName, field: string, raw: string): string {
   const body = { ...requestOf[name]?.(), [field]: 'HERE' }
   return JSON.stringify(body).replace('"HERE"', () => raw)

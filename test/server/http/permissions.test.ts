@@ -13,7 +13,7 @@ import { filesHolding } from '../../helpers/leaks.ts'
 import { appWithRoutes } from '../../helpers/routes.ts'
 import { isOnPostgres, placeOf } from '../../helpers/test-database.ts'
 
-/** Every route of the API that the backend has, by the router itself. */
+/** Every API route that is registered in the router. */
 async function registeredRoutes(): Promise<string[]> {
   const app = await appWithRoutes()
   await app.ready()

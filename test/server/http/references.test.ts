@@ -479,7 +479,7 @@ describe('a transfer', () => {
       () => call(backend, 'gettransactions', { transaction_gdn_ids: ids }),
       ({ transactions }) => transactions[0]?.status === 'deployed',
     )
-    // As if it had failed.
+    // Makes the transfer look failed.
     await withStore(dataDir.path, ({ db }) =>
       db
         .updateTable('transfers')

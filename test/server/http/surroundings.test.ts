@@ -151,7 +151,7 @@ describe('health', () => {
   })
 })
 
-it('every response has the header nosniff', async () => {
+it('every response has x-content-type-options: nosniff', async () => {
   for (const path of ['/healthz', '/nowhere', '/ipfs/x']) {
     expect((await backend.get(path)).headers.get('x-content-type-options')).toBe('nosniff')
   }

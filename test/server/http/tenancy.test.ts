@@ -57,7 +57,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   createnfttrans: ({ contract }) => ({ ...transfer, contract_address: contract, metadata: plainMetadata(1) }),
   getnftgdnids: ({ contract }) => ({ contract_addresses: contract, blockchain: 'polygon' }),
   getnfts: ({ nft }) => ({ nft_gdn_ids: [nft] }),
-  // design.md section 3, tenancy: it returns any account's NFTs.
+  // design.md section 3, tenancy: it accepts NFTs of any account.
   getisgdnnft: null,
   createcollection: null,
   getpresignedurl: ({ email }) => ({ email }),
@@ -145,7 +145,7 @@ describe.each(cases)('%s for the resources of another account', (name, build) =>
 
   it('responds as if they did not exist, also through one’s own collection', async () => {
     const endpoint = name as EndpointName
-    // Their NFT as if it were in mine, and my NFT as if it were in theirs.
+    // Names their NFT with my collection, and my NFT with theirs.
     for (const mixed of ['contract', 'nft'] as const) {
       const [theirs, nobodys] = [owned, NOBODYS].map((others) => ({
         ...others,
