@@ -7,7 +7,7 @@ export interface Statement {
   parameters: readonly unknown[]
 }
 
-/** Statements that gdn ran, by their text with the lengths of its lists left out. */
+/** Statements that gdn ran, by their text without the lengths of lists. */
 export const asked = new Map<string, Statement>()
 
 const LIST = /\((?:\?|\$?\d+)(?:, (?:\?|\$?\d+))*\)(?:, \((?:\?|\$?\d+)(?:, (?:\?|\$?\d+))*\))*/g
@@ -16,7 +16,7 @@ function record(sql: string, parameters: readonly unknown[]): void {
   asked.set(sql.replace(LIST, '(…)').replace(/\d+/g, '0'), { sql, parameters })
 }
 
-/** An SQLite database whose statements are recorded. */
+/** Returns an SQLite database that records its statements. */
 export function recordSqlite(raw: RawDatabase): RawDatabase {
   return {
     exec: (sql) => raw.exec(sql),
@@ -39,7 +39,7 @@ export function recordSqlite(raw: RawDatabase): RawDatabase {
   }
 }
 
-/** Records the statements of every PostgreSQL connection; returns what ends it. */
+/** Records the statements of every PostgreSQL connection. Returns a function that stops the recording. */
 export function recordPostgres(): () => void {
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {

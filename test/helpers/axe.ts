@@ -10,7 +10,7 @@ interface Finding {
   nodes: { target: string[]; failureSummary: string }[]
 }
 
-/** What axe holds against a page, if it is serious. */
+/** Returns the serious accessibility violations that axe finds on a page. */
 export async function seriousViolations(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const found: Finding[] = await page.evaluate(

@@ -3,7 +3,7 @@ import { startBackend } from '../../src/server/main.ts'
 import { faultyNetwork } from './faulty-network.ts'
 import { seededFrom } from './seed.ts'
 
-/** A backend in a process of its own, for what only a process can show. Tells how it went in one line of JSON. */
+/** Runs a backend in a separate process, for tests that need one. Prints the outcome as one line of JSON. */
 const [dataDir = '', port = '0', faults = '0', seed = '0'] = process.argv.slice(2)
 const random = seededFrom(Number(seed))
 

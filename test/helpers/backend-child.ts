@@ -11,7 +11,7 @@ export interface ChildBackend {
   pid: number
   url: string
   apiKey: string
-  /** Everything that the process wrote to its log so far. */
+  /** The log of the process so far. */
   log(): string
   kill(signal: NodeJS.Signals): Promise<void>
 }
@@ -22,9 +22,9 @@ export interface StartFailure {
 
 export interface ChildOptions {
   port?: number
-  /** The user to run as; only root may choose. */
+  /** The user to run as. Requires root. */
   uid?: number
-  /** The share of calls to its chains that fail or hang, and the seed that says which. */
+  /** The share of chain calls that fail or hang, and the seed that selects them. */
   faults?: { share: number; seed: number }
 }
 
@@ -32,7 +32,7 @@ const helpers = fileURLToPath(new URL('.', import.meta.url))
 let bundled: Promise<string> | undefined
 const running = new Set<ChildBackend>()
 
-/** One file that the Node of this run can start: below the repository, so that it finds the packages. */
+/** Bundles the entry for the Node of this run. The file is inside the repository, so that packages are found. */
 async function bundle(): Promise<string> {
   const parent = join(helpers, '../.tmp')
   await mkdir(parent, { recursive: true })
@@ -57,7 +57,7 @@ afterAll(async () => {
   if (bundled !== undefined) await rm(join(await bundled, '..'), { recursive: true, force: true })
 })
 
-/** Starts a backend in a process of its own; resolves when it serves, or with why it doesn't. */
+/** Starts a backend in a separate process. Resolves when it is ready, or with the reason for its failure. */
 export async function startChildBackend(
   dataDir: string,
   { port = 0, uid, faults = { share: 0, seed: 0 } }: ChildOptions = {},
@@ -97,14 +97,14 @@ export async function startChildBackend(
   return backend
 }
 
-/** The same, for a start that must succeed. */
+/** Same, for a start that must succeed. */
 export async function startedChild(dataDir: string, options: ChildOptions = {}): Promise<ChildBackend> {
   const started = await startChildBackend(dataDir, options)
   if ('error' in started) throw new Error(started.error.message)
   return started
 }
 
-/** The same, for a start that must fail: why it did. */
+/** Same, for a start that must fail. Returns the reason. */
 export async function failedChild(dataDir: string, options: ChildOptions = {}): Promise<StartFailure['error']> {
   const started = await startChildBackend(dataDir, options)
   if ('error' in started) return started.error

@@ -17,13 +17,13 @@ import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.
 export interface Answer {
   status: number
   headers: Headers
-  // What a test reads from it is the test's own claim about the answer.
-  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
+  // Tests assert the shape of the response themselves.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests assert the shape of the response
   json: any
 }
 
 export interface TestBackend extends Backend {
-  /** POST of JSON to a path, with the local account's key unless told otherwise; a header set to '' is left out. */
+  /** Sends a POST of JSON to a path, by default with the local account's key. A header set to '' is omitted. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string, headers?: Record<string, string>): Promise<Response>
   log: string[]
@@ -34,7 +34,7 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
   return {
     path,
     async remove() {
-      // Of a backend that was killed and not started again.
+      // Left over by a backend that was killed and not restarted.
       await endOrphans(join(path, 'chains'))
       forgetDatabaseOf(path)
       await rm(path, { recursive: true, force: true })
@@ -42,9 +42,9 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
   }
 }
 
-/** A backend in this process on a free port, rate limits off. */
+/** Starts a backend in this process on a free port, without rate limits. */
 export async function startTestBackend(dataDir: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
-  // Vitest transforms a module when it is first imported, which takes longer than some limits that tests set.
+  // Vitest transforms a module on its first import, which takes longer than the timeouts of some tests.
   await Promise.all([loadRest(), import('../../src/server/pipeline/pipeline.ts')])
   const log: string[] = []
   const url = await databaseUrlOf(dataDir)
@@ -59,7 +59,7 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
     version: '0.0.0-test',
     logLevel: 'debug',
     logStream: { write: (line) => void log.push(line) },
-    // A time that a test gives stands still until the test moves it.
+    // With a clock from the test, time advances only when the test advances it.
     ...(options.now === undefined ? {} : { steadyNow: () => 0 }),
     ...options,
   })
@@ -80,7 +80,7 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
   }
 }
 
-/** Asks again until the answer is right, or gives the last one after `timeoutMs`. */
+/** Repeats a query until the answer is right, or returns the last one after `timeoutMs`. */
 export async function until<T>(ask: () => Promise<T>, right: (answer: T) => boolean, timeoutMs = 20_000): Promise<T> {
   const end = Date.now() + timeoutMs
   for (;;) {
@@ -90,7 +90,7 @@ export async function until<T>(ask: () => Promise<T>, right: (answer: T) => bool
   }
 }
 
-/** What an endpoint answers to a request that it accepts; its shape is checked by the contract. */
+/** Returns the response of an endpoint to a valid request. The contract checks its shape. */
 export async function call<Name extends EndpointName>(
   backend: TestBackend,
   name: Name,
@@ -103,7 +103,7 @@ export async function call<Name extends EndpointName>(
   return response.parse(answer.json) as z.output<(typeof ENDPOINTS)[Name]['response']>
 }
 
-/** EVM addresses that nobody holds the key of. */
+/** EVM addresses whose keys nobody has. */
 export const WALLETS = [
   '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
   '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
@@ -116,7 +116,7 @@ export interface TestCollection {
   blockchain: string
 }
 
-/** Creates a collection; its address is known, it need not be deployed yet. */
+/** Creates a collection and returns its address. It may not be deployed yet. */
 export async function createTestCollection(
   backend: TestBackend,
   request: Readonly<Record<string, unknown>> = {},
@@ -134,12 +134,12 @@ export async function showCollection(backend: TestBackend, id: string): Promise<
   return record
 }
 
-/** Metadata of NFTs without files, told apart by their titles. */
+/** Metadata of NFTs without files, with distinct titles. */
 export function plainMetadata(count: number, prefix = 'NFT'): object[] {
   return Array.from({ length: count }, (_, i) => ({ title: `${prefix} ${i}`, description: '', file_fields: [] }))
 }
 
-/** Asks for NFTs in a collection; resolves with their ids when the request is accepted. */
+/** Requests NFTs in a collection. Resolves with their IDs when the request is accepted. */
 export async function mint(
   backend: TestBackend,
   { address, blockchain }: Pick<TestCollection, 'address' | 'blockchain'>,
@@ -154,7 +154,7 @@ export async function showNfts(backend: TestBackend, ids: readonly string[]): Pr
   return (await call(backend, 'getnfts', { nft_gdn_ids: ids })).nfts
 }
 
-/** The records of NFTs once each is deployed or failed. */
+/** Resolves with the records of NFTs once each is deployed or failed. */
 export async function settled(backend: TestBackend, ids: readonly string[]): Promise<NftRecord[]> {
   const isFinal = ({ status }: NftRecord) => status === 'deployed' || status === 'failed'
   const nfts = await until(
@@ -166,7 +166,7 @@ export async function settled(backend: TestBackend, ids: readonly string[]): Pro
   return nfts
 }
 
-/** Reads or edits a data dir's database, beside a running backend or while it is stopped. */
+/** Reads or edits the database of a data dir, while a backend runs or after it has stopped. */
 export async function withStore<Result>(dataDir: string, work: (store: Store) => Promise<Result>): Promise<Result> {
   const store = await openTestStore(dataDir)
   try {
@@ -176,7 +176,7 @@ export async function withStore<Result>(dataDir: string, work: (store: Store) =>
   }
 }
 
-/** The nonces that each signer has used on each blockchain, ascending. */
+/** The nonces that each signer has used on each blockchain, in ascending order. */
 export async function usedNonces(dataDir: string): Promise<Record<string, number[]>> {
   const rows = await withStore(dataDir, ({ db }) =>
     db
@@ -194,7 +194,7 @@ export async function usedNonces(dataDir: string): Promise<Record<string, number
   return nonces
 }
 
-/** Sends bytes as they are to a server and gives everything that comes back until it hangs up (or 5 s passed). */
+/** Sends raw bytes to a server. Resolves with the response when the server closes the connection, or after 5 s. */
 export function exchangeBytes(url: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {

@@ -6,14 +6,14 @@ import { forgetDatabaseOf, placeOf } from './test-database.ts'
 
 let number = 0
 
-/** Keeps what the database of a stopped backend holds now; resolves with the file. */
+/** Backs up the database of a stopped backend. Resolves with the file. */
 export async function backUp(dataDir: string): Promise<string> {
   const file = join(dataDir, `backup-${number++}.jsonl`)
   await exportDatabase(await placeOf(dataDir), file)
   return file
 }
 
-/** Puts a backup in the place of the database of a stopped backend. */
+/** Replaces the database of a stopped backend by a backup. */
 export async function restore(dataDir: string, file: string): Promise<void> {
   forgetDatabaseOf(dataDir)
   for (const end of ['', '-wal', '-shm']) await rm(join(dataDir, `gdn.db${end}`), { force: true })

@@ -5,14 +5,14 @@ import { sleep } from '../../src/core/time.ts'
 
 const LOOK_EVERY_MS = 100
 const LOOK_WITHIN_MS = 2000
-/** So many looks in a row that failed take a process out; one that succeeds puts it in. */
+/** Number of consecutive failed checks that take a process out. One success puts it back. */
 const FALL = 2
-/** How long a request waits for somebody to give it to. */
+/** How long a request waits for an available process. */
 const QUEUE_MS = 10_000
 
 export interface Balancer {
   url: string
-  /** Requests that nobody was there for; that were given to another because the first couldn't be reached; that broke. */
+  /** Requests without an available process, redispatched after a failed connection, and broken ones. */
   readonly counts: { unserved: number; redispatched: number; broken: number }
   close(): Promise<void>
 }
@@ -24,10 +24,11 @@ interface Target {
 }
 
 /**
- * Balances load as the one in front of a real set-up does: asks /readyz, gives a request to who has the least to do, and
- * to another only when not a byte of it has left. What breaks after that is the client's to repeat.
+ * A load balancer like one in production: checks /readyz, and sends each request to the process with the fewest
+ * requests. It redispatches a request only if not a single byte was sent. The client has to repeat requests that break
+ * later.
  *
- * @param places where processes listen now, as a service manager would tell
+ * @param places where processes listen now, as a service manager would return them
  */
 export async function startBalancer(places: () => readonly string[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
@@ -47,7 +48,9 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
     if (ready) target.up = true
     else if (target.failures >= FALL) target.up = false
   }
-  /** Each at its own pace: one that is slow to say how it is must not hide that another is about to stop. */
+  /**
+   * Checks each process independently, so that a slow response does not delay noticing that another one is stopping.
+   */
   const watch = async (url: string, target: Target) => {
     while (!closed && targets.get(url) === target) {
       await look(url, target)

@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 /**
- * Bundles a process of the tests, so that Node runs it.
+ * Bundles a process for tests, so that Node can run it.
  *
- * @param from the test's `import.meta.url`: optional packages are found from there
+ * @param from the test's `import.meta.url`, from which optional packages are resolved
  */
 export async function bundleProcess(entry: URL, outfile: string, from: string): Promise<void> {
   await build({

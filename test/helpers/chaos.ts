@@ -13,7 +13,7 @@ const ABI = parseAbi([
   'function tokenURI(uint256) view returns (string)',
   'function totalSupply() view returns (uint256)',
 ])
-/** A quick machine is killed as often as this after the last answer. */
+/** Minimum number of kills. A fast machine continues with them after the last response. */
 const LEAST_KILLS = 3
 const FAULTY_SHARE = 0.3
 const SOLANA_WALLETS = [solanaWallet('chaos 1'), solanaWallet('chaos 2')]
@@ -22,7 +22,7 @@ const PATIENCE_MS = 120_000
 export interface ChaosOptions {
   requests: number
   clients: number
-  /** The longest that a backend lives, in milliseconds. */
+  /** Maximum lifetime of a backend in milliseconds. */
   longestLife: number
   random: () => number
 }
@@ -43,15 +43,16 @@ export interface ChaosFigures {
 interface PlannedNft {
   title: string
   receiver: string
-  /** A transfer of it was asked for; each NFT moves once at most. */
+  /** A transfer was requested. Each NFT is transferred at most once. */
   moved?: true
-  /** Nobody can fetch its file, so it must fail. */
+  /** Its file can't be fetched, so it must fail. */
   broken: boolean
 }
 
 /**
- * Clients ask for collections, NFTs and transfers, on Polygon and on Solana, each request until it is answered, while the backend is killed over and over and
- * 30 % of the calls to its chain fail or hang. Afterwards every accepted request must have come to its true end.
+ * Clients request collections, NFTs and transfers on Polygon and Solana, and retry each request until they get a
+ * response. Meanwhile the backend is killed repeatedly, and 30 % of its chain calls fail or hang. Afterwards every
+ * accepted request must have its correct outcome.
  */
 export async function chaos({ requests, clients, longestLife, random }: ChaosOptions): Promise<ChaosFigures> {
   const since = performance.now()
@@ -75,7 +76,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     }
   })()
 
-  /** Asks until there is an answer, with the same bytes under the same key. */
+  /** Retries until there is a response, with the same body and idempotency key. */
   const ask = async <Answer>(path: string, body: object, key?: string): Promise<Answer> => {
     for (const end = Date.now() + PATIENCE_MS; ; ) {
       const answer = backend === null ? null : await post(backend, path, body, key)
@@ -133,7 +134,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     for (const [index, planned] of wanted.entries()) plans.set(nfts[index]?.nft_gdn_ids ?? '', { ...planned, address })
   }
 
-  /** Transfers an NFT that is deployed by now; where the first one looked at is not, nothing. */
+  /** Transfers an NFT if the one it picks is deployed, otherwise does nothing. */
   const transfer = async (key: string): Promise<boolean> => {
     const waiting = [...plans].filter(
       ([, planned]) => planned.receiver.startsWith('0x') && !planned.broken && !planned.moved,
@@ -174,8 +175,8 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
   }
   await Promise.all(Array.from({ length: clients }, client))
 
-  // All the while the faults go on, until the last request has come to its end. One connection looks: one that came
-  // and went would now and then, as the last, lock a backend out that is just starting.
+  // Faults continue until the last request has its outcome. Polling uses a single connection, because closing the last
+  // of several could lock out a backend that is just starting.
   await withStore(dataDir.path, async ({ db }) => {
     const pending = async () => {
       const rows = await Promise.all([
@@ -194,7 +195,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       }
     }
     await allEnd()
-    // Now that all are deployed that can be, many at once change hands.
+    // All deployable NFTs are deployed. Now many are transferred at once.
     const clientsMoving = Array.from({ length: clients }, async (_, number) => {
       for (let turn = number; turn < requests / 5; turn += clients) await transfer(`transfer-${turn}`)
     })
@@ -206,7 +207,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
   await backend?.kill('SIGKILL')
   backend = await start(0)
 
-  // As the API tells it: what was accepted is there, and nothing else.
+  // According to the API, everything accepted exists, and nothing else.
   const states = await ask<{ collections: { status: string }[] }>('/api/v1/getcollections', {
     transaction_gdn_ids: collections.map(({ id }) => id),
   })
@@ -255,7 +256,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       const metadata = await (await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).json()
       expect(metadata).toMatchObject({ name: planned?.title })
     }
-    // As many tokens on chain as NFTs that are deployed: none twice, none too many.
+    // The number of tokens on chain equals that of deployed NFTs, without duplicates.
     expect(tokens.size).toBe(records.filter((nft) => nft.status === 'deployed').length)
     if (blockchain === 'solana') {
       solana += tokens.size

@@ -11,16 +11,16 @@ import { forgetDatabaseOf, placeOf } from './test-database.ts'
 
 export interface ClusterPlace {
   dataDir: string
-  /** Address of who signs. */
+  /** Address of the signer. */
   signer: string
-  /** What backend.yaml says of solana besides the defaults of these tests. */
+  /** Writes the solana part of backend.yaml in addition to the defaults of these tests. */
   write(chain?: { urls?: readonly string[]; more?: Readonly<Record<string, unknown>> }): Promise<void>
   setUp(): Promise<void>
   start(options?: Partial<BackendOptions>): Promise<TestBackend>
   remove(): Promise<void>
 }
 
-/** A keypair as solana-keygen writes it. */
+/** A keypair in the format of solana-keygen. */
 export function newKeypair(): { bytes: number[]; address: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
@@ -28,7 +28,7 @@ export function newKeypair(): { bytes: number[]; address: string } {
   return { bytes: [...seed, ...key], address: base58btc.baseEncode(key) }
 }
 
-/** A data dir whose solana is a cluster by RPC URL, not set up yet. */
+/** A data dir whose solana is a cluster by RPC URL, before its setup. */
 export async function clusterPlace(cluster: TestCluster): Promise<ClusterPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-cluster-'))
   const dataDir = join(folder, 'data')

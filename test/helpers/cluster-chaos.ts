@@ -16,37 +16,37 @@ const ABI = parseAbi([
 const FAULTY_SHARE = 0.3
 const SILENT_MS = 1500
 const DRAIN = '2s'
-/** What a client rests after an answer, on average: who takes requests is to be killed while there are some. */
+/** Average pause of a client after a response, so that API processes are killed while requests are in flight. */
 const REST_MS = 1500
 
 export interface ClusterChaosOptions {
   collections: number
   nftsPerRequest: number
   clients: number
-  /** How long what was accepted may take to be done. */
+  /** Timeout for all accepted requests to complete. */
   patienceMs: number
   random: () => number
 }
 
 export interface KillOptions {
   requests: number
-  /** Milliseconds from one kill of a process to the next, at most. */
+  /** Maximum number of milliseconds between two kills of a process. */
   killEvery: number
-  /** How often PostgreSQL is killed. */
+  /** Number of kills of PostgreSQL. */
   databaseKills: number
 }
 
 export interface ReplaceFigures {
-  /** Answers by status, and 0 for those that never came. */
+  /** Number of responses by status, with 0 for missing ones. */
   answers: Record<number, number>
-  /** Of them those that ask to come again, and say when. */
+  /** Number of those that ask to retry later with a delay. */
   later: number
   replaced: number
-  /** The longest that a process took to end. */
+  /** Longest time that a process took to stop. */
   slowestEndSeconds: number
   slowestAnswerSeconds: number
   seconds: number
-  /** The request ids of what was accepted. */
+  /** The request IDs of accepted requests. */
   requestIds: string[]
 }
 
@@ -54,7 +54,7 @@ export interface KillFigures {
   nfts: number
   transactions: number
   kills: { api: number; worker: number; drained: number; database: number }
-  /** Answers by status, and 0 for those that never came. */
+  /** Number of responses by status, with 0 for missing ones. */
   answers: Record<number, number>
   rpcFaults: number
   balancer: Balancer['counts']
@@ -63,21 +63,21 @@ export interface KillFigures {
 }
 
 /**
- * Two API processes and three workers share a PostgreSQL database and a network by RPC URL of which 30 % of the calls
- * fail; clients know a load balancer before them and nobody else.
+ * Two API processes and three workers share a PostgreSQL database and a network by RPC URL, of which 30 % of the calls
+ * fail. Clients connect only to a load balancer.
  */
 export interface ClusterChaos {
   /**
-   * Replaces processes by others, one after the other, in good order, while clients ask each request once. Resolves when
-   * all that was accepted is done.
+   * Replaces processes one after the other with a graceful stop, while clients send each request once. Resolves when
+   * all accepted requests are complete.
    */
   replace(which: { apis: number; workers: number }): Promise<ReplaceFigures>
   /**
-   * Clients ask each request until it is answered, with one key; meanwhile processes are killed or ended at random, and
-   * the database killed. Resolves when each NFT that was ever accepted was found on chain once.
+   * Clients retry each request with one key until they get a response. Meanwhile processes are killed or stopped at
+   * random, and the database is killed. Resolves when each accepted NFT was found on chain once.
    */
   killAtRandom(options: KillOptions): Promise<KillFigures>
-  /** The log lines of a request id, by who wrote them. */
+  /** The log lines of a request ID, with the process that wrote them. */
   linesOf(requestId: string): { by: string; line: Record<string, unknown> }[]
   close(): Promise<void>
 }
@@ -201,7 +201,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
         }
         await Promise.all(Array.from({ length: clients }, client))
         const acceptSeconds = seconds(since)
-        // While what waits is done, nothing of this stops.
+        // Kills continue until all pending requests are complete.
         const store = await openDrained(together.databaseUrl, patienceMs)
         const drainSeconds = seconds(since)
         try {
@@ -242,7 +242,7 @@ interface Ask {
   answers: Record<number, number>
 }
 
-/** Asks until there is an answer, with the same bytes under the same key. */
+/** Retries until there is a response, with the same body and idempotency key. */
 function repeatedly(options: { url: string; apiKey: () => string; patienceMs: number; logs: () => string[] }): Ask {
   const { url, apiKey, patienceMs, logs } = options
   const answers: Record<number, number> = {}
@@ -252,7 +252,7 @@ function repeatedly(options: { url: string; apiKey: () => string; patienceMs: nu
       answers[answer?.status ?? 0] = (answers[answer?.status ?? 0] ?? 0) + 1
       if (answer?.status === 200) return answer.json as Answer
       if (answer !== null && answer.status < 500) throw new Error(`${path}: ${JSON.stringify(answer)}`)
-      // A failure that nobody has foreseen is none that a client is told to repeat.
+      // A client does not retry an unexpected error.
       if (answer?.status === 500) throw new Error(`${path}: ${JSON.stringify(answer)}: ${logs()}`)
       if (Date.now() > late) throw new Error(`${path} was never answered: ${JSON.stringify(answer)}`)
       await sleep(50)
@@ -274,7 +274,7 @@ async function makeCollections(ask: Ask, count: number): Promise<string[]> {
   return addresses
 }
 
-/** Kills processes and the database at random, and now and then ends one in good order, until `settled` is called. */
+/** Kills processes and the database at random, and sometimes stops one gracefully, until `settled` is called. */
 function unleash({
   apis,
   workers,
@@ -324,7 +324,7 @@ function unleash({
   }
 }
 
-/** By the API's word and the chain's: what was accepted is there once, with its owner, and nothing else is. */
+/** Checks with the API and the chain that everything accepted exists once, with its owner, and nothing else does. */
 async function expectEachOnce({
   ask,
   together,
@@ -370,7 +370,7 @@ interface NftRecord {
   status: string
 }
 
-/** The database, once nothing waits in it any more. */
+/** Opens the database once nothing is pending in it. */
 async function openDrained(url: string, patienceMs: number) {
   for (const late = Date.now() + patienceMs; ; await sleep(250)) {
     let left: string
@@ -394,7 +394,10 @@ async function whatWaits(db: Db) {
   return [...nfts, ...collections, ...transactions]
 }
 
-/** Each signer's nonces are all there, all final, and the network counts as many. @returns how many transactions */
+/**
+ * Checks that each signer's nonces have no gap, are all final and match the network. @returns the number of
+ * transactions
+ */
 async function expectNoGaps(db: Db, { network, operators }: Together): Promise<number> {
   const rows = await db.selectFrom('transactions').selectAll().orderBy('nonce').execute()
   const signers = await db.selectFrom('signer_nonces').selectAll().execute()

@@ -7,16 +7,16 @@ import type { Resolve } from '../../src/files/lookup.ts'
 const [A, CNAME, AAAA] = [1, 5, 28]
 
 export interface DnsServer {
-  /** Asks it, over the network, as a resolver does. */
+  /** Resolves a name with this server over the network. */
   resolve: Resolve
-  /** Questions that came, as `name type`. */
+  /** Received queries, as `name type`. */
   questions: string[]
   close(): Promise<void>
 }
 
 /**
- * A DNS server (RFC 1035, as much as it takes): names with the answers to one question after the other, of which the
- * last stays. An answer holds addresses, or another name that is followed.
+ * A DNS server (RFC 1035, the required part). Each name has answers for consecutive queries, of which the last is
+ * repeated. An answer has addresses, or another name to follow.
  */
 export async function startDnsServer(
   zone: Readonly<Record<string, readonly (readonly string[])[]>>,
@@ -50,7 +50,7 @@ export async function startDnsServer(
     const known = Object.hasOwn(zone, name)
     const head = Buffer.alloc(12)
     message.copy(head, 0, 0, 2)
-    // An answer, by who knows, that recursion was asked for and is had; 3: there is no such name.
+    // An authoritative answer with recursion desired and available. 3 means that the name does not exist.
     head.writeUInt16BE(0x8580 | (known ? 0 : 3), 2)
     head.writeUInt16BE(1, 4)
     head.writeUInt16BE(records.length, 6)
@@ -94,7 +94,7 @@ function spell(name: string): Buffer {
   return Buffer.concat([...labels, Buffer.from([0])])
 }
 
-/** Of class IN, to be asked for anew at once. */
+/** A record of class IN with a TTL of 0. */
 function record(owner: string, type: number, data: Buffer): Buffer {
   const fixed = Buffer.alloc(10)
   fixed.writeUInt16BE(type, 0)

@@ -12,7 +12,7 @@ export interface KnownDrop {
   at?: string
 }
 
-/** Enters a run of a manifest in a state directory. */
+/** Adds a run of a manifest to a state directory. */
 export async function enterDrop(stateDir: string, contract: string, drop: KnownDrop): Promise<void> {
   const { id, name, runName = null, manifest = '/x/drop.csv', at = '2026-11-03T10:00:00.000Z' } = drop
   const holder = await thisProcess('batch')

@@ -15,11 +15,11 @@ export interface SentTransaction {
   logs: { address: Hex; topics: [Hex, ...Hex[]]; data: Hex }[]
 }
 
-/** A fresh embedded chain with accounts that it signs for: a chain of its own for tests of contracts. */
+/** A fresh embedded chain that signs for its accounts, for contract tests. */
 export interface DevNode {
   accounts: readonly Hex[]
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
-  /** Signs, mines a block and reads the receipt. A revert is a result, not an error. */
+  /** Signs a transaction, mines a block and returns the receipt. A revert is a result, not an error. */
   send(transaction: { from: Hex; to?: Hex; data: Hex; gas?: bigint; value?: bigint }): Promise<SentTransaction>
   stop(): Promise<void>
 }

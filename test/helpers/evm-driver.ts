@@ -8,7 +8,7 @@ import type { Store } from '../../src/server/store/open-store.ts'
 const absent = () => Promise.reject(new Error('the chain is not there'))
 const unused = undefined as never
 
-/** The driver of a chain on which tests only sign. */
+/** The driver of a chain, for tests that only sign. */
 export function evmDriver(
   store: Store,
   signing: AskSigning,

@@ -7,7 +7,7 @@ const MEDIA = new URL('../../examples/media/', import.meta.url)
 
 export const pictureOf = (name: string): Promise<Buffer> => readFile(new URL(name, MEDIA))
 
-/** A PNG of one bit a pixel, all black, that any reader of PNG takes: few bytes, however large it is. */
+/** A black PNG with one bit per pixel that every decoder accepts. It has few bytes, even if it is very large. */
 export function blackPng(width: number, height: number): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
@@ -36,7 +36,7 @@ function crc32(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
-/** Writes its name into the window's where a script of it runs. */
+/** A script that records its name in the window if a page runs it. */
 const MARK = (name: string) => `window.ran = (window.ran || '') + '${name} '; alert('${name}')`
 
 export const SCRIPTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="40" height="40" onload="${MARK('svg-onload')}">
@@ -52,11 +52,11 @@ export const SCRIPTS = {
 
 export interface Drop {
   collection: TestCollection
-  /** NFTs by what is odd about them. */
+  /** NFT IDs by their special feature. */
   nfts: Record<string, string>
 }
 
-/** NFTs as hostile as the API takes them: each of them deployed. */
+/** Mints NFTs that are as hostile as the API allows. All of them are deployed. */
 export async function hostileDrop(backend: TestBackend): Promise<Drop> {
   const collection = await createTestCollection(backend, { name: SCRIPTS.title, description: SCRIPTS.description })
   const put = (content: Uint8Array | string) => store(backend, content)
@@ -100,7 +100,7 @@ export async function hostileDrop(backend: TestBackend): Promise<Drop> {
 
 export const HOSTILE_RUN = 'fade0ff1ce000001'
 
-/** A few NFTs with real pictures, of one run. */
+/** Mints a few NFTs with real pictures in one run. */
 export async function pictureDrop(backend: TestBackend, count: number, run: string): Promise<Drop> {
   const collection = await createTestCollection(backend, { name: 'Tidal Hours', description: 'For every hour.' })
   const files = ['00-low-moon.png', '01-undertow.svg', '02-night-market.png', '03-clockwork.svg']

@@ -3,9 +3,9 @@ import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 export interface Watched {
   page: Page
   context: BrowserContext
-  /** What the browser reported: errors, refusals of the policy, dialogs that a script opened. */
+  /** What the browser reported: errors, violations of the policy, dialogs that a script opened. */
   errors: string[]
-  /** Requests to anything but the server. */
+  /** Requests to other hosts than the server. */
   others: string[]
   /** Paths of all requests to the server. */
   asked: string[]
@@ -16,11 +16,11 @@ export interface Look {
   scheme?: 'light' | 'dark'
   width?: number
   height?: number
-  /** Complaints that a test expects: of a server that is away, say. */
+  /** Errors that a test expects, for example of a stopped server. */
   except?: RegExp
 }
 
-/** A page of a browser with nothing kept, all of whose doings are written down. */
+/** Opens a page in a fresh browser context and records its errors and requests. */
 export async function watchedPage(browser: Browser, url: string, look: Look = {}): Promise<Watched> {
   const { scheme = 'light', width = 1280, height = 900, except } = look
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } })
@@ -44,6 +44,6 @@ export async function watchedPage(browser: Browser, url: string, look: Look = {}
   return { page, context, errors, others, asked, close: () => context.close() }
 }
 
-/** How far the page is wider than the window: 0 where nothing scrolls sideways. */
+/** Number of pixels by which the page is wider than the window: 0 without horizontal scrolling. */
 export const tooWide = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth')

@@ -1,21 +1,21 @@
 import type { TestBackend } from './backend.ts'
 
-/** What the explorer answers. */
+/** A response of the explorer. */
 export interface Seen {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the tests assert the shape of the response
   json: any
 }
 
-/** Asks the explorer for something under `/explorer/`. */
+/** Requests a path below `/explorer/`. */
 export async function look(backend: Pick<TestBackend, 'get'>, path: string, headers = {}): Promise<Seen> {
   const response = await backend.get(`/explorer/${path}`, headers)
   const text = await response.text()
   return { status: response.status, headers: response.headers, json: text === '' ? null : JSON.parse(text) }
 }
 
-/** What it shows; anything but 200 is an error. */
+/** Returns its JSON. Any status except 200 is an error. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function show(backend: Pick<TestBackend, 'get'>, path: string, headers = {}): Promise<any> {
   const { status, json } = await look(backend, path, headers)
@@ -23,7 +23,7 @@ export async function show(backend: Pick<TestBackend, 'get'>, path: string, head
   return json
 }
 
-/** Stores a file and gives its ipfs URL. */
+/** Stores a file and returns its ipfs URL. */
 export async function store(
   backend: Pick<TestBackend, 'url' | 'apiKey'>,
   content: Uint8Array | string,
@@ -37,7 +37,7 @@ export async function store(
   return json.url
 }
 
-/** The beginning of a PNG of so many pixels: enough to be recognised. */
+/** The beginning of a PNG of this size, enough to be recognized. */
 export function png(width: number, height: number, salt = ''): Uint8Array {
   const head = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
   const size = Buffer.alloc(8)
