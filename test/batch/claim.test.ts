@@ -213,7 +213,7 @@ describe('two runs with the same rows in one collection', () => {
       expect((await machine.run(server, copied, { ...B, again: true })).counts.deployed).toBe(1)
     })
 
-    test('but accept it if a file of the same name has another size, or if both rows have IDs', async () => {
+    test('accept it if a file of the same name has another size, or if both rows have IDs', async () => {
       for (const folder of ['a', 'b']) await write(folder, folder.repeat(folder === 'a' ? 1 : 2))
       const server = serverOf()
       await machine.run(server, withFile('a'), A)
@@ -225,7 +225,7 @@ describe('two runs with the same rows in one collection', () => {
     })
   })
 
-  test('resume a stopped second drop, although the first has all its rows', async () => {
+  test('resume a stopped second drop, although the first drop has all its rows', async () => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(3), A)
     await machine.run(server, rowsUpTo(3), { ...B, again: true }, { pacer: stopped }).catch(() => {})

@@ -43,7 +43,7 @@ test.each([
   expect(counts.length).toBeGreaterThanOrEqual(end.counts.deployed)
   if (idempotency) expect(end).toMatchObject({ exitCode: 0, counts: { deployed: ROWS } })
   else {
-    // Reports what the server accepted as deployed, and the rest as absent.
+    // What the server accepted is reported as deployed, and the rest as absent.
     expect(end.counts.deployed).toBe(counts.length)
     expect(end.absentRows).toHaveLength(ROWS - counts.length)
     expect(end.exitCode).toBe(counts.length < ROWS ? 9 : 0)

@@ -77,7 +77,7 @@ describe('--marker-key', () => {
     expect(server.attempts).toBe(0)
   })
 
-  test.each(['title', 'file_fields', '__proto__', 'name', '', ' x'])('rejects %j', async (markerKey) => {
+  test.each(['title', 'file_fields', '__proto__', 'name', '', ' x'])('rejects the key %j', async (markerKey) => {
     await expect(run(rowsUpTo(1), { markerKey })).rejects.toMatchObject({
       code: 'usage',
       place: { flag: '--marker-key' },

@@ -56,7 +56,7 @@ describe('copies of one content', () => {
     expect(kinds(group([copy('a'), taken], []))).toEqual(['absent', 'undecided'])
   })
 
-  test('that were retried as absent: the NFT left over belongs to the earlier attempt', () => {
+  test('that were retried as absent assign an extra NFT to the earlier attempt', () => {
     const twice = group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('a')] })
     expect(decideGroup(twice).late).toEqual(['2'])
     expect(decideGroup(group([], [nft('1', 'a')], { superseded: [copy('a')] })).late).toEqual(['1'])

@@ -214,7 +214,7 @@ describe('on a server without idempotency', () => {
     expect(summary.counts.pending).toBe(60 - summary.counts.unknown)
   })
 
-  test('does not pause for single unknown outcomes among others', async () => {
+  test('does not pause after isolated unknown outcomes', async () => {
     const server = new FakeHostedApi({
       idempotency: false,
       faultOf: (attempt) => (attempt % 3 === 0 ? { fault: 'cut_before' } : null),

@@ -85,7 +85,7 @@ describe('rows whose outcome is unknown', () => {
     expect(second).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, requests: 0 })
   })
 
-  test('are found after a crash, even if the clock stepped back by ten minutes since', async () => {
+  test('are found after a crash, even if the clock has stepped back by ten minutes', async () => {
     const server = serverWith([null, 'cut_after'], { listingLagMs: 20_000 })
     const wall = vi.spyOn(Date, 'now')
     const began = 1_800_000_000_000

@@ -154,7 +154,7 @@ describe('the takeover of a run', () => {
   test.each([
     ['a server that honors Idempotency-Key mints every row once', true],
     ['any other server mints no row twice', false],
-  ])('stops the paused process, so that %s', async (_what, idempotency) => {
+  ])('stops a process that pauses in the meantime, so that %s', async (_what, idempotency) => {
     let at = 1
     for (; ; at++) {
       const { slept, other, server } = await sleepAt(at, idempotency)

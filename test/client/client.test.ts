@@ -43,20 +43,20 @@ describe('requests', () => {
     ['example.com', /not the URL of a server/],
     ['https://me:secret@example.com', /user name or password/],
     ['https://example.com/?a=1', /query or a fragment/],
-  ])('rejects the base URL %s', (baseUrl, message) => {
+  ])('are rejected with the base URL %s', (baseUrl, message) => {
     expect(() => client(baseUrl)).toThrow(
       expect.objectContaining({ code: 'invalid_config', message: expect.stringMatching(message) }),
     )
   })
 
-  test('send a key over HTTP only to loopback or if that is allowed, and need no permission without a key', () => {
+  test('use HTTP with a key only to loopback or if that is allowed, and without a key to any host', () => {
     for (const host of ['localhost', '127.0.0.1:4680', '[::1]:4680', 'gdn.localhost']) client(`http://${host}`)
     client('http://backend:4680', { allowHttp: true })
     client('http://backend:4680', { apiKey: null })
   })
 
   test.each(['', 'a\r\nb', 'a b', 'ü', 'x'.repeat(5000)])(
-    'rejects a key that no header can carry, without repeating it',
+    'are rejected with a key that no header can carry, without repeating it',
     (key) => {
       const attempt = () => client('http://127.0.0.1', { apiKey: new Secret(key) })
       expect(attempt).toThrow(expect.objectContaining({ code: 'invalid_config' }))
@@ -130,40 +130,40 @@ describe('responses', () => {
   })
 })
 
-describe('reading', () => {
-  test.each([429, 502, 503, 504])('retries %i with growing waits', async (status) => {
+describe('reads', () => {
+  test.each([429, 502, 503, 504])('are retried after %i with growing waits', async (status) => {
     const server = await serve([{ status, json: {} }, { status, json: {} }, { status, json: {} }, NFTS])
     const it = client(server.url)
     expect((await it.call('getnfts', IDS)).nfts).toHaveLength(1)
     expect(it.waits).toEqual([250, 500, 1000])
   })
 
-  test('retries a cut connection', async () => {
+  test('are retried after a cut connection', async () => {
     const server = await serve(['drop', NFTS])
     await client(server.url).call('getnfts', IDS)
     expect(server.seen).toHaveLength(2)
   })
 
-  test('waits for the time in Retry-After', async () => {
+  test('wait for the time in Retry-After', async () => {
     const server = await serve([{ status: 429, headers: { 'retry-after': '3' }, json: {} }, NFTS])
     const it = client(server.url)
     await it.call('getnfts', IDS)
     expect(it.waits).toEqual([3050])
   })
 
-  test('does not wait for longer than 30 s', async () => {
+  test('do not wait for longer than 30 s', async () => {
     const server = await serve([formA(429, 'Too Many Requests', 'slow down', { 'retry-after': '60' })])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'rate_limited' })
     expect(server.seen).toHaveLength(1)
   })
 
-  test('stops after four attempts', async () => {
+  test('stop after four attempts', async () => {
     const server = await serve([formA(503, 'Service Unavailable', 'later')])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'bad_answer' })
     expect(server.seen).toHaveLength(4)
   })
 
-  test('names a server that does not exist, and what to check', async () => {
+  test('name a server that does not exist, and what to check', async () => {
     const server = await startHttpServer([{}])
     await server.close()
     const error = await rejection(client(server.url).call('getnfts', IDS))
@@ -171,12 +171,12 @@ describe('reading', () => {
     expect(error.hint).toContain('gdn local start')
   })
 
-  test('names a host that cannot be resolved', async () => {
+  test('name a host that cannot be resolved', async () => {
     const error = await rejection(client('https://nowhere.invalid').call('getnfts', IDS))
     expect(error.message).toBe("can't resolve the host name nowhere.invalid")
   })
 
-  test('ends when the signal is aborted', async () => {
+  test('end when the signal is aborted', async () => {
     const server = await serve([{ status: 503, json: {} }])
     const abort = new AbortController()
     const onExchange = () => abort.abort(new Error('stopped'))
@@ -185,7 +185,7 @@ describe('reading', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('sends no key with get', async () => {
+  test('send no key with get', async () => {
     const server = await serve([{ json: { ok: true } }])
     expect(await client(server.url).get('/healthz')).toMatchObject({ status: 200, json: { ok: true } })
     expect(server.seen[0]).toMatchObject({ method: 'GET', path: '/healthz' })
@@ -403,7 +403,7 @@ test('shows no key, signature or private key to --debug', async () => {
 })
 
 describe('the pacer', () => {
-  /** A pacer that records its calls. Each leave that it gives is valid or not, as listed. */
+  /** A pacer that records its calls. Each slot that it gives is valid or not, as listed. */
   function recordingPacer(valid: boolean[] = []) {
     const log: string[] = []
     const enter = async (endpoint: string) => {
@@ -415,14 +415,14 @@ describe('the pacer', () => {
     return { log, pacer: { enter, hold, take: enter } }
   }
 
-  test('every attempt of a request acquires a leave first, and releases it afterwards', async () => {
+  test('takes a slot for every attempt of a request, and releases it afterwards', async () => {
     const server = await serve([{ status: 502 }, { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [] } }])
     const { log, pacer } = recordingPacer()
     await client(server.url, { pacer }).call('getnfts', { nft_gdn_ids: ['a'] })
     expect(log).toEqual(['enter getnfts', 'done', 'enter getnfts', 'done'])
   })
 
-  test('records the announced limit before it releases the leave, which informs other processes', async () => {
+  test('records the announced limit before it releases the slot, which informs other processes', async () => {
     const server = await serve([
       { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [] }, headers: { 'ratelimit-policy': '"getnfts"' } },
     ])
@@ -442,14 +442,14 @@ describe('the pacer', () => {
     [{ status: 429 }, ['hold createnft 1000']],
     [{ status: 503, headers: { 'retry-after': '2' } }, ['hold createnft 2000']],
     [{ status: 503 }, []],
-  ])('%o holds the endpoint for the announced time', async (reply, held) => {
+  ])('holds the endpoint for the time that %o announces', async (reply, held) => {
     const server = await serve([reply])
     const { log, pacer } = recordingPacer()
     await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), { idempotencyKey: 'k' })
     expect(log).toEqual(['enter createnft', ...held, 'done'])
   })
 
-  test('replaces a leave that expires before the first byte, and sends the request once', async () => {
+  test('replaces a slot that expires before the first byte, and sends the request once', async () => {
     const server = await serve([{ json: {} }])
     const { log, pacer } = recordingPacer([false, false])
     const { kind } = await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), {

@@ -62,7 +62,7 @@ const says =
     response.writeHead(status, { 'content-type': 'application/json' }).end(body)
 
 describe('identify', () => {
-  test('returns ID and incarnation, asks once, and sends no key', async () => {
+  test('sends one request without a key, and returns ID and incarnation', async () => {
     answer = as(A)
     const known = new KnownBackends('gdn/test')
     expect(await identify(known)).toEqual({ id: A, incarnation: FIRST })

@@ -74,7 +74,7 @@ const gaps = (arrivals: readonly number[], apart: number) =>
 const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
 const wanted = (rate: number) => ({ rate, observed: () => null })
 
-/** Acquires a leave. Returns the time at which it was given. */
+/** Takes a slot. Returns the time at which it was free. */
 async function leaveAt(prepare: (pacer: ReturnType<typeof createPacer>) => Promise<void> | void) {
   const world = simulation()
   const pacer = createPacer({ ...wanted(1), now: world.now, sleep: world.sleep })
@@ -88,7 +88,7 @@ async function leaveAt(prepare: (pacer: ReturnType<typeof createPacer>) => Promi
   return left
 }
 
-describe('a leave to send', () => {
+describe('the pacer', () => {
   test('limits what arrives at the server in any second to the rate, however long requests travel', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -251,7 +251,7 @@ describe('the outcome of a request decides what is stored', () => {
   })
 })
 
-describe('looking up an unknown outcome in the collection', () => {
+describe('the lookup of an unknown outcome in the collection', () => {
   const doubt = async (service: Service, endpoint: CreatingEndpoint, fault: Fault = 'cut_after') => {
     service.faults = [fault]
     expect((await machine.command(service, endpoint)).error).toEqual(unknown)
@@ -380,7 +380,7 @@ describe('looking up an unknown outcome in the collection', () => {
     expect(error?.message).toContain('it is not known whether they existed before')
   })
 
-  test('counts operations set aside: one NFT for two is undecided, and of two NFTs each gets one', async () => {
+  test('counts operations that were set aside, so that two operations need two NFTs', async () => {
     const service = new Service(false)
     service.hidden.add('nft-1')
     await doubt(service, 'createnft')
@@ -429,7 +429,7 @@ describe('looking up an unknown outcome in the collection', () => {
   })
 
   test.each(['createcollection', 'transfernft'] as const)(
-    'does not resend %s to a server that honors keys only since then',
+    'does not resend %s to a server that has honored keys only since the first attempt',
     async (endpoint) => {
       const service = new Service(false)
       await doubt(service, endpoint)
@@ -490,7 +490,7 @@ describe('a server that creates each reference ID once', () => {
     expect(reference_ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
   })
 
-  test('receives no retry if it stops announcing them while an outcome is unknown', async () => {
+  test('receives no retry if it stops announcing reference IDs while an outcome is unknown', async () => {
     const service = new Service(true)
     service.references = true
     service.faults = Array<'cut_after'>(6).fill('cut_after')

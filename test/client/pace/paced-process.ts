@@ -30,7 +30,7 @@ async function sendForEver(): Promise<never> {
   for (;;) {
     if (Math.random() < 0.5) await send()
     else {
-      // In the order of a batch: the leave, then the journal, then the request.
+      // In the order of a batch: the slot, then the journal, then the request.
       const leave = await pacer.take('createnft')
       await pause(Math.random() * 5)
       await send()

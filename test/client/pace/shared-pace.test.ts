@@ -25,7 +25,7 @@ const ms = (max: number) => fc.integer({ min: 0, max })
 const mostly = (short: number, long: number) => fc.oneof(ms(short), ms(short), ms(long))
 const journey = fc.record({ idle: mostly(50, 1500), journal: mostly(20, 4000), there: ms(990), back: mostly(50, 6000) })
 
-/** Sends as the client does: with a leave, renewed if it expires. Calls `arrive` when the request is sent. */
+/** Sends as the client does: with a slot, renewed if it expires. Calls `arrive` when the request is sent. */
 async function send(process: SimulatedProcess, { idle, journal, there, back }: Journey, arrive: (in_: number) => void) {
   await process.sleep(idle)
   for (;;) {
@@ -148,7 +148,7 @@ describe('processes with one key', () => {
     expect(left).toBeLessThan(2100)
   })
 
-  test('take the leave of a stopped process, which is invalid when the process continues', async () => {
+  test('take the slot of a stopped process, which is invalid when the process continues', async () => {
     const { simulation, machine } = environment()
     const stopped = machine.process(told(1))
     const leave = await stopped.pacer.enter('createnft')
@@ -239,7 +239,7 @@ describe('processes with one key', () => {
   })
 })
 
-describe('a leave acquired in advance', () => {
+describe('a slot taken in advance', () => {
   test('is used by the next request of that endpoint, and counts once', async () => {
     const { simulation, machine } = environment()
     const { pacer } = machine.process(told(1))
@@ -252,7 +252,7 @@ describe('a leave acquired in advance', () => {
       second = simulation.time
     })
     await simulation.run(5000)
-    // The caller that acquired it releases it.
+    // The caller that took it releases it.
     expect(second).toBe(-1)
     taken.done()
     await simulation.run(9000)
@@ -299,7 +299,7 @@ describe('on the disk', () => {
     return { pacer: createPacer({ rate: null, observed: () => limit, shared }), trouble }
   }
 
-  /** Waits for a leave. Returns the time in milliseconds. */
+  /** Waits for a slot. Returns the time in milliseconds. */
   async function waits({ pacer }: ReturnType<typeof process>): Promise<number> {
     const began = performance.now()
     const leave = await pacer.enter('createnft')
@@ -347,7 +347,7 @@ describe('on the disk', () => {
     expect(await waits(process())).toBeGreaterThan(400)
   })
 
-  test('a request without a leave ends with rate_limited if the server asks for a long wait', async () => {
+  test('a request without a slot ends with rate_limited if the server requests a long wait', async () => {
     const one = process()
     await waits(one)
     one.pacer.hold('createnft', 3_600_000)

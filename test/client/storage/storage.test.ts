@@ -104,7 +104,7 @@ describe('an S3 bucket', () => {
     expect(lending.objects.size).toBe(1)
   })
 
-  test('retries while the bucket is busy, and signs each attempt anew', async () => {
+  test('retries while the bucket is busy, and signs each attempt again', async () => {
     let busy = 2
     s3.answer = ({ method }) => (method === 'PUT' && busy-- > 0 ? { status: 503, code: 'SlowDown' } : null)
     await (await storage()).upload(PNG, 'a.png')
