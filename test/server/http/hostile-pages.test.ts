@@ -203,7 +203,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin', () => {
     await page.close()
   })
 
-  it('cannot load what it cannot read as a script, an image, a frame or an event stream', async () => {
+  it('cannot load protected resources as a script, an image, a frame or an event stream', async () => {
     const page = await elsewhere()
     const seen = await page.evaluate(LOADING(backend.url, stored))
     expect(seen).toEqual([])

@@ -91,7 +91,7 @@ it('20 simultaneous requests with one key create once and all get the same respo
   expect(await listIds()).toHaveLength(before + 2)
 })
 
-it('each request without a key creates', async () => {
+it('each request without a key creates NFTs', async () => {
   const before = (await listIds()).length
   await Promise.all([1, 2].map(() => backend.post('/api/v1/createnft', body())))
   expect(await listIds()).toHaveLength(before + 4)
