@@ -7,7 +7,7 @@ import { buildDirectory } from '../../../src/server/storage/directory.ts'
 const utf8 = (text: string) => new TextEncoder().encode(text)
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
 
-// The formats spelled out by hand from the dag-pb, UnixFS and multihash specifications, to check the library by.
+// The formats, implemented from the dag-pb, UnixFS and multihash specifications to check the library.
 const varint = (n: number): number[] => (n < 128 ? [n] : [(n % 128) | 128, ...varint(Math.floor(n / 128))])
 const field = (number: number, bytes: Uint8Array) => [...varint((number << 3) | 2), ...varint(bytes.length), ...bytes]
 const cidBytes = (codec: number, block: Uint8Array) => Uint8Array.from([1, codec, 0x12, 32, ...sha256(block)])
@@ -35,7 +35,7 @@ describe('the CID of a directory', () => {
     expect(blocks).toEqual([{ cid, bytes: Uint8Array.from([0x0a, 2, 8, 1]) }])
   })
 
-  test('is that of the node written by hand, for any names and contents', async () => {
+  test('matches an independent implementation for any names and contents', async () => {
     const name = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
     const file = fc.record({
       name: name.filter((text) => text !== '.' && text !== '..' && !/[/\0]/.test(text)),
@@ -55,7 +55,7 @@ describe('the CID of a directory', () => {
   })
 })
 
-test('every block of a directory is there once, under its own CID', async () => {
+test('builds every block of a directory once, under its CID', async () => {
   const same = utf8('{"name":"same"}')
   const { blocks } = await buildDirectory([
     { name: '0.json', bytes: same },
@@ -69,16 +69,16 @@ test('every block of a directory is there once, under its own CID', async () => 
   }
 })
 
-test.each(['', '.', '..', 'a/b', 'a\0', '\ud800'])('a file named %j is refused', async (name) => {
+test.each(['', '.', '..', 'a/b', 'a\0', '\ud800'])('rejects a file named %j', async (name) => {
   await expect(buildDirectory([{ name, bytes: utf8('{}') }])).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
-test('two files of one name are refused', async () => {
+test('rejects two files with the same name', async () => {
   const file = { name: '0.json', bytes: utf8('{}') }
   await expect(buildDirectory([file, { ...file }])).rejects.toThrow('two files are named "0.json"')
 })
 
-test('what IPFS would spread over several directory nodes is refused', async () => {
+test('rejects a directory that IPFS would shard', async () => {
   const files = Array.from({ length: 200 }, (_, i) => ({ name: `${i}-${'x'.repeat(1500)}`, bytes: utf8('{}') }))
   await expect(buildDirectory(files)).rejects.toThrow('too many files for one directory')
 })

@@ -61,7 +61,7 @@ async function openFile(cid: string, path?: string[]): Promise<StoredFileContent
 v8.setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = vm.runInNewContext('gc')
 
-/** Memory that is still referred to: the resident size also counts garbage, as much as the collector lets lie. */
+/** Memory that is still referenced; the resident size would include garbage. */
 function heldBytes(): number {
   collectGarbage()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
@@ -74,7 +74,7 @@ async function read(file: StoredFileContent, range?: { start?: number; end?: num
   return Buffer.concat(parts)
 }
 
-/** Every file below the data dir, by its path from there. */
+/** The relative paths of all files in the data dir. */
 async function stored(): Promise<string[]> {
   const entries = await readdir(dataDir, { recursive: true, withFileTypes: true })
   return entries
@@ -82,7 +82,7 @@ async function stored(): Promise<string[]> {
     .map((entry) => join(entry.parentPath, entry.name).slice(dataDir.length + 1))
 }
 
-// The balanced layout written by hand from the UnixFS and dag-pb specifications: leaves of 256 KiB, 174 links to a node.
+// The balanced layout, implemented from the UnixFS and dag-pb specifications: 256 KiB per leaf, 174 links per node.
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
 const cidBytes = (codec: number, block: Uint8Array) => Buffer.from([1, codec, 0x12, 32, ...sha256(block)])
 const varint = (n: number): number[] => (n < 128 ? [n] : [(n % 128) | 128, ...varint(Math.floor(n / 128))])
@@ -117,8 +117,8 @@ function cidByHand(bytes: Uint8Array): string {
   return base32.encode(level[0]?.cid ?? Buffer.alloc(0))
 }
 
-describe('the CID of a file is the one that IPFS gives', () => {
-  // Published: multiformats' and Kubo's own examples and test fixtures.
+describe('the CID of a file is that of IPFS', () => {
+  // Published examples and test fixtures of multiformats and Kubo.
   test.each([
     ['hello world\n', 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'],
     ['hello\n', 'bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
@@ -129,28 +129,28 @@ describe('the CID of a file is the one that IPFS gives', () => {
   })
 
   test.each([
-    ['16 KiB, the last in the block table', 16 * KiB],
+    ['16 KiB, the largest in the block table', 16 * KiB],
     ['16 KiB and a byte', 16 * KiB + 1],
-    ['256 KiB, the last of one part', 256 * KiB],
+    ['256 KiB, the largest of one part', 256 * KiB],
     ['256 KiB and a byte', 256 * KiB + 1],
     ['1 MiB', MiB],
     ['10 MiB', 10 * MiB],
-    ['174 parts, the most of one node', 174 * 256 * KiB],
+    ['174 parts, the maximum of one node', 174 * 256 * KiB],
     ['175 parts', 174 * 256 * KiB + 1],
-  ])('for zeros and for noise of %s, checked against the layout by hand', async (_, size) => {
+  ])('for zeros and noise of %s, compared to an independent implementation', async (_, size) => {
     for (const content of [new Uint8Array(size), noise(size)]) {
       expect(await add(content, 100_000)).toEqual({ cid: cidByHand(content), size })
     }
   })
 
-  test('1 MiB and 10 MiB of zeros', async () => {
+  test('for 1 MiB and 10 MiB of zeros', async () => {
     expect((await add(new Uint8Array(MiB))).cid).toBe('bafybeiggzq4ryi7hscq5hzvzcnk4urnxt3asp37dhgvnjilf7exskximla')
     expect((await add(new Uint8Array(10 * MiB))).cid).toBe(
       'bafybeicicmkwdi4ejuls6owvsrzcty5kht3ydya35eqf4i46yjgbs6xggy',
     )
   })
 
-  test('however the stream is cut', async () => {
+  test('for any chunk size of the stream', async () => {
     const content = noise(300 * KiB)
     const { cid } = await add(content)
     await fc.assert(
@@ -162,7 +162,7 @@ describe('the CID of a file is the one that IPFS gives', () => {
   })
 })
 
-describe('what was stored is read back', () => {
+describe('reading stored content returns', () => {
   test.each([0, 1, 16 * KiB, 16 * KiB + 1, 256 * KiB, 256 * KiB + 1, 3 * MiB + 5])('%i bytes', async (size) => {
     const content = noise(size)
     const { cid } = await add(content)
@@ -172,7 +172,7 @@ describe('what was stored is read back', () => {
     expect(await storage.has(cid)).toBe(true)
   })
 
-  test('any range of it, as slice would cut it', async () => {
+  test('any range, like slice()', async () => {
     const size = 600 * KiB
     const content = noise(size)
     const flat = await openFile((await add(content)).cid)
@@ -198,7 +198,7 @@ describe('what was stored is read back', () => {
     )
   })
 
-  test('a range of a file in the table without the parts outside of it', async () => {
+  test('a range of a file in the table without reading other parts', async () => {
     const content = noise(MiB)
     const { cid, blocks: built } = await buildDirectory([{ name: 'large', bytes: content }])
     await blocks.put(built)
@@ -214,7 +214,7 @@ describe('what was stored is read back', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('after the backend was started again', async () => {
+  test('the same after a restart', async () => {
     const content = noise(MiB)
     const { cid } = await add(content)
     storage = await createFileStorage({ dataDir, blocks })
@@ -222,14 +222,14 @@ describe('what was stored is read back', () => {
   })
 })
 
-describe('where content is kept', () => {
-  test('up to 16 KiB: in the block table alone', async () => {
+describe('content is stored', () => {
+  test('only in the block table up to 16 KiB', async () => {
     const { cid } = await add(noise(16 * KiB))
     expect([...blocks.blocks.keys()]).toEqual([cid])
     expect(await stored()).toEqual([])
   })
 
-  test('above: as a file that only its owner reads, its nodes in the block table', async () => {
+  test('as a file readable by its owner only, with its nodes in the block table, above 16 KiB', async () => {
     const content = noise(MiB)
     const { cid } = await add(content)
     const path = join('files', cid.slice(-3, -1), cid)
@@ -241,7 +241,7 @@ describe('where content is kept', () => {
     expect([...blocks.blocks.keys()]).toEqual([cid])
   })
 
-  test('equal content once, even when it arrives twice at the same time', async () => {
+  test('once if it is equal, even if it arrives twice at the same time', async () => {
     const content = noise(MiB)
     const [first, second] = await Promise.all([add(content), add(content, 7777)])
     expect(second).toEqual(first)
@@ -249,7 +249,7 @@ describe('where content is kept', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  test('in memory that does not grow with the file', async () => {
+  test("with memory use that doesn't grow with the file", async () => {
     let most = 0
     async function* large() {
       for (let i = 0; i < 64; i++) {
@@ -269,8 +269,8 @@ describe('where content is kept', () => {
   })
 })
 
-describe('what could not be stored leaves nothing behind', () => {
-  test.each([100, 16 * KiB + 1, 2 * MiB])('a file of %i bytes that is one byte too large', async (size) => {
+describe('a failed write leaves nothing behind', () => {
+  test.each([100, 16 * KiB + 1, 2 * MiB])('for a file of %i bytes that is one byte too large', async (size) => {
     const refused = storage.add(pieces(noise(size)), { maxBytes: size - 1 })
     await expect(refused).rejects.toMatchObject({ name: 'ContentTooLargeError', code: 'invalid_input' })
     expect(await stored()).toEqual([])
@@ -278,7 +278,7 @@ describe('what could not be stored leaves nothing behind', () => {
     expect((await storage.add(pieces(noise(size)), { maxBytes: size })).size).toBe(size)
   })
 
-  test.each([100, 2 * MiB])('a stream that breaks off after %i bytes, whose error is passed on', async (size) => {
+  test.each([100, 2 * MiB])('for a stream that fails after %i bytes, whose error is passed on', async (size) => {
     async function* broken() {
       yield* pieces(noise(size))
       throw new Error('the line went dead')
@@ -288,7 +288,7 @@ describe('what could not be stored leaves nothing behind', () => {
     expect(blocks.blocks.size).toBe(0)
   })
 
-  test('the stream is closed when its content is too large', async () => {
+  test('and closes the stream if its content is too large', async () => {
     let closed = false
     async function* endless() {
       try {
@@ -301,7 +301,7 @@ describe('what could not be stored leaves nothing behind', () => {
     expect(closed).toBe(true)
   })
 
-  test('nor is the stream left open when there is no room for the file', async () => {
+  test("and closes the stream if the file can't be written", async () => {
     let closed = false
     async function* content() {
       try {
@@ -315,14 +315,14 @@ describe('what could not be stored leaves nothing behind', () => {
     expect(closed).toBe(true)
   })
 
-  test('a crash: the next start removes what was unfinished, and nothing else', async () => {
+  test('after a crash, once the next start has removed incomplete files only', async () => {
     const { cid } = await add(noise(MiB))
     await writeFile(join(dataDir, 'files', 'tmp', 'half'), noise(500))
     storage = await createFileStorage({ dataDir, blocks })
     expect(await stored()).toEqual([join('files', cid.slice(-3, -1), cid)])
   })
 
-  test('a crash between the file and its nodes: adding it again completes it', async () => {
+  test('except a file without nodes after a crash, which the next add completes', async () => {
     const content = noise(MiB)
     const { cid } = await add(content)
     const nodes = new Map(blocks.blocks)
@@ -333,7 +333,7 @@ describe('what could not be stored leaves nothing behind', () => {
   })
 })
 
-describe('a CID is found in every form', () => {
+describe('a CID is accepted in every form', () => {
   test.each([
     ['base32', base32],
     ['base32upper', base32upper],
@@ -346,7 +346,7 @@ describe('a CID is found in every form', () => {
     expect((await openFile(CID.parse(cid).toString(base))).cid).toBe(cid)
   })
 
-  test('version 0, which is the same node as its version 1', async () => {
+  test('version 0, as the same node as version 1', async () => {
     const { cid, blocks: built } = await buildDirectory([{ name: '0.json', bytes: utf8('{}') }])
     await blocks.put(built)
     const v0 = CID.parse(cid).toV0().toString()
@@ -356,9 +356,9 @@ describe('a CID is found in every form', () => {
   })
 
   test.each([
-    ['nothing', ''],
+    ['empty', ''],
     ['a path', '../../etc/passwd'],
-    ['cut', 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei'],
+    ['truncated', 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei'],
     ['of another codec', 'bafyreihdb57fdysx5h35urvxz64ros7zvywshber7id6t6c6fek37jgyfe'],
     [
       'of another hash',
@@ -366,17 +366,17 @@ describe('a CID is found in every form', () => {
     ],
     ['inline', 'bafkqaaa'],
     ['endless', `b${'a'.repeat(1_000_000)}`],
-    ['endless, in a base that takes long to read', `z${'z'.repeat(1_000_000)}`],
+    ['endless, in a base that is slow to decode', `z${'z'.repeat(1_000_000)}`],
     ['unknown here', 'bafkreidfdrlkeq4m4xnxuyx6iae76fdm4wgl5d4xzsb77ixhyqwumhz244'],
-  ])('text that is %s finds nothing', async (_, text) => {
+  ])('and nothing is found for text that is %s', async (_, text) => {
     expect(await storage.open(text)).toBeNull()
     expect(await storage.open(text, ['0.json'])).toBeNull()
     expect(await storage.has(text)).toBe(false)
   })
 })
 
-describe('a path below a directory', () => {
-  test('leads to its files, large ones too, and nowhere else', async () => {
+describe('a path in a directory', () => {
+  test('leads to its files, including large ones, and nowhere else', async () => {
     const large = noise(MiB)
     const files = [
       { name: '0.json', bytes: utf8('{"name":"x"}') },
@@ -393,8 +393,8 @@ describe('a path below a directory', () => {
     expect(directory).toMatchObject({ type: 'directory', cid, entries: [{ name: '0.json' }, { name: 'ünï 😀.bin' }] })
   })
 
-  test('goes through directories', async () => {
-    // The directory of Kubo's gateway fixtures, with its published CID.
+  test('leads through nested directories', async () => {
+    // The directory in Kubo's gateway fixtures, with its published CID.
     const content = {
       'testdirlisting/hello': 'hello\n',
       'testdirlisting/ipfs/ipns/bar': 'text-file-content\n',
@@ -417,7 +417,7 @@ describe('a path below a directory', () => {
   })
 })
 
-test('a directory leads to a large file that was added by itself', async () => {
+test('a directory leads to a large file that was added separately', async () => {
   const content = noise(MiB)
   await add(content)
   const { cid, blocks: built } = await buildDirectory([{ name: 'large', bytes: content }])
@@ -425,14 +425,14 @@ test('a directory leads to a large file that was added by itself', async () => {
   expect((await read(await openFile(cid, ['large']))).equals(content)).toBe(true)
 })
 
-describe('damage is not passed on', () => {
-  test('a block with a flipped bit is refused by name', async () => {
+describe('damaged content', () => {
+  test('is reported with its CID for a block with a flipped bit', async () => {
     const { cid } = await add(utf8('hello world\n'))
     blocks.blocks.set(cid, utf8('hello worlt\n'))
     await expect(storage.open(cid)).rejects.toThrow(`stored content ${cid} is damaged`)
   })
 
-  test('a file that lost its end is stored anew when it comes again', async () => {
+  test('is replaced if a truncated file is added again', async () => {
     const content = noise(MiB)
     const { cid } = await add(content)
     await writeFile(join(dataDir, 'files', cid.slice(-3, -1), cid), content.subarray(0, 1000))
@@ -440,7 +440,7 @@ describe('damage is not passed on', () => {
     expect((await read(await openFile(cid))).equals(content)).toBe(true)
   })
 
-  test('a node between a large file and its parts is nothing by itself', async () => {
+  test("does not include intermediate nodes of a large file, which can't be read alone", async () => {
     const { cid } = await add(noise(175 * 256 * KiB))
     const between = [...blocks.blocks.keys()].filter((key) => key !== cid)
     expect(between.length).toBeGreaterThan(0)

@@ -36,14 +36,14 @@ afterEach(async () => {
 async function post(path: string, body: object) {
   const headers = { 'content-type': 'application/json', 'x-api-key': backend?.apiKey ?? '' }
   const answer = await fetch(`${backend?.url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-  // What a test reads from it is the test's own claim about the answer.
-  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
+  // Each test states what it expects in the response.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the response
   return (await answer.json()) as any
 }
 
 const puts = () => s3.seen.filter((line) => /^PUT \/art\/baf/.test(line))
 
-test('killed when the bucket has the file and nobody has noted it, the NFT is minted by the next process, once', async () => {
+test('mints an NFT once after a kill between storing its file in the bucket and recording that', async () => {
   backend = await startedChild(dataDir.path)
   const made = await post('createcollection', { wallet_address: WALLETS[0], name: 'A', blockchain: 'polygon' })
   const id = made.response.transaction_gdn_id
@@ -74,12 +74,12 @@ test('killed when the bucket has the file and nobody has noted it, the NFT is mi
     (answer) => answer.nfts[0].status !== 'initiated',
   )
   expect(nfts).toMatchObject([{ status: 'deployed', token_id: '1' }])
-  // Put again under a condition: what was there is left alone.
+  // The conditional second request leaves the stored object unchanged.
   expect(puts()).toHaveLength(2)
   expect(s3.objects.get(puts()[1]?.slice('PUT /'.length) ?? '')).toBe(before)
 })
 
-test('parts that a killed process left are given up after a day; younger ones, and those of others, are not', async () => {
+test('aborts incomplete uploads of a killed process after a day, but no younger or foreign ones', async () => {
   const twoDaysAgo = new Date(Date.now() - 2 * 24 * 3600_000)
   const left = (key: string, begun: Date) => ({ key: `art/${key}`, begun, contentType: '', parts: new Map() })
   const cid = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'

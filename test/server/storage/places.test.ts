@@ -34,7 +34,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-/** Bytes without a pattern, the same for a name in every run. */
+/** Pseudorandom bytes, reproducible for a name. */
 function noise(length: number, name = 'noise'): Buffer {
   return createCipheriv('aes-128-ctr', name.padEnd(16).slice(0, 16), Buffer.alloc(16)).update(Buffer.alloc(length))
 }
@@ -113,7 +113,7 @@ function bucket(url: string, more: Partial<S3BucketOptions> = {}, keys = S3_KEYS
   })
 }
 
-/** A node of somebody else's can be named; it is written to. */
+/** The API of a real node to test with; the tests write to it. */
 const REAL_NODE = process.env.TEST_IPFS_API
 
 const PLACES: Record<string, () => Promise<RemoteFiles>> = {
@@ -136,14 +136,14 @@ const PLACES: Record<string, () => Promise<RemoteFiles>> = {
 }
 
 describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
-  test('it can be used, and says so', async () => {
+  test('pass the check', async () => {
     const { remote } = await storageOn(await open())
     await remote.check()
     await remote.check()
     expect(remote.problem()).toBeNull()
   })
 
-  test.each(Object.entries(SIZES))('content of %s comes back as it went, whole and in ranges', async (name, size) => {
+  test.each(Object.entries(SIZES))('return content of %s unchanged, completely and in ranges', async (name, size) => {
     const { storage } = await storageOn(await open())
     const content = noise(size, name)
     const { cid } = await storage.add(pieces(content))
@@ -161,7 +161,7 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
     expect(await leftBehind()).toEqual([])
   })
 
-  test('the CID is the one that the data dir gives', async () => {
+  test('have the same CID as in the data dir', async () => {
     const here = await createFileStorage({ dataDir: join(dir, 'other'), blocks: new MemoryBlockTable() })
     const { storage } = await storageOn(await open())
     for (const size of [10, ...Object.values(SIZES)]) {
@@ -169,7 +169,7 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
     }
   })
 
-  test('where content goes by its CID, metadata is taken too, kept, and found by everybody', async () => {
+  test('include public and pinned metadata if the storage is content-addressed', async () => {
     const { nodeBlocks } = (await storageOn(await open())).remote
     if (nodeBlocks === undefined) return
     const names = Array.from({ length: 200 }, (_, index) => `${index}.json`)
@@ -183,7 +183,7 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
     await nodeBlocks.publish([parsed(built.cid)], blocks)
   })
 
-  test('killed after it was put and before that was noted, it is not stored, and stored when it is tried again', async () => {
+  test('count as stored only once recorded, and a retry after a crash stores them', async () => {
     for (const size of Object.values(SIZES)) {
       const remote = await open()
       const { storage, stored } = await storageOn(remote)
@@ -197,7 +197,7 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
     }
   })
 
-  test('what the data dir held before is still read from there', async () => {
+  test('are still read from the data dir if they were stored there before', async () => {
     const content = noise(SIZES['many blocks'], 'before')
     const blocks = new MemoryBlockTable()
     const before = await createFileStorage({ dataDir: join(dir, 'data'), blocks })
@@ -242,24 +242,24 @@ describe('a bucket', () => {
       { bucket: 'art', region: 'auto', endpoint: 'https://r2.example:8443', pathStyle: false },
       'https://art.r2.example:8443',
     ],
-  ])('is where its place says: %o', (place, url) => {
+  ])('has the URL of its configuration: %o', (place, url) => {
     expect(bucketRoot(place)).toBe(url)
   })
 
-  test('has an object for each file, its key the CID below the prefix, with its type', async () => {
+  test('has an object for each file, with prefix and CID as key, and a content type', async () => {
     const { storage } = await storageOn(bucket(s3.url))
     const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), noise(30 * KiB)])
     const { cid } = await storage.add(pieces(png))
     expect([...s3.objects]).toEqual([[`art/drop one/${cid}`, { body: png, contentType: 'image/png' }]])
   })
 
-  test('keeps small files out of it: the database has them', async () => {
+  test('contains no small files, which are in the database', async () => {
     const { storage } = await storageOn(bucket(s3.url))
     await storage.add(pieces(noise(1000)))
     expect(s3.seen).toEqual([])
   })
 
-  test('lent credentials are sent with their token', async () => {
+  test('receives the session token of temporary credentials', async () => {
     const lending = await startS3(['art'], { token: 'lent', region: 'eu-west-1' })
     undo.push(() => lending.close())
     const keys = { accessKeyId: S3_KEYS.accessKeyId, secretAccessKey: new Secret(S3_KEYS.secret) }
@@ -267,7 +267,7 @@ describe('a bucket', () => {
     await bucket(lending.url, { region: 'eu-west-1', credentials: lent }).check()
   })
 
-  test('what was stored is not sent again', async () => {
+  test('receives no file twice', async () => {
     const { storage } = await storageOn(bucket(s3.url))
     await storage.add(pieces(noise(100 * KiB)))
     const asked = s3.seen.length
@@ -275,7 +275,7 @@ describe('a bucket', () => {
     expect(s3.seen).toHaveLength(asked)
   })
 
-  test('what another machine put there meanwhile is left alone', async () => {
+  test('keeps objects that another machine stored in the meantime', async () => {
     const one = await storageOn(bucket(s3.url))
     const two = await storageOn(bucket(s3.url))
     const { cid } = await one.storage.add(pieces(noise(100 * KiB)))
@@ -284,7 +284,7 @@ describe('a bucket', () => {
     expect(s3.objects.get(`art/drop one/${cid}`)).toBe(object)
   })
 
-  test('what stands under the CID and is something else is written over', async () => {
+  test('has an object with wrong content overwritten', async () => {
     const { storage } = await storageOn(bucket(s3.url))
     const here = await createFileStorage({ dataDir: join(dir, 'other'), blocks: new MemoryBlockTable() })
     const { cid } = await here.add(pieces(noise(100 * KiB)))
@@ -293,7 +293,7 @@ describe('a bucket', () => {
     expect((await read(storage, cid)).equals(noise(100 * KiB))).toBe(true)
   })
 
-  test('services that know no conditions get files without', async () => {
+  test("receives files without conditional requests if it doesn't support them", async () => {
     s3.answer = ({ headers }) =>
       headers['if-none-match'] === undefined ? null : { status: 501, code: 'NotImplemented' }
     const { storage } = await storageOn(bucket(s3.url))
@@ -303,7 +303,7 @@ describe('a bucket', () => {
     }
   })
 
-  test('a part that fails for good leaves nothing begun behind', async () => {
+  test('has no incomplete upload left after a part fails permanently', async () => {
     s3.answer = ({ url }) => (url?.includes('partNumber=2') ? { status: 403, code: 'AccessDenied' } : null)
     const { storage } = await storageOn(bucket(s3.url))
     await expect(storage.add(pieces(noise(SIZES['many parts'])))).rejects.toThrow('refused: AccessDenied')
@@ -312,7 +312,7 @@ describe('a bucket', () => {
     expect(await leftBehind()).toEqual([])
   })
 
-  test('a passing failure is passed over: busy, or hung up', async () => {
+  test('receives a retry after a temporary error (503, closed connection)', async () => {
     let requests = 0
     s3.answer = (request) => {
       requests += 1
@@ -325,7 +325,7 @@ describe('a bucket', () => {
     expect((await read(storage, cid)).equals(noise(100 * KiB))).toBe(true)
   })
 
-  test('a bucket that is away is told, and used when it is back', async () => {
+  test('is reported while it is unreachable, and used once it is back', async () => {
     const { storage, remote } = await storageOn(bucket(s3.url))
     s3.answer = () => ({ status: 503, code: 'SlowDown' })
     await expect(storage.add(pieces(noise(100 * KiB)))).rejects.toBeInstanceOf(StorageUnavailableError)
@@ -339,13 +339,13 @@ describe('a bucket', () => {
   test.each([
     ['no such bucket', { bucket: 'other' }, 'invalid_config', /NoSuchBucket/],
     ['another region', { region: 'eu-west-1' }, 'invalid_config', /is not in the region eu-west-1/],
-  ])('%s is a fault of the settings', async (_what, more, code, message) => {
+  ])('reports a configuration error for %s', async (_what, more, code, message) => {
     const remote = bucket(s3.url, more)
     undo.push(() => remote.close())
     await expect(remote.check()).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
   })
 
-  test('wrong keys are a fault of the credentials, and no message has them', async () => {
+  test('reports an error of the credentials for wrong keys, without quoting them', async () => {
     const remote = bucket(s3.url, {}, { ...S3_KEYS, secret: 'not-the-secret-of-this-bucket' })
     undo.push(() => remote.close())
     const error = await remote.check().catch((thrown) => thrown)
@@ -353,7 +353,7 @@ describe('a bucket', () => {
     expect(JSON.stringify(error) + error.message + error.hint).not.toContain('not-the-secret')
   })
 
-  test('an object that the bucket does not show yet is a passing failure, and never "not stored"', async () => {
+  test('reports an object that is not visible yet as a temporary error, never as "not stored"', async () => {
     const { storage } = await storageOn(bucket(s3.url))
     const { cid } = await storage.add(pieces(noise(100 * KiB)))
     const hidden = new Map(s3.objects)
@@ -365,7 +365,7 @@ describe('a bucket', () => {
   })
 })
 
-describe.each(['a bucket', 'an IPFS node'])('answers of %s', (which) => {
+describe.each(['a bucket', 'an IPFS node'])('responses of %s', (which) => {
   type StandIn = Pick<S3StandIn | IpfsNodeStandIn, 'content'>
 
   async function opened(): Promise<Opened & { standIn: StandIn }> {
@@ -382,7 +382,7 @@ describe.each(['a bucket', 'an IPFS node'])('answers of %s', (which) => {
 
   const content = noise(SIZES['many blocks'])
 
-  test('that break off are asked for again from there on', async () => {
+  test('that are truncated are resumed at the same position', async () => {
     const { storage, standIn } = await opened()
     const { cid } = await storage.add(pieces(content))
     let answers = 0
@@ -391,7 +391,7 @@ describe.each(['a bucket', 'an IPFS node'])('answers of %s', (which) => {
     expect(answers).toBe(2)
   })
 
-  test('that always break off are a passing failure', async () => {
+  test('that are always truncated are a temporary error', async () => {
     const { storage, standIn } = await opened()
     const { cid } = await storage.add(pieces(content))
     standIn.content = (bytes) => bytes.subarray(0, 1000)
@@ -399,13 +399,13 @@ describe.each(['a bucket', 'an IPFS node'])('answers of %s', (which) => {
   })
 
   test.each([0, 300 * KiB, SIZES['many blocks'] - 1])(
-    'with a wrong byte at %i: nothing of that piece gets out',
+    'with a wrong byte at %i return nothing of that part',
     async (at) => {
       const { storage, standIn } = await opened()
       const { cid } = await storage.add(pieces(content))
       standIn.content = (bytes) => {
         const wrong = Buffer.from(bytes)
-        // Asked for from a later piece on, the byte is nearer to the beginning.
+        // If the response starts at a later part, the byte is nearer to its beginning.
         const index = at - (content.length - bytes.length)
         wrong[index] = (wrong[index] ?? 0) ^ 1
         return wrong
@@ -436,13 +436,13 @@ describe('an IPFS node', () => {
     undo.push(() => node.close())
   })
 
-  test('pins what it gets', async () => {
+  test('pins the files that it receives', async () => {
     const { storage } = await storageOn(kubo())
     const { cid } = await storage.add(pieces(noise(SIZES['many blocks'])))
     expect([...node.pinned]).toEqual([cid])
   })
 
-  test('that makes other CIDs is not believed', async () => {
+  test('is rejected if it returns other CIDs', async () => {
     const other = await startIpfsNode(join(dir, 'other'), (line) =>
       line.replace(/"baf\w+"/, '"bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"'),
     )
@@ -454,7 +454,7 @@ describe('an IPFS node', () => {
     expect(stored.sizes.size).toBe(0)
   })
 
-  test('content that others put into it is found by its CID and path, checked, and kept when it is used', async () => {
+  test('provides content of others by CID and path, which is verified, and pinned when it is used', async () => {
     const { storage } = await storageOn(kubo())
     const foreign = await buildDirectory([
       { name: 'a.png', bytes: noise(1000) },
@@ -471,7 +471,7 @@ describe('an IPFS node', () => {
     await expect(storage.open(foreign.cid)).rejects.toThrow('is damaged')
   })
 
-  test('content that nobody has is not stored; a node that is away says nothing about it', async () => {
+  test('reports unavailable content as not stored, but not if the node itself is unreachable', async () => {
     const { storage } = await storageOn(kubo())
     const cid = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
     expect(await storage.open(cid)).toBeNull()
@@ -480,7 +480,7 @@ describe('an IPFS node', () => {
     expect(await storage.open(cid, [], { ours: true })).toBeNull()
   })
 
-  test('gets metadata as it is, and is taken at its word only when it has all of it', async () => {
+  test('receives metadata unchanged, and confirms it only once it has all of it', async () => {
     const remote = kubo()
     undo.push(() => remote.close())
     const built = await buildDirectory([
@@ -499,7 +499,7 @@ describe('an IPFS node', () => {
     await expect(remote.nodeBlocks?.publish([strange], blocks)).rejects.toThrow(/did not pin bafkreigh/)
   })
 
-  test('that wants to know who asks is told by the header, and its refusal is a fault of the settings', async () => {
+  test('receives the authorization header; a rejection is a configuration error', async () => {
     const locked = await startIpfsNode(join(dir, 'locked'), undefined, { authorization: 'Bearer let-me-in-please' })
     undo.push(() => locked.close())
     const as = (header: Secret | null) =>
@@ -508,7 +508,7 @@ describe('an IPFS node', () => {
     await expect(as(null).check()).rejects.toMatchObject({ code: 'forbidden' })
   })
 
-  test('what is none says what it answered', async () => {
+  test('is reported with its response if it is another server', async () => {
     const website = await startFileServer()
     undo.push(() => website.close())
     const remote = openKuboNode({ api: website.url, authorization: null, userAgent: 'gdn/test' })

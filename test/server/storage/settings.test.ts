@@ -48,7 +48,7 @@ async function secret(name: string, text: string, mode = 0o600): Promise<void> {
 const inBucket = (bucket = 'art', more = '') =>
   `storage: { kind: s3, bucket: ${bucket}, endpoint: "${s3.url}", credentials_file: keys${more} }\n`
 
-/** Starts a backend whose settings are this text. */
+/** Starts a backend with this configuration. */
 async function start(settings: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
   await secret('backend.yaml', settings)
   const backend = await startTestBackend(dataDir.path, options)
@@ -89,7 +89,7 @@ async function mintPicture(
 }
 
 describe('a bucket', () => {
-  test('has the files of NFTs, and /ipfs serves them from there, whole, in ranges, and their heads', async () => {
+  test('stores the files of NFTs, and /ipfs serves them completely, in ranges, and for HEAD requests', async () => {
     const backend = await start(inBucket())
     const { image } = await mintPicture(backend)
     expect(s3.objects.get(`art/${image}`)?.body.equals(PICTURE)).toBe(true)
@@ -103,7 +103,7 @@ describe('a bucket', () => {
     expect(head.headers.get('content-length')).toBe(String(PICTURE.length))
   })
 
-  test('that is away at the start is told; what needs it waits, and goes on when it is back', async () => {
+  test('is reported if it is unreachable at the start; pending NFTs resume once it is back', async () => {
     s3.answer = () => ({ status: 503, code: 'ServiceUnavailable' })
     const backend = await start(inBucket())
     expect(backend.warnings).toEqual([expect.stringMatching(/^the bucket art \(127.*\) returned HTTP 503$/)])
@@ -124,7 +124,7 @@ describe('a bucket', () => {
     expect(back).toBe(200)
   })
 
-  test('that stays away fails the NFT with a sentence, and an upload at once, and its neighbours go on', async () => {
+  test('fails an NFT with a message, and an upload at once, if it stays unreachable; other NFTs are deployed', async () => {
     const backend = await start(inBucket(), { fileFetching: { timeoutMs: 5000, maxAttempts: 2 } })
     const collection = await createTestCollection(backend)
     s3.answer = () => ({ status: 503, code: 'ServiceUnavailable' })
@@ -144,7 +144,7 @@ describe('a bucket', () => {
     expect([upload.status, await upload.text()]).toEqual([503, expect.stringContaining('try again later')])
   })
 
-  test('an upload is known at once: its NFT is accepted without the bucket being asked', async () => {
+  test('receives no request when an NFT uses a file that was just uploaded', async () => {
     const backend = await start(inBucket())
     const form = new FormData()
     form.set('file', new Blob([Uint8Array.from(PICTURE)]))
@@ -158,7 +158,7 @@ describe('a bucket', () => {
   })
 })
 
-describe('settings', () => {
+describe('the configuration', () => {
   test.each([
     ['storage: { kind: ftp }', /must be files, s3 or ipfs/],
     ['storage: { kind: s3, bucket: UPPER }', /must be the name of a bucket/],
@@ -171,13 +171,13 @@ describe('settings', () => {
     ['storage: { kind: ipfs, auth_file: a, auth_credential: b }', /not both/],
     ['pinning: { endpoint: "https://pins.example" }', /needs either token_file or token_credential/],
     ['pinning: { endpoint: "http://pins.example", token_file: a }', /must be https/],
-  ])('%s is refused', async (text, message) => {
+  ])('is rejected with %s', async (text, message) => {
     const error = await refusal(text)
     expect(error).toMatchObject({ code: 'invalid_config', message: expect.stringMatching(message) })
     expect(error.message).not.toContain('secret-of-mine')
   })
 
-  test('secrets that others may read, or that are missing, are refused before anything is asked', async () => {
+  test('is rejected before any request if secrets are missing or readable by others', async () => {
     await secret('keys', 'x', 0o644)
     expect(await refusal(inBucket())).toMatchObject({
       message: expect.stringContaining('may be read or changed by others'),
@@ -191,7 +191,7 @@ describe('settings', () => {
     expect(s3.seen).toEqual([])
   })
 
-  test('credentials come from the service manager too, and from the environment', async () => {
+  test('accepts credentials from the service manager and from the environment', async () => {
     const keys = { AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: S3_KEYS.secret }
     const place = `storage: { kind: s3, bucket: art, endpoint: "${s3.url}"`
     await (await start(`${place} }`, { env: keys })).close()
@@ -199,7 +199,7 @@ describe('settings', () => {
     expect(named.warnings).toEqual([])
   })
 
-  test('a bucket that lets nobody in keeps the backend from starting, with what to do', async () => {
+  test('is rejected with a hint if the bucket denies access', async () => {
     await secret('keys', '[default]\naws_access_key_id = AKIA\naws_secret_access_key = not-the-secret-of-it\n')
     expect(await refusal(inBucket())).toMatchObject({ code: 'forbidden', hint: expect.stringContaining('credentials') })
     await secret(
@@ -210,12 +210,12 @@ describe('settings', () => {
   })
 })
 
-describe('another storage over data that is there', () => {
-  test('what the data dir holds is read from there, and what comes goes to the bucket', async () => {
+describe('a change of storage', () => {
+  test('still reads files of the data dir, and stores new ones in the bucket', async () => {
     const before = await start('storage: { kind: files }\n')
     const { image } = await mintPicture(before)
     await before.close()
-    // Nothing arrives in the bucket, also of what the backend moves there by itself.
+    // The bucket accepts no writes, so that the backend can't migrate files to it either.
     s3.answer = ({ method }) => (method === 'PUT' ? { status: 503, code: 'SlowDown' } : null)
     const backend = await start(inBucket())
     const served = await backend.get(`/ipfs/${image}`)
@@ -226,7 +226,7 @@ describe('another storage over data that is there', () => {
     expect(s3.objects.has(`art/${image}`)).toBe(true)
   })
 
-  test('a bucket that holds files is not left behind: the data dir, or another bucket, is refused', async () => {
+  test('is rejected if files are in a bucket, unless storage.replaces names it', async () => {
     const before = await start(inBucket('art', ', prefix: one'))
     const { image } = await mintPicture(before)
     await before.close()
@@ -243,7 +243,7 @@ describe('another storage over data that is there', () => {
     s3.seen.length = 0
     const served = await backend.get(`/ipfs/${image}`)
     expect(Buffer.from(await served.arrayBuffer()).equals(PICTURE)).toBe(true)
-    // What uploads were left half done is asked of the whole bucket.
+    // Incomplete uploads are listed for the whole bucket.
     const asked = s3.seen.filter((line) => !/\buploads\b/.test(line))
     expect(asked.every((line) => line.includes('/archive/two/'))).toBe(true)
     expect(s3.seen.filter((line) => line.includes('/art'))).toEqual([])
@@ -260,7 +260,7 @@ describe('an IPFS node', () => {
     await secret('pin-token', 'token-of-the-service\n')
   })
 
-  test('has files and metadata: all of an NFT is found there, and pinned', async () => {
+  test('stores and pins the files and metadata of NFTs', async () => {
     const backend = await start(inNode())
     const { nft, image } = await mintPicture(backend)
     const directory = String(nft.metadata_url).slice('ipfs://'.length).split('/')[0] ?? ''
@@ -271,7 +271,7 @@ describe('an IPFS node', () => {
     expect(node.pinned).toEqual(new Set([image, directory]))
   })
 
-  test('that is away holds no mint up: metadata goes there when it is back', async () => {
+  test("doesn't delay mints while it is unreachable, and receives the metadata later", async () => {
     const backend = await start(inNode())
     const collection = await createTestCollection(backend)
     node.refuse = () => 500
@@ -287,7 +287,7 @@ describe('an IPFS node', () => {
     expect(pinned).toBe(1)
   })
 
-  test('content that others put there can be minted, and is pinned', async () => {
+  test('pins content of others that is minted', async () => {
     node.blocks.blocks.set('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy', Buffer.from('not read'))
     const foreign = Buffer.alloc(3000, 5)
     const { rawCid } = await import('../../../src/server/storage/cid.ts')
@@ -301,11 +301,11 @@ describe('an IPFS node', () => {
     expect(node.pinned.has(cid)).toBe(true)
   })
 
-  test('a pinning service beside it is asked to keep all of it, told where it is, and asked until it does', async () => {
+  test('has a pinning service pin all of it, with its addresses and retries', async () => {
     const service = await startPinningService('token-of-the-service')
     undo.push(() => service.close())
     let asked = 0
-    // The first answer is lost, the first pin fails, and the rest takes its time.
+    // The first response is lost, the first pin fails, and the others are slow.
     service.hangUp = () => service.pins.length === 1
     service.next = ({ status }) => (++asked === 1 ? 'failed' : status === 'queued' ? 'pinning' : 'pinned')
     const backend = await start(`${inNode()}pinning: { endpoint: "${service.url}", token_file: pin-token }\n`)
@@ -317,7 +317,7 @@ describe('an IPFS node', () => {
       (cids) => cids.length >= 2,
     )
     expect(kept().sort()).toEqual([image, directory].sort())
-    // One more than the two: the pin that failed. That whose answer was lost was found again.
+    // Two pins plus the failed one. The pin whose response was lost was found again.
     expect(service.pins).toHaveLength(3)
     expect(service.pins[0]?.pin.origins).toEqual(['/ip4/10.0.0.1/tcp/4001/p2p/12D3KooW'])
     expect(backend.log.join('')).not.toContain('token-of-the-')

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { collect, openStorageClient } from '../../../src/server/storage/remote/storage-client.ts'
 
-/** A server whose answer never ends, a byte at a time. */
+/** A server with an endless response, a byte at a time. */
 async function dripping(): Promise<string> {
   const server = createServer((_request, response) => {
     const drip = setInterval(() => response.write('x'), 20)
@@ -16,14 +16,14 @@ async function dripping(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** What ends a request must not be collected before it does. */
+/** Runs the garbage collector, which must not collect the timer of a request. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collecting = setInterval(runInNewContext('gc') as () => void, 50)
   onTestFinished(() => clearInterval(collecting))
 }
 
-test('an answer that never ends is given up when its time is over', async () => {
+test('aborts an endless response after the timeout', async () => {
   collectGarbage()
   const client = openStorageClient('the bucket art', 'test', () => 400)
   onTestFinished(() => client.close())
@@ -31,7 +31,7 @@ test('an answer that never ends is given up when its time is over', async () => 
   await expect(collect(body)).rejects.toThrow("the bucket art can't be reached")
 })
 
-test('closing ends what is under way', async () => {
+test('aborts requests in flight when it is closed', async () => {
   const client = openStorageClient('the bucket art', 'test')
   const { body } = await client.open({ method: 'GET', url: await dripping() })
   const read = collect(body).catch((error) => error)
@@ -39,7 +39,7 @@ test('closing ends what is under way', async () => {
   expect(await read).toMatchObject({ code: 'unreachable' })
 })
 
-test('an answer is read no further than one may be long', async () => {
+test('reads a response only up to the maximum size', async () => {
   const client = openStorageClient('the bucket art', 'test')
   onTestFinished(() => client.close())
   const { body } = await client.open({ method: 'GET', url: await dripping() })

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../src/server/services/api-keys.ts'
 import { insertAccount, localAccountId } from '../../../src/server/store/accounts.ts'
 import { freshDataDir, withStore } from '../../helpers/backend.ts'
 
-it('a transaction that began with reading is not broken by another process that wrote meanwhile', async () => {
+it('commits a transaction that began with a read although another process wrote in the meantime', async () => {
   const dataDir = await freshDataDir()
   await withStore(dataDir.path, (backend) =>
     withStore(dataDir.path, async (administration) => {
@@ -12,7 +12,7 @@ it('a transaction that began with reading is not broken by another process that 
       await backend.transaction(async (db) => {
         expect(await localAccountId(db)).toBeNull()
         const request = { name: 'n', email: 'a@example.com', permissions: [], expiresAt: null, now: 1 }
-        // Both are in this process: SQLite's wait for the lock would hold up its owner, so it ends at once.
+        // Both are in this process, where SQLite's wait for the lock would block its owner, so there is no wait.
         await sql`pragma busy_timeout = 0`.execute(administration.db)
         other = createApiKey(administration, request).then(
           () => 'written',
@@ -21,7 +21,7 @@ it('a transaction that began with reading is not broken by another process that 
         await other
         await insertAccount(db, { id: 'mine', email: null, created_at: 1 })
       })
-      // Whoever comes second waits (here: gives up); the first loses nothing.
+      // The second writer waits (here it fails at once); the first loses nothing.
       expect(await other).toMatch(/locked|busy/i)
       expect(await localAccountId(backend.db)).toBe('mine')
     }),
@@ -29,7 +29,7 @@ it('a transaction that began with reading is not broken by another process that 
   await dataDir.remove()
 })
 
-it('two who make the account of an e-mail address at once make one', async () => {
+it('creates one account for simultaneous requests with the same email address', async () => {
   const dataDir = await freshDataDir()
   await withStore(dataDir.path, async (store) => {
     const request = { name: 'n', email: 'a@example.com', permissions: [], expiresAt: null, now: 1 }

@@ -27,7 +27,7 @@ afterEach(async () => {
   await dir.remove()
 })
 
-/** A row that waits in each table, due and leased until these times. */
+/** Inserts a pending row into each table, due and leased until these times. */
 async function addWaiting(next_attempt_at: number, lease_until: number): Promise<void> {
   const { db } = store
   const work = { next_attempt_at, lease_until }
@@ -72,14 +72,14 @@ async function timesOf(table: (typeof TABLES)[number]) {
   return { due: next_attempt_at, leased: lease_until ?? 0 }
 }
 
-it('makes due at once what is due later than any wait lasts, and ends leases that are longer than any', async () => {
+it('makes rows due at once, and ends leases, that are later than any possible wait', async () => {
   await addWaiting(NOW + 30 * DAY, NOW + 30 * DAY)
   await clampDueTimes(store.db, NOW)
   for (const table of TABLES) expect([table, await timesOf(table)]).toEqual([table, { due: NOW, leased: 0 }])
 })
 
 it.skipIf(isOnPostgres())(
-  'moves due times back by as much as the clock was set back while the process runs',
+  'moves due times back if the clock is set back while the process runs',
   async () => {
     let wall = NOW
     const step = createClockStep(
@@ -99,7 +99,7 @@ it.skipIf(isOnPostgres())(
   },
 )
 
-it('leaves waits and leases alone that are as long as they may be', async () => {
+it('keeps waits and leases of the maximum length', async () => {
   const [due, leased] = [NOW + MINUTE, NOW + 5 * MINUTE]
   await addWaiting(due, leased)
   await clampDueTimes(store.db, NOW)

@@ -27,8 +27,8 @@ const stored = async () => {
   return rows.map((row) => row.id)
 }
 
-describe('transactions that arrive together', () => {
-  it('each give their own result, in the order of their arrival', async () => {
+describe('simultaneous transactions', () => {
+  it('each return their result, in the order of their arrival', async () => {
     const seen: string[][] = []
     const look = async (db: Db) => {
       const rows = await db.selectFrom('accounts').select('id').orderBy('id').execute()
@@ -44,7 +44,7 @@ describe('transactions that arrive together', () => {
     expect(await stored()).toEqual(['a', 'b'])
   })
 
-  it('fail alone: what one wrote before it failed is gone, what its neighbours wrote stays', async () => {
+  it('roll back separately: a failed one leaves nothing, and the others are committed', async () => {
     const failing = async (db: Db) => {
       await add('b')(db)
       throw new Error('not this one')
@@ -61,8 +61,8 @@ describe('transactions that arrive together', () => {
     expect(await stored()).toEqual(['a', 'c'])
   })
 
-  it('all fail when their commit does, and nothing of them stays', async () => {
-    // Deferred until the commit, and broken by one of them.
+  it('all fail and roll back if their commit fails', async () => {
+    // A constraint deferred until the commit and violated by one of them.
     const breaking = async (db: Db) => {
       await sql`pragma defer_foreign_keys = on`.execute(db)
       await sql`insert into api_keys (id, account_id, name, prefix, hash, permissions, created_at)
@@ -74,13 +74,13 @@ describe('transactions that arrive together', () => {
     expect(await store.transaction(add('b'))).toBe('b')
   })
 
-  it('are all done, however many they are', async () => {
+  it('all succeed, in any number', async () => {
     const ids = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, '0'))
     expect(await Promise.all(ids.map((id) => store.transaction(add(id))))).toEqual(ids)
     expect(await stored()).toEqual(ids)
   })
 
-  it('are committed when they resolve: another connection finds what they wrote', async () => {
+  it('are committed when they resolve, and visible to another connection', async () => {
     await store.transaction(add('a'))
     const other = await openTestStore(folder.path)
     try {

@@ -109,27 +109,27 @@ const first = <Row>(rows: readonly Row[]): Row => {
 }
 
 describe('a claim of NFTs', () => {
-  it('takes the oldest that are due, as many as were asked for, and nobody gets them twice', async () => {
+  it('returns the oldest due NFTs up to the limit, and none twice', async () => {
     await addNfts(5)
     expect(idsOf(await claimNfts(NOW, 3)).sort()).toEqual(['n0', 'n1', 'n2'])
     expect(idsOf(await claimNfts(NOW, 3)).sort()).toEqual(['n3', 'n4'])
     expect(await claimNfts(NOW)).toEqual([])
   })
 
-  it('leaves alone what is not due yet', async () => {
+  it('skips NFTs that are not due yet', async () => {
     await addNfts(1)
     expect(await claimNfts(NOW - 1)).toEqual([])
     expect(await nextFilesDue(store.db)).toBe(NOW)
   })
 
-  it('a row whose lease has expired is picked up by the next worker', async () => {
+  it('returns a row whose lease has expired to the next worker', async () => {
     await addNfts(1)
     await claimNfts(NOW)
     expect(await claimNfts(NOW + LEASE - 1)).toEqual([])
     expect(idsOf(await claimNfts(NOW + LEASE))).toEqual(['n0'])
   })
 
-  it('a worker that lost its lease writes nothing, whatever it has to say', async () => {
+  it('lets no worker write after it has lost its lease', async () => {
     await addNfts(1)
     const lost = first(await claimNfts(NOW))
     const held = first(await claimNfts(NOW + LEASE))
@@ -142,7 +142,7 @@ describe('a claim of NFTs', () => {
     expect(await nft('n0')).toMatchObject({ step: 'mint', files: '{"image":"y"}', lease_until: 0, attempts: 0 })
   })
 
-  it('a finished step is not finished again', async () => {
+  it('completes a step only once', async () => {
     await addNfts(1)
     const claimed = first(await claimNfts(NOW))
     await failClaimedNft(store.db, claimed, 'first')
@@ -150,7 +150,7 @@ describe('a claim of NFTs', () => {
     expect(await nft('n0')).toMatchObject({ status: 'failed', step: 'done', error: 'first' })
   })
 
-  it('an NFT that failed with its collection takes no result of a worker that still had it', async () => {
+  it('rejects the result of a worker for an NFT that failed with its collection', async () => {
     await addNfts(1)
     const claimed = first(await claimNfts(NOW))
     await failNftsOfCollection(store.db, 'c', 'the collection failed')
@@ -158,7 +158,7 @@ describe('a claim of NFTs', () => {
     expect(await nft('n0')).toMatchObject({ status: 'failed', error: 'the collection failed' })
   })
 
-  it('a postponed one comes back when it is due, and not before', async () => {
+  it('returns a postponed NFT only once it is due', async () => {
     await addNfts(1)
     await postponeNft(store.db, first(await claimNfts(NOW)), { attempts: 1, nextAttemptAt: NOW + 5000 })
     expect(await claimNfts(NOW + 4999)).toEqual([])
@@ -175,7 +175,7 @@ describe('a claim of collections', () => {
     expect(idsOf(await claim(NOW + LEASE))).toEqual(['c'])
   })
 
-  it('a worker that lost its lease postpones nothing', async () => {
+  it("can't be postponed by a worker that lost its lease", async () => {
     const lost = first(await claim(NOW))
     await claim(NOW + LEASE)
     const before = await findCollectionById(store.db, 'c')
@@ -187,13 +187,13 @@ describe('a claim of collections', () => {
 describe('a claim of signed transactions', () => {
   const claim = (now: number, limit = 10) => claimSigned(store.db, 'polygon', { now, leaseMs: LEASE, limit })
 
-  it('comes in the order of the nonces, the lowest first', async () => {
+  it('is in the order of nonces, lowest first', async () => {
     for (const nonce of [2, 0, 3, 1]) await addTransaction(`t${nonce}`, nonce)
     expect(idsOf(await claim(NOW, 3))).toEqual(['t0', 't1', 't2'])
     expect(idsOf(await claim(NOW, 3))).toEqual(['t3'])
   })
 
-  it('a worker that lost its lease settles nothing', async () => {
+  it("can't be settled by a worker that lost its lease", async () => {
     await addTransaction('t0', 0)
     const lost = first(await claim(NOW))
     const held = first(await claim(NOW + LEASE))
@@ -203,7 +203,7 @@ describe('a claim of signed transactions', () => {
     expect(await claim(NOW + 10 * LEASE)).toEqual([])
   })
 
-  it('the database itself keeps one unfinished transaction to a collection, and one to a nonce', async () => {
+  it('is limited by the database to one pending transaction per collection and per nonce', async () => {
     await addTransaction('t0', 0, 'c')
     await expect(addTransaction('t1', 1, 'c')).rejects.toThrow(/unique/i)
     await expect(addTransaction('t2', 0)).rejects.toThrow(/unique/i)
@@ -219,7 +219,7 @@ describe('nonces', () => {
     expect([await take('astar', 'x'), await take('polygon', 'x')]).toEqual([0, 2])
   })
 
-  it('one that was taken in a transaction that did not commit is taken again: no gap', async () => {
+  it('are reused without a gap if the database transaction is rolled back', async () => {
     await expect(
       store.transaction(async (db) => {
         await takeNonce(db, 'polygon', 'x')
@@ -231,7 +231,7 @@ describe('nonces', () => {
 })
 
 describe('NFTs of a batch', () => {
-  it('that another batch has taken are not counted: the caller sees it and rolls back', async () => {
+  it('are not counted if another batch has them, so that the caller rolls back', async () => {
     await addNfts(3, 'mint')
     const assign = (seqs: number[], transactionId: string) =>
       assignToTransactions(
@@ -245,7 +245,7 @@ describe('NFTs of a batch', () => {
 })
 
 describe('releaseLeases', () => {
-  it('frees whatever a dead process held, and whoever held it can not write any more', async () => {
+  it("releases all leases of a dead process, whose workers can't write any more", async () => {
     await addNfts(1)
     await addTransaction('t0', 0)
     const claimed = first(await claimNfts(NOW))

@@ -11,8 +11,8 @@ import { hasPendingTransfer } from '../../../src/server/store/transfers.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
-// Every one of these is asked for each batch, collection or transfer: the index named holds only what isn't finished
-// (or the one factory), so that a lookup costs the same whatever was minted before.
+// Each of these runs for each batch, collection or transfer. The named index contains only what isn't finished
+// (or the one factory), so that the cost of a lookup doesn't depend on the number of minted NFTs.
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
@@ -35,11 +35,11 @@ afterAll(async () => {
   await folder?.remove()
 })
 
-/** What SQLite says it reads for each of a lookup's statements. */
+/** Returns SQLite's query plans for the statements of a lookup. */
 async function plansOf(lookup: (db: Db) => Promise<unknown>): Promise<string[]> {
   asked.length = 0
   await lookup(watched)
-  // On a connection of its own: an EXPLAIN that was read keeps its snapshot of the database.
+  // A separate connection, since an EXPLAIN that was read keeps its snapshot of the database.
   const explaining = openSqlite(path)
   try {
     return asked.flatMap((query) =>
@@ -60,24 +60,24 @@ const SIGNERS = (['0xA', '0xB'] as const).map((address) => ({
 
 it.each([
   [
-    'how many transactions of a signer are pending',
+    'the number of pending transactions of a signer',
     (db: Db) => roomOfSigners(db, 'polygon', SIGNERS),
     'transactions_ahead',
   ],
   ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
   [
-    'how many transactions of a collection are pending',
+    'the number of pending transactions of a collection',
     (db: Db) => countUnfinished(db, { collectionId: 'c' }),
     'transactions_unfinished',
   ],
-])('%s is looked up among what is unfinished', async (_, lookup, index) => {
+])('looks up %s by the index of unfinished rows', async (_, lookup, index) => {
   const plans = await plansOf(lookup)
   expect(plans).toHaveLength(1)
   expect(plans[0]).toMatch(new RegExp(`INDEX ${index}\\b`))
 })
 
-it('stays so when the tables are full', async () => {
+it('uses the same index with many rows', async () => {
   await sql`insert into transactions (id, blockchain, signer, nonce, kind, token_count, raw, hash, state, created_at,
       next_attempt_at)
     with recursive n(i) as (select 0 union all select i + 1 from n where i < 5000)
@@ -85,7 +85,7 @@ it('stays so when the tables are full', async () => {
   expect((await plansOf((db) => roomOfSigners(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
 })
 
-it('NFTs are looked up by their IDs, and collections with NFTs that wait for a batch in one step each', async () => {
+it('looks up NFTs by ID, and collections with mintable NFTs in one step each', async () => {
   await sql`insert into accounts values ('a', null, 1)`.execute(store.db)
   await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at)
     values ('r', 'a', 'e', 'h', '', 1)`.execute(store.db)

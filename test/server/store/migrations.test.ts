@@ -5,7 +5,7 @@ import { appliedMigrations } from '../../../src/server/store/migrate.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
-// A gdn with a later migration than those of this version.
+// A gdn with a newer migration than this version.
 vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original) => {
   const { MIGRATIONS } = await original()
   const later = { up: async (db: Kysely<unknown>) => void (await sql`create table later (id integer)`.execute(db)) }
@@ -20,10 +20,10 @@ beforeEach(async () => {
 })
 afterEach(() => folder.remove())
 
-it('a database made by an older gdn keeps its rows and gets what is new', async () => {
+it('migrates a database of an older gdn and keeps its rows', async () => {
   const old = await openStore(path)
   await old.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  // As the initial migration left it.
+  // The state after the initial migration.
   await sql`drop table later`.execute(old.db)
   await sql`delete from kysely_migration where name = '0002-later'`.execute(old.db)
   await old.close()
@@ -34,9 +34,9 @@ it('a database made by an older gdn keeps its rows and gets what is new', async 
   await store.close()
 })
 
-it('a migration that fails leaves nothing of itself and of those before it behind', async () => {
+it('rolls back a failed migration and those before it', async () => {
   const made = await openStore(path, { unchecked: true })
-  // In the way of the last migration.
+  // Conflicts with the last migration.
   await sql`create table later (id integer)`.execute(made.db)
   await expect(openStore(path)).rejects.toThrow(/later/)
   const { rows } = await sql`select name from sqlite_master where name in ('accounts', 'later')`.execute(made.db)

@@ -15,11 +15,11 @@ import { readTables, unboundedSteps } from '../../helpers/sqlite-plans.ts'
 import { databaseUrlOf, isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 import { useEverything } from '../../helpers/use-everything.ts'
 
-// No request and no step of the pipeline may read all NFTs, or all of an account, a collection or an owner. gdn is used
-// from end to end, each statement that it ran is recorded, and its plan is checked: a new query is among them without
-// anybody adding it.
+// No request and no pipeline step may read all NFTs, or all of an account, a collection or an owner. The test uses gdn
+// end to end, records each SQL statement, and checks its plan. New queries are included
+// automatically.
 
-/** The connection that was opened last. */
+/** The most recently opened connection. */
 const opened = vi.hoisted((): { last?: RawDatabase } => ({}))
 
 vi.mock('../../../src/sqlite/driver.ts', async (original) => {
@@ -33,50 +33,50 @@ vi.mock('../../../src/sqlite/driver.ts', async (original) => {
   }
 })
 
-/** Tables that don't grow with NFTs. What grows with them is every other one. */
+/** Tables that don't grow with NFTs. All others do. */
 const SMALL = [
-  // One row, or as many as there are blockchains, signers, names or migrations.
+  // One row, or one for each blockchain, signer, name or migration.
   ...['backend', 'chains', 'signer_nonces', 'nft_term_cursor', 'secrets', 'kysely_migration', 'kysely_migration_lock'],
   ...['accounts', 'api_keys', 'collections', 'rate_windows', 'runs', 'unknown_mints', 'webhooks'],
-  // A row for 4,096 NFTs.
+  // One row per 4,096 NFTs.
   'nft_counts',
-  // What is old is removed.
+  // Old rows are removed.
   ...['owner_cursors', 'used_signed_urls'],
 ]
 
-/** Functions that only an operator's commands use, or a start after files were moved: these may read it all. */
+/** Functions of operator commands and of a start after files were moved, which may read everything. */
 const OF_OPERATORS = [
   ...['store/stored-files.countFilesIn', 'store/stored-files.movePlace', 'store/webhooks.removeWebhook'],
   ...['countDeliveries', 'listDeliveries', 'replay'].map((name) => `store/webhook-deliveries.${name}`),
 ]
 
-/** Statements that read as many rows as they return or count, or fewer than their plan says. */
+/** Statements that read only the rows that they return or count, or fewer than their plan shows. */
 const WHOLE = [
   // getnftgdnids lists a collection.
   /^select id from nfts where collection_id = \? order by seq$/,
-  // The web explorer counts the NFTs of an owner, in the index alone, and doesn't wait for it.
+  // The web explorer counts the NFTs of an owner in the index, without waiting for it.
   /select count\(\*\) (as count )?from nfts where .*owner = \?/,
-  // It counts different owners by so many entries of the index at a time, without waiting for it.
+  // It counts distinct owners in pages of the index, without waiting for it.
   /^select count\(distinct owner\) .* limit 20000 \)/,
-  // It adds up the gas of a collection's transactions, in the index alone, without waiting for it.
+  // It sums up the gas of a collection's transactions in the index, without waiting for it.
   /^select sum\(gas\) as gas from/,
-  // It goes on through what failed, or was accepted with a run, up to a page; a bucket has at most 4,096 NFTs.
+  // It reads NFTs that failed or were accepted with a run, up to a page; a bucket has at most 4,096 NFTs.
   / nfts\.seq < \? and (nfts\.status = 'failed'|exists \(select 1 from requests) /,
   /^select nfts\.seq, nfts\.id, nfts\.error from nfts .* nfts\.status = 'failed' and requests\.run = \?/,
-  // A reorg takes back the events of its blocks.
+  // A reorg removes the events of its blocks.
   /^delete from owner_events where blockchain = \? and block_number > \? returning/,
-  // Where the chain has tokens that the database doesn't know, it looks for the last that it knows.
+  // If the chain has unknown tokens, this finds the last known one.
   /^select start_id, token_count from transactions where collection_id = \? and start_id is not null/,
-  // Metadata files that a restored database lacks are made again, also of NFTs that failed.
+  // Metadata files missing in a restored database are created again, also those of failed NFTs.
   / from transactions cross join nfts .* and nfts\.status = 'failed' and nfts\.token_id is null$/,
-  // Events that still wait for a webhook are skipped.
+  // Events that are pending for a webhook are skipped.
   /^select id from webhook_events where created_at < \? and not exists .* limit \?$/,
-  // SQLite looks for transfers of a new NFT only where a foreign key is violated already.
+  // SQLite searches for transfers of a new NFT only if a foreign key is already violated.
   /^insert into nfts /,
 ]
 
 /**
- * Statements that PostgreSQL plans badly without statistics, or with those of a few rows: gdn renews these every ten
+ * Statements that PostgreSQL plans badly without statistics or with those of a few rows. gdn renews these every ten
  * seconds.
  */
 const NEED_STATISTICS = [
@@ -84,10 +84,10 @@ const NEED_STATISTICS = [
   / nfts\.seq\) < \(\?, \?\) and exists \(select 1 from requests /,
   /^select nfts\.seq, .* from \(select seq from nfts where \(collection_id, owner, seq\)/,
   /^select page\.transaction_id as id, count\(\*\) as count from/,
-  // Metrics, and the removal of what waits for listeners that are gone.
+  // Metrics, and the removal of deliveries pending for removed listeners.
   /^delete from webhook_deliveries where state = 'waiting' and webhook_id not in/,
   /^select count\(\*\) as count from webhook_deliveries where state = 'waiting'$/,
-  // Once at the start.
+  // Runs once at the start.
   /^update publications set lease_until = /,
   /^select number, timestamp, transactions(, hash)? from chain_blocks/,
 ]
@@ -95,19 +95,19 @@ const NEED_STATISTICS = [
 const SOME = { after: 0, deployed: 2000, waiting: 100, finished: 1500 }
 const MANY = { after: 100_000, deployed: 40_000, waiting: 300, finished: 20_000 }
 
-/** A page of a run looks at as many NFTs as are counted together: 4,096. */
+/** A page of a run reads one group of counted NFTs: 4,096. */
 const MOST_READ = 5000
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let statements: Statement[]
-/** Functions of the store's modules that ran, as `module.function`. */
+/** The store's functions that ran, as `module.function`. */
 let ran: Set<string>
 
 beforeAll(async () => {
   folder = await freshDataDir()
   const stop = recordPostgres()
-  // The migrations may read what they like.
+  // Migrations may read everything.
   await withStore(folder.path, async () => {})
   asked.clear()
   ran = await functionsRun(() => useEverything(folder.path))
@@ -148,7 +148,7 @@ const growing = async () => {
   return tables.map(({ name }) => name).filter((name) => !SMALL.includes(name))
 }
 
-it('every function of a module that reads what grows with NFTs ran', async () => {
+it('runs every function of modules that read growing tables', async () => {
   const grows = new RegExp(`('|(from|join|update|into) )(${(await growing()).join('|')})\\b`)
   const exported: string[] = []
   for (const folder of ['store', 'state']) {
@@ -162,7 +162,7 @@ it('every function of a module that reads what grows with NFTs ran', async () =>
   }
   const ofTheOther = isOnPostgres()
     ? ['store/statistics.renewSqliteStatistics']
-    : // SQLite has no clock that processes share.
+    : // SQLite has no clock that several processes share.
       ['store/statistics.renewPostgresStatistics', 'store/leases.renewLeases']
   const unused = [...OF_OPERATORS, ...ofTheOther]
   expect(exported.length).toBeGreaterThan(50)
@@ -177,7 +177,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
   })
   const analyze = () => sql`analyze`.execute(store.db)
   const renew = () => renewSqliteStatistics(store.db, 'analyze')
-  // A connection that has read them keeps them.
+  // A connection that has read the statistics keeps them.
   const forget = () => sql`delete from sqlite_stat1`.execute(store.db)
 
   it.each([
@@ -191,7 +191,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
   ])('reads no more rows than needed: %s', async (_, prepare) => {
     await prepare()
     const another = openSqlite(join(folder.path, 'gdn.db'))
-    // What a connection takes statistics for that were removed depends on those that it had.
+    // What a connection assumes after statistics were removed depends on those that it had.
     const connections = { own, another }
     const scans = []
     for (const [connection, raw] of Object.entries(connections)) {
@@ -215,11 +215,11 @@ describe.runIf(isOnPostgres())('PostgreSQL', () => {
     )
   }
   const renew = async () => {
-    // What was written is counted a moment later.
+    // The write is counted a moment later.
     await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).includes('nfts'), { timeout: 10_000 })
     await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).length === 0, { timeout: 10_000 })
   }
-  // Its autovacuum would analyze at some time of the test.
+  // Autovacuum would analyze at some point during the test.
   beforeAll(async () => {
     for (const table of await growing()) {
       await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(store.db)

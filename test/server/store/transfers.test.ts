@@ -67,14 +67,14 @@ const add = (id: string, sender: string, receiver: string) =>
 const unsigned = async () => (await listUnsigned(store.db, 'polygon', 10)).map((row) => row.id)
 const ownerOf = async () => (await findNft(store.db, 'n'))?.owner
 
-it('an NFT has one pending transfer; when that has ended there may be another', async () => {
+it('allows one pending transfer per NFT, and another once that has ended', async () => {
   expect(await add('1', ALICE, BOB)).toBe(true)
   expect(await add('2', ALICE, CAROL)).toBe(false)
   await endTransfer(store.db, '1', { status: 'failed', error: 'no' })
   expect(await add('2', ALICE, CAROL)).toBe(true)
 })
 
-it('a transfer is tied to one transaction', async () => {
+it('assigns a transfer to one transaction', async () => {
   await add('1', ALICE, BOB)
   expect(await unsigned()).toEqual(['1'])
   expect(await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])).toBe(1)
@@ -83,7 +83,7 @@ it('a transfer is tied to one transaction', async () => {
   expect(await findTransferOf(store.db, 't2')).toBeNull()
 })
 
-it('one whose transaction lost its nonce waits for another, one that has ended does not', async () => {
+it('reassigns a transfer whose transaction lost its nonce, unless the transfer has ended', async () => {
   await add('1', ALICE, BOB)
   await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await returnTransfer(store.db, 't1')
@@ -94,14 +94,14 @@ it('one whose transaction lost its nonce waits for another, one that has ended d
   expect(await findTransferOf(store.db, 't2')).toMatchObject({ id: '1' })
 })
 
-it('one that a reorg has undone is pending again, and the next one of the NFT is signed only after it', async () => {
+it('makes a reverted transfer pending again, and signs the next one of the NFT only after it', async () => {
   await add('1', ALICE, BOB)
   await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
   expect(await add('2', BOB, CAROL)).toBe(true)
   await withdrawTransfer(store.db, 't1')
   expect(await hasPendingTransfer(store.db, 'n')).toBe(true)
-  // No event told of Bob.
+  // No event names Bob.
   expect(await ownerOf()).toBe(ALICE)
   expect(await unsigned()).toEqual([])
   await endTransfer(store.db, '1', { status: 'deployed' })
@@ -110,7 +110,7 @@ it('one that a reorg has undone is pending again, and the next one of the NFT is
   expect(await hasPendingTransfer(store.db, 'n')).toBe(false)
 })
 
-it('undone, it leaves the owner that the last known event names', async () => {
+it('restores the owner named by the last known event when a transfer is reverted', async () => {
   await add('1', CAROL, BOB)
   await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
@@ -123,7 +123,7 @@ it('undone, it leaves the owner that the last known event names', async () => {
   expect(await ownerOf()).toBe(CAROL)
 })
 
-it('a mint that is settled after the transfer of its NFT, as both come back in one block, leaves it with who got it', async () => {
+it('keeps the new owner if a mint settles after the transfer of its NFT', async () => {
   const nft = { id: 'm', request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW }
   const minted = async () => (await findNft(store.db, 'm'))?.owner
   await insertNfts(store.db, [{ ...nft, status: 'initiated', step: 'chain', transaction_id: 't', batch_index: 0 }])

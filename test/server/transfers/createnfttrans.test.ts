@@ -72,7 +72,7 @@ function expectRefused(answer: Answer, message: RegExp): void {
 }
 
 describe('creating and transferring', () => {
-  it('echoes what the reference lists, with an entry for each metadata object', async () => {
+  it('echoes the fields of the reference, with an entry for each metadata object', async () => {
     const collection = await createCollection()
     const body = bodyFor(collection, { metadata: plainMetadata(2) })
     const answer = await post(body)
@@ -93,7 +93,7 @@ describe('creating and transferring', () => {
     })
   })
 
-  it('gives each token to the sender first and then to the receiver, in one transaction: two events in that order', async () => {
+  it('mints each token to the sender and transfers it to the receiver in one transaction, with two events', async () => {
     const collection = await createCollection()
     const ids = await grant(collection, { metadata: plainMetadata(13) })
     const nfts = await settled(backend, ids)
@@ -110,7 +110,7 @@ describe('creating and transferring', () => {
     expect(await transactionsOf(collection.id)).toMatchObject([{ kind: 'grant', token_count: 13 }])
   })
 
-  it('takes one metadata object too, a sender that is the receiver, and a trailing slash', async () => {
+  it('accepts one metadata object, the same sender and receiver, and a trailing slash', async () => {
     const collection = await createCollection()
     const metadata = { title: 'alone', description: '', file_fields: [] }
     const body = bodyFor(collection, { metadata, sender_wallet_address: BOB })
@@ -118,7 +118,7 @@ describe('creating and transferring', () => {
     expect(nft).toMatchObject({ status: 'deployed', receiver_wallet_address: BOB, request_metadata: metadata })
   })
 
-  it('shares the lane with mints: token ids in the order of acceptance, whatever the kind and the sender', async () => {
+  it('assigns token IDs in the order of acceptance, together with mints and other senders', async () => {
     const collection = await createCollection()
     const resume = await holdSigning(dataDir.path, 'mint')
     const wanted: string[] = []
@@ -146,7 +146,7 @@ describe('creating and transferring', () => {
     for (const nft of nfts) {
       expect(await rpcOf(backend).ownerOf(collection.address, nft.token_id)).toBe(nft.receiver_wallet_address)
     }
-    // Requests with one sender share a transaction, whoever their receivers are.
+    // Requests with one sender share a transaction, even for different receivers.
     expect((await transactionsOf(collection.id)).map((row) => [row.kind, row.token_count])).toEqual([
       ['mint', 2],
       ['grant', 4],
@@ -156,7 +156,7 @@ describe('creating and transferring', () => {
     ])
   })
 
-  it('250 go into transactions of at most 10 million gas', async () => {
+  it('splits 250 NFTs into transactions of at most 10 million gas', async () => {
     const collection = await createCollection()
     const receivers = Array.from({ length: 5 }, (_, i) => getAddress(`0x${'ab'.repeat(19)}${(i + 16).toString(16)}`))
     const resume = await holdSigning(dataDir.path, 'grant')
@@ -176,7 +176,7 @@ describe('creating and transferring', () => {
     }
   })
 
-  it('the metadata of each is its own', async () => {
+  it('stores separate metadata for each NFT', async () => {
     const collection = await createCollection()
     const ids = await grant(collection, { metadata: plainMetadata(3, 'own') })
     for (const [index, nft] of (await settled(backend, ids)).entries()) {
@@ -186,7 +186,7 @@ describe('creating and transferring', () => {
   })
 })
 
-describe('is refused, and nothing is accepted,', () => {
+describe('is rejected, with nothing accepted,', () => {
   const nothingAccepted = async (collection: TestCollection) => {
     const { json } = await backend.post('/api/v1/getnftgdnids', {
       contract_addresses: collection.address,
@@ -205,7 +205,7 @@ describe('is refused, and nothing is accepted,', () => {
     await nothingAccepted(collection)
   })
 
-  it('with another blockchain than the collection’s', async () => {
+  it('for another blockchain than that of the collection', async () => {
     const collection = await createCollection()
     expectRefused(
       await post(bodyFor(collection, { blockchain: 'fantom' })),
@@ -239,7 +239,7 @@ describe('is refused, and nothing is accepted,', () => {
     [{ functionName: 'setEnableTransfer', args: [false] }, /enable_transfer is off/],
     [{ functionName: 'setEnableApi', args: [false] }, /enable_api is off/],
     [{ functionName: 'revokeService' }, /off|revoked/],
-  ] as [OwnersCall, RegExp][])('at once after the owner’s call of $functionName', async (change, message) => {
+  ] as [OwnersCall, RegExp][])('at once after the owner calls $functionName', async (change, message) => {
     const collection = await createCollection()
     await settled(backend, await grant(collection))
     await rpcOf(backend).send(owner, collection.address, change)
@@ -248,7 +248,7 @@ describe('is refused, and nothing is accepted,', () => {
 })
 
 describe('between acceptance and the transaction', () => {
-  it('the owner switches transfers off: what would be transferred fails with that reason, what is only minted goes on', async () => {
+  it('grants fail with the reason and mints continue if the owner switches transfers off', async () => {
     const collection = await createCollection()
     await settled(backend, await mint(backend, collection, plainMetadata(1)))
     const resume = await holdSigning(dataDir.path, 'grant')
@@ -268,13 +268,13 @@ describe('between acceptance and the transaction', () => {
       ['deployed', '2'],
       ['deployed', '3'],
     ])
-    // Switched on again, it works again.
+    // A grant succeeds once transfers are on again.
     await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableTransfer', args: [true] })
     const [late] = await settled(backend, await grant(collection))
     expect(late).toMatchObject({ status: 'deployed', token_id: '4' })
   })
 
-  it('the backend stops, however often: each token is created once and handed on once', async () => {
+  it('each token is minted and transferred once if the backend is stopped repeatedly', async () => {
     const collection = await createCollection()
     const ids: string[] = []
     for (let round = 0; round < 5; round++) {
@@ -301,7 +301,7 @@ describe('between acceptance and the transaction', () => {
     for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
   })
 
-  it('the receiver is shown as the owner-to-be before anything is on chain', async () => {
+  it('the receiver is shown before anything is on chain', async () => {
     const resume = await holdSigning(dataDir.path, 'grant')
     const [nft] = await showNfts(backend, await grant(await createCollection()))
     await resume()
@@ -310,7 +310,7 @@ describe('between acceptance and the transaction', () => {
 })
 
 describe('Idempotency-Key', () => {
-  it('the same request again gets the first answer and creates nothing; another with the key is refused', async () => {
+  it('returns the first response to a repeated request without creating NFTs, and rejects a different one', async () => {
     const collection = await createCollection()
     const body = bodyFor(collection, { metadata: plainMetadata(2) })
     const headers = { 'idempotency-key': 'a-grant' }

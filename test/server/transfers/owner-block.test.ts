@@ -14,7 +14,7 @@ import {
 
 const [ALICE, BOB, CAROL] = WALLETS
 
-it('an owner that a transfer told stays, though the follower only now comes to blocks before it', async () => {
+it('keeps the owner set by a transfer when events of earlier blocks are read later', async () => {
   const dir = await freshDataDir()
   const backend = await startTestBackend(dir.path)
   const collection = await createTestCollection(backend)

@@ -52,8 +52,8 @@ const move = (address: string, from: typeof owner, to: string, token: bigint) =>
   rpcOf(backend).send(from, address, { functionName: 'transferFrom', args: [from.address, getAddress(to), token] })
 const shown = async (id: string) => (await showNfts(backend, [id]))[0]?.receiver_wallet_address
 
-describe('the owner that is shown is the one on chain', () => {
-  it('at once when a token was moved by its owner’s own wallet', async () => {
+describe('the shown owner is the one on chain', () => {
+  it('at once after a transfer by the owner’s wallet', async () => {
     const { collection, id, token } = await held()
     expect(await move(collection.address, holder, owner.address, token)).toBe('success')
     expect(await shown(id)).toBe(owner.address)
@@ -61,7 +61,7 @@ describe('the owner that is shown is the one on chain', () => {
     expect(await shown(id)).toBe(BOB)
   })
 
-  it('when one block moves a token several times: the last one', async () => {
+  it('after several transfers in one block', async () => {
     const { collection, id, token } = await held(owner.address)
     const { reader } = rpcOf(backend)
     const nonce = await reader.getTransactionCount({ address: owner.address })
@@ -82,9 +82,9 @@ describe('the owner that is shown is the one on chain', () => {
     expect(await shown(id)).toBe(owner.address)
   })
 
-  it('when the token was moved while the backend had not yet heard that its mint is final', async () => {
+  it('after a transfer that precedes the confirmation of the mint', async () => {
     const { collection, token } = await held()
-    // As after a kill between the block and the note of it: the NFT waits on its transaction, the owner's event is there.
+    // As after a kill between mining and recording the block: the NFT is pending, and the owner's event is stored.
     await move(collection.address, holder, BOB, token)
     await backend.close()
     await withStore(dataDir.path, async ({ db }) => {
@@ -109,13 +109,13 @@ describe('the owner that is shown is the one on chain', () => {
     expect(nft).toMatchObject({ status: 'deployed', token_id: '1', receiver_wallet_address: BOB })
   })
 
-  it('after a restart, and also for blocks that were not followed before it', async () => {
+  it('after a restart, including blocks that were not read before it', async () => {
     const { collection, id, token } = await held()
     await move(collection.address, holder, BOB, token)
     await restart()
     expect(await shown(id)).toBe(BOB)
     await backend.close()
-    // As after a kill between a block and its effects.
+    // As after a kill between mining a block and storing its effects.
     await withStore(dataDir.path, async ({ db }) => {
       await db.deleteFrom('owner_cursors').where('blockchain', '=', 'polygon').execute()
       await db.deleteFrom('owner_events').where('collection_id', '=', collection.id).execute()
@@ -126,11 +126,11 @@ describe('the owner that is shown is the one on chain', () => {
     await expect.poll(() => shown(id), { timeout: 10_000 }).toBe(BOB)
   })
 
-  it('whatever strangers’ contracts emit', async () => {
+  it('whatever events foreign contracts emit', async () => {
     const { collection, id, token } = await held()
     const wallet = newWallet()
     const { reader } = rpcOf(backend)
-    // In its constructor: a Transfer as ERC-721 has it, then one with two indexed arguments, as ERC-20 has it.
+    // The constructor emits the Transfer event of ERC-721, then that of ERC-20, with two indexed arguments.
     const topic = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
     const code = `0x6001600273${'11'.repeat(20)}7f${topic}5f5fa45f60017f${topic}5f5fa300`.replaceAll('5f', '6000')
     const raw = await wallet.signTransaction({
@@ -155,7 +155,7 @@ describe('the owner that is shown is the one on chain', () => {
     expect(backend.log.filter((line) => line.includes('owners polygon'))).toEqual([])
   })
 
-  it('in getnfts after every mint and grant: the receiver, as on chain', async () => {
+  it('in getnfts after every mint and grant', async () => {
     const collection = await createCollection()
     const ids = await mint(backend, collection, plainMetadata(30), { receiver: ALICE })
     const { nfts } = await call(backend, 'createnfttrans', {
@@ -172,8 +172,8 @@ describe('the owner that is shown is the one on chain', () => {
   })
 })
 
-describe('the collection that is shown is the one on chain', () => {
-  it('flags as its owner has switched them, at once', async () => {
+describe('the shown collection matches the chain', () => {
+  it('with the flags set by its owner, at once', async () => {
     const { collection } = await held()
     const { send } = rpcOf(backend)
     const flags = async () => {
@@ -192,19 +192,19 @@ describe('the collection that is shown is the one on chain', () => {
     expect(nft?.status).toBe('deployed')
   })
 
-  it('its wallet, when the collection was handed to another', async () => {
+  it('with its new wallet after an ownership transfer', async () => {
     const { collection } = await held()
     await rpcOf(backend).send(owner, collection.address, {
       functionName: 'transferOwnership',
       args: [holder.address],
     })
     expect((await showCollection(backend, collection.id)).wallet_address).toBe(holder.address)
-    // It works on as before, at its address.
+    // The collection still works, at the same address.
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
     expect(nft).toMatchObject({ status: 'deployed', contract_address: collection.address })
   })
 
-  it('a revoked service: both flags are off for good', async () => {
+  it('with both flags off permanently after the service was revoked', async () => {
     const { collection } = await held()
     await rpcOf(backend).send(owner, collection.address, { functionName: 'revokeService' })
     expect(await showCollection(backend, collection.id)).toMatchObject({ enable_api: false, enable_transfer: false })
@@ -212,7 +212,7 @@ describe('the collection that is shown is the one on chain', () => {
     expect(await showCollection(backend, collection.id)).toMatchObject({ enable_api: false, enable_transfer: false })
   })
 
-  it('a stranger’s call that reverts changes nothing', async () => {
+  it('without changes after a stranger’s reverted call', async () => {
     const { collection } = await held()
     const change = { functionName: 'setEnableApi', args: [false] } as { functionName: 'setEnableApi'; args: [boolean] }
     expect(await rpcOf(backend).send(holder, collection.address, change)).toBe('reverted')
@@ -228,7 +228,7 @@ describe('getisgdnnft', () => {
     nft_gdn_ids: [id],
   })
 
-  it('is true with the record of the current owner, and echoes a list of one ID as a string', async () => {
+  it('returns true with the NFT for the current owner, and echoes a list of one ID as a string', async () => {
     const { collection, id } = await held()
     const body = question(id, holder.address)
     expect(await ask(body)).toMatchObject({ status: 200 })
@@ -247,7 +247,7 @@ describe('getisgdnnft', () => {
     })
   })
 
-  it('takes the id as a string, as the parameter table has it, and the address in any case', async () => {
+  it('accepts the ID as a string, as in the parameter table, and the address in any case', async () => {
     const { id } = await held()
     const body = { ...question(id, holder.address.toLowerCase()), nft_gdn_ids: id }
     const { json } = await ask(body)
@@ -259,7 +259,7 @@ describe('getisgdnnft', () => {
     expect(json.response).toMatchObject({ isgdnnft: true, nft: { receiver_wallet_address: holder.address } })
   })
 
-  it('is false, without a record, for anyone else: the owner before, another chain, an unknown id', async () => {
+  it('returns false without an NFT for a previous owner, another chain or an unknown ID', async () => {
     const { collection, id, token } = await held()
     await move(collection.address, holder, BOB, token)
     expect((await ask(question(id, BOB))).json.response.isgdnnft).toBe(true)
@@ -276,7 +276,7 @@ describe('getisgdnnft', () => {
     }
   })
 
-  it('is false before the NFT is deployed', async () => {
+  it('returns false before the NFT is deployed', async () => {
     const collection = await createCollection()
     const resume = await holdSigning(dataDir.path, 'mint')
     const [id = ''] = await mint(backend, collection, plainMetadata(1), { receiver: ALICE })
@@ -286,7 +286,7 @@ describe('getisgdnnft', () => {
     expect((await ask(question(id, ALICE))).json.response.isgdnnft).toBe(true)
   })
 
-  it('answers about NFTs of any account', async () => {
+  it('returns NFTs of any account', async () => {
     const { collection, id } = await held()
     await withStore(dataDir.path, async ({ db }) => {
       await db.insertInto('accounts').values({ id: 'other', email: null, created_at: 9e15 }).execute()
@@ -296,7 +296,7 @@ describe('getisgdnnft', () => {
     expect((await ask(question(id, holder.address))).json.response.isgdnnft).toBe(true)
   })
 
-  it('several ids, none, or a faulty body are a 422', async () => {
+  it('returns 422 for several IDs, none, or an invalid body', async () => {
     const { id } = await held()
     for (const body of [
       { ...question(id, BOB), nft_gdn_ids: [id, id] },

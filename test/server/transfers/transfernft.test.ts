@@ -45,7 +45,7 @@ afterEach(() => {
 const createCollection = (request: object = {}) =>
   createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true, ...request })
 
-/** A request that moves the holder's NFT to Bob. */
+/** A request to transfer the holder's NFT to Bob. */
 async function transferable(collection: TestCollection, receiver: string = holder.address) {
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver }))
   return {
@@ -78,7 +78,7 @@ function expectRefused(answer: Answer, message: RegExp): void {
 }
 
 describe('a transfer', () => {
-  it('is accepted with the echo of the reference, and then the receiver owns the token on chain and in getnfts', async () => {
+  it('is accepted with an echo of the request, and makes the receiver the owner on chain and in getnfts', async () => {
     const collection = await createCollection()
     const body = await transferable(collection)
     const answer = await transfer(body)
@@ -100,14 +100,14 @@ describe('a transfer', () => {
       gas_used: expect.stringMatching(/^\d+$/),
       error: null,
     })
-    // Whoever has read that it is done finds the new owner.
+    // Once the transfer is reported as done, the new owner is visible.
     expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
     expect(await rpcOf(backend).ownerOf(collection.address, body.token_id)).toBe(BOB)
     const receipt = await rpcOf(backend).reader.getTransactionReceipt({ hash: done?.transaction_hash as `0x${string}` })
     expect(String(receipt.gasUsed)).toBe(done?.gas_used)
   })
 
-  it('is taken with the sample’s spelling tokenid, with a trailing slash and with addresses in any case', async () => {
+  it('accepts the sample’s spelling tokenid, a trailing slash and addresses in any case', async () => {
     const { token_id: tokenid, ...rest } = await transferable(await createCollection())
     const body = {
       ...rest,
@@ -125,14 +125,14 @@ describe('a transfer', () => {
     })
   })
 
-  it('to the sender itself is legal', async () => {
+  it('to the sender itself is valid', async () => {
     const body = await transferable(await createCollection())
     const id = idOf(await transfer({ ...body, receiver_wallet_address: body.sender_wallet_address }))
     expect(await outcome(id)).toMatchObject({ status: 'deployed' })
     expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
   })
 
-  it('can be followed by the next, from the new owner', async () => {
+  it('can be followed by another from the new owner', async () => {
     const body = await transferable(await createCollection())
     await outcome(idOf(await transfer(body)))
     const back = { ...body, sender_wallet_address: BOB, receiver_wallet_address: holder.address }
@@ -140,12 +140,12 @@ describe('a transfer', () => {
     expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
   })
 
-  it('works on another EVM chain too', async () => {
+  it('works on another EVM chain, too', async () => {
     const body = await transferable(await createCollection({ blockchain: 'bnb-testnet' }))
     expect(await outcome(idOf(await transfer(body)))).toMatchObject({ status: 'deployed' })
   })
 
-  it('100 of one collection at once all arrive, while mints of it go on, with no nonce twice or missing', async () => {
+  it('completes 100 times at once in one collection during mints, with every nonce used once', async () => {
     const collection = await createCollection()
     const ids = await mint(backend, collection, plainMetadata(100), { receiver: holder.address })
     const nfts = await settled(backend, ids)
@@ -168,7 +168,7 @@ describe('a transfer', () => {
   })
 })
 
-describe('is refused, and nothing is accepted,', () => {
+describe('is rejected, with nothing accepted,', () => {
   let collection: TestCollection
   let body: Awaited<ReturnType<typeof transferable>>
   beforeAll(async () => {
@@ -190,7 +190,7 @@ describe('is refused, and nothing is accepted,', () => {
     expect(await count()).toEqual(before)
   })
 
-  it('with another blockchain than the collection’s', async () => {
+  it('for another blockchain than that of the collection', async () => {
     expectRefused(
       await transfer({ ...body, blockchain: 'avalanche' }),
       /contract_address and blockchain are inconsistent/,
@@ -205,12 +205,12 @@ describe('is refused, and nothing is accepted,', () => {
     expect(answer.json.error.message).toMatch(/transfer is unsupported on Solana/)
   })
 
-  it('when token_id is another NFT’s', async () => {
+  it('if token_id is that of another NFT', async () => {
     const other = await transferable(collection)
     expectRefused(await transfer({ ...body, token_id: other.token_id }), /nft_gdn_id and token_id are inconsistent/)
   })
 
-  it('when the NFT is another collection’s', async () => {
+  it('if the NFT is in another collection', async () => {
     const other = await createCollection()
     expectRefused(
       await transfer({ ...body, contract_address: other.address }),
@@ -218,15 +218,15 @@ describe('is refused, and nothing is accepted,', () => {
     )
   })
 
-  it('when there is no such NFT', async () => {
+  it('if the NFT doesn’t exist', async () => {
     expectRefused(await transfer({ ...body, nft_gdn_id: 'nobody' }), /the collection has no such NFT/)
   })
 
-  it('in a collection that is not the account’s', async () => {
+  it('in a collection of another account', async () => {
     expectRefused(await transfer({ ...body, contract_address: BOB }), /is not a collection of this account/)
   })
 
-  it('when the NFT is not deployed yet, or failed', async () => {
+  it('if the NFT is not deployed yet or failed', async () => {
     const resume = await holdSigning(dataDir.path, 'mint')
     const [waiting = ''] = await mint(backend, collection, plainMetadata(1))
     expectRefused(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
@@ -246,14 +246,14 @@ describe('is refused, and nothing is accepted,', () => {
     expectRefused(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
   })
 
-  it('when the sender is not the present owner', async () => {
+  it('if the sender is not the current owner', async () => {
     expectRefused(
       await transfer({ ...body, sender_wallet_address: owner.address }),
       new RegExp(`does not own the NFT: its owner is ${holder.address}`),
     )
   })
 
-  it('when the sender was the owner, and has moved the token by its own wallet', async () => {
+  it('if the sender has transferred the token by wallet', async () => {
     const moved = await transferable(collection)
     const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, owner.address, BigInt(moved.token_id)]
     expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe(
@@ -262,7 +262,7 @@ describe('is refused, and nothing is accepted,', () => {
     expectRefused(await transfer(moved), /does not own the NFT/)
   })
 
-  it('where enable_transfer is off', async () => {
+  it('if enable_transfer is off', async () => {
     const closed = await createCollection({ enable_transfer: false })
     expectRefused(
       await transfer(await transferable(closed)),
@@ -323,7 +323,7 @@ describe('is refused, and nothing is accepted,', () => {
 })
 
 describe('between acceptance and the transaction', () => {
-  it('a second transfer of the NFT is refused until the first is done', async () => {
+  it('a second transfer of the NFT is rejected until the first is done', async () => {
     const body = await transferable(await createCollection())
     const resume = await holdSigning(dataDir.path, 'transfer')
     const first = idOf(await transfer(body))
@@ -335,7 +335,7 @@ describe('between acceptance and the transaction', () => {
     expect(await outcome(idOf(await transfer(next)))).toMatchObject({ status: 'deployed' })
   })
 
-  it('of many equal requests at once one is accepted', async () => {
+  it('one of many identical simultaneous requests is accepted', async () => {
     const body = await transferable(await createCollection())
     const answers = await Promise.all(Array.from({ length: 12 }, () => transfer(body)))
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array<number>(11).fill(400)])
@@ -343,7 +343,7 @@ describe('between acceptance and the transaction', () => {
     expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
   })
 
-  it('the owner moves the token: the transfer fails with that reason, and the token stays where it is', async () => {
+  it('the transfer fails with the reason if the owner transfers the token by wallet', async () => {
     const collection = await createCollection()
     const body = await transferable(collection)
     const resume = await holdSigning(dataDir.path, 'transfer')
@@ -357,7 +357,7 @@ describe('between acceptance and the transaction', () => {
       `the NFT no longer belonged to the sender ${holder.address}: its owner is ${owner.address}`,
     )
     expect(await ownerOf(body.nft_gdn_id)).toBe(owner.address)
-    // The way is free for the next.
+    // Another transfer can follow.
     const next = { ...body, sender_wallet_address: owner.address }
     expect(await outcome(idOf(await transfer(next)))).toMatchObject({ status: 'deployed' })
   })
@@ -366,7 +366,7 @@ describe('between acceptance and the transaction', () => {
     [{ functionName: 'setEnableTransfer', args: [false] as [boolean] }, /switched off transferring/],
     [{ functionName: 'revokeService' }, /revoked the service's right to transfer/],
   ] as const)(
-    'the collection’s owner calls $functionName: the transfer fails with that reason',
+    'the transfer fails with the reason if the collection’s owner calls $functionName',
     async (change, reason) => {
       const collection = await createCollection()
       const body = await transferable(collection)
@@ -379,7 +379,7 @@ describe('between acceptance and the transaction', () => {
     },
   )
 
-  it('the new owner is shown with the word that it is done, even if events are not followed just now', async () => {
+  it('the new owner is shown as soon as the transfer is done, even if no events are read', async () => {
     const body = await transferable(await createCollection())
     const resume = await holdFollowing(dataDir.path)
     const id = idOf(await transfer(body))
@@ -388,7 +388,7 @@ describe('between acceptance and the transaction', () => {
     await resume()
   })
 
-  it('the receiver moves the token on before the transfer is known to be done: the last owner stays', async () => {
+  it('the last owner is kept if the receiver transfers the token before the first transfer is settled', async () => {
     const collection = await createCollection()
     const body = { ...(await transferable(collection)), receiver_wallet_address: owner.address }
     const resume = await holdSettling(dataDir.path, 'transfer')
@@ -405,7 +405,7 @@ describe('between acceptance and the transaction', () => {
     expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
   })
 
-  it('the backend stops, however often: each transfer is made once', async () => {
+  it('each transfer is executed once if the backend is stopped repeatedly', async () => {
     const collection = await createCollection()
     const ids = await mint(backend, collection, plainMetadata(12), { receiver: holder.address })
     const nfts = await settled(backend, ids)
@@ -421,7 +421,7 @@ describe('between acceptance and the transaction', () => {
       })
       accepted.push(idOf(answer))
       if (index % 3 !== 2) continue
-      // Each time a bit later in the work.
+      // Each stop is a bit later.
       await new Promise((resolve) => setTimeout(resolve, index))
       await backend.close()
       backend = await startTestBackend(dataDir.path)
@@ -440,7 +440,7 @@ describe('between acceptance and the transaction', () => {
 })
 
 describe('Idempotency-Key', () => {
-  it('the same request again gets the first answer, even when the token has moved meanwhile; another is refused', async () => {
+  it('returns the first response to a repeated request, even after another transfer, and rejects a different one', async () => {
     const body = await transferable(await createCollection())
     const headers = { 'idempotency-key': 'a-transfer' }
     const first = await transfer(body, headers)
@@ -454,7 +454,7 @@ describe('Idempotency-Key', () => {
 })
 
 describe('gettransactions', () => {
-  it('tells of collections as well, in the order of the ids; unknown ids are left out', async () => {
+  it('returns collections, too, in the order of the IDs, without unknown ones', async () => {
     const collection = await createCollection()
     const body = await transferable(collection)
     const id = idOf(await transfer(body))
@@ -472,13 +472,13 @@ describe('gettransactions', () => {
     }
   })
 
-  it('one id may stand without a list', async () => {
+  it('accepts one ID without a list', async () => {
     const collection = await createCollection()
     const { transactions } = await call(backend, 'gettransactions', { transaction_gdn_ids: collection.id })
     expect(transactions).toHaveLength(1)
   })
 
-  it('says nothing of another account’s', async () => {
+  it('returns nothing of another account', async () => {
     const collection = await createCollection()
     const id = idOf(await transfer(await transferable(collection)))
     await outcome(id)
