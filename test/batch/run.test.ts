@@ -467,7 +467,7 @@ describe('a manifest that changed since', () => {
     expect((await runStatus(run)).counts).toEqual(summary.counts)
   })
 
-  test('is resumed without changes if only the lines moved', async () => {
+  test('counts no changes if only the lines moved', async () => {
     await machine.run(server, rowsUpTo(4), { noWait: true })
     const moved = rowsUpTo(4).map((each) => ({ ...each, line: each.line + 10 }))
     const summary = await machine.run(server, moved, { noWait: true })
