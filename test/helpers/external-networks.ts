@@ -17,7 +17,7 @@ export interface ExternalNetwork {
   conditions: NetworkConditions
   admin: `0x${string}`
   operators: readonly `0x${string}`[]
-  /** Stops mining, until by `resume`. */
+  /** Stops mining until `resume`. */
   halt(): Promise<void>
   resume(): Promise<void>
   fund(account: string, coins: number): Promise<void>
@@ -29,12 +29,12 @@ export interface ExternalNetworks {
   dataDir: string
   modern: ExternalNetwork
   legacy: ExternalNetwork
-  /** Writes the settings of the backend, which reaches both networks by their endpoints. */
+  /** Writes the configuration of the backend, which reaches both networks by their endpoints. */
   settings(of: {
     stuckSeconds: number /** So many of each network's signers at most. */
     signers?: number
   }): Promise<void>
-  /** gdn without a backend: for what works on the data dir. */
+  /** gdn without a backend, for commands that work on the data dir. */
   bare: ReturnType<typeof gdnAt>
   setup(of: ExternalNetwork, ...flags: string[]): string[]
   close(): Promise<void>
@@ -42,11 +42,11 @@ export interface ExternalNetworks {
 
 export const CONFIRMATIONS = 2
 
-/** A retired testnet stands for its successor here, which has a chain id of its own. */
+/** Represents the successor of a retired testnet, which has a different chain ID. */
 const MODERN = { blockchain: 'polygon-mumbai', chainId: 31980, operators: 2 } as const
 const LEGACY = { blockchain: 'fantom', chainId: 31981, operators: 2 } as const
 
-/** Two networks of strangers, one as it was before EIP-1559, and the data dir of a backend for both. */
+/** Two independent networks, one as before EIP-1559, and the data dir of a backend for both. */
 export async function startExternalNetworks(options: {
   blockSeconds: number
   random: () => number
@@ -61,7 +61,7 @@ export async function startExternalNetworks(options: {
     const isLegacy = of === LEGACY
     const { blockchain, chainId } = of
     const fork = isLegacy ? ['--hardfork', 'berlin'] : []
-    // It takes whole seconds to change; what is quicker is told to mine.
+    // The interval has a resolution of whole seconds, so faster networks are mined explicitly.
     const isQuick = blockSeconds < 1
     const own = { chainId, ...(isQuick ? {} : { blockSeconds }) }
     const network = await startPublicNetwork(['--gas-limit', '30000000', ...fork], own)

@@ -3,7 +3,7 @@ import type { RequestOf, ResponseOf } from '../../src/client/api-client.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
-/** What goes wrong with one request to mint. `…_after`: the server took it before. */
+/** Failures of a mint request. With `…_after`, the server accepts it first. */
 export type Fault =
   | 'not_sent'
   | 'cut_before'
@@ -20,39 +20,39 @@ export interface Minted {
   receiver: string
   metadata: unknown
   polls: number
-  /** When it was taken. */
+  /** When it was accepted. */
   at: number
-  /** The key it was sent with; null for what another client minted. */
+  /** The key it was sent with, or null if another client minted it. */
   by: string | null
 }
 
-/** Decides the fault of an attempt; attempts are counted over all requests. */
+/** Selects the fault of an attempt. Attempts are counted over all requests. */
 export type FaultOf = (attempt: number, body: MintBody) => { fault: Fault; status?: number } | null
 
 export interface FakeOptions {
-  /** Whether it honours Idempotency-Key, as gdn's backend does and the hosted service doesn't. */
+  /** Whether it supports Idempotency-Key, like gdn's backend and unlike the hosted service. */
   idempotency: boolean
   faultOf?: FaultOf | undefined
-  /** How often an NFT is asked for before it is deployed. */
+  /** Number of polls before an NFT is deployed. */
   pollsToDeploy?: number
-  /** Changes the ids of an answer, or the record of an NFT: a server that doesn't do as it should. */
+  /** Changes the IDs of a response, or the record of an NFT, to simulate a faulty server. */
   answerIds?: (ids: string[]) => string[]
   record?: (record: Record<string, unknown>) => Record<string, unknown> | null
-  /** Called when a request arrives, and when it has been taken: a crash may be thrown from here. */
+  /** Called when a request arrives, and when it has been accepted. It may throw to simulate a crash. */
   onArrival?: () => void
   onCommit?: () => void
-  /** Called when a reading request arrives; it may throw what the client would. */
+  /** Called when a read request arrives. It may throw an error of the client. */
   onRead?: ((endpoint: ReadEndpoint) => void) | undefined
-  /** What ids begin with. */
+  /** Prefix of IDs. */
   idPrefix?: string
-  /** How long after it was taken an NFT is listed, and by which clock. */
+  /** Delay before an accepted NFT is listed, by the clock `now`. */
   listingLagMs?: number
   now?: () => number
-  /** Whether records show null for owner and contract until they are deployed. */
+  /** Whether records have null for owner and contract until they are deployed. */
   nullUntilDeployed?: boolean
-  /** What the server makes of metadata when it stores them. */
+  /** Rewrites metadata when the server stores it. */
   rewrite?: ((metadata: Record<string, unknown>) => Record<string, unknown>) | undefined
-  /** So many rows to a request, or it answers 413. */
+  /** Maximum rows of a request; above it the response is 413. */
   maxRows?: number
 }
 
@@ -64,14 +64,14 @@ export interface MintBody {
   metadata: { title: string }[]
 }
 
-/** A server that mints: a stand-in for the hosted service (no idempotency) or for gdn's backend, in this process. */
+/** A server that mints in this process: a stand-in for the hosted service (no idempotency) or for gdn's backend. */
 export class FakeHostedApi implements BatchClient {
   readonly minted = new Map<string, Minted>()
   readonly bodies: MintBody[] = []
-  /** Runs that requests said they belong to. */
+  /** Runs that requests named in their headers. */
   readonly runs = new Set<string>()
   readonly uploads: string[] = []
-  /** The reading requests, in the order in which they came. */
+  /** Read requests in the order of arrival. */
   readonly reads: ReadEndpoint[] = []
   attempts = 0
   readonly #options: FakeOptions
@@ -95,12 +95,12 @@ export class FakeHostedApi implements BatchClient {
     return this.#idempotency
   }
 
-  /** A client that has just been started: it knows nothing of the server yet. */
+  /** Simulates a restarted client, which knows nothing of the server yet. */
   restart(): void {
     this.#idempotency = null
   }
 
-  /** How often the server minted each title. */
+  /** Number of mints of each title. */
   countsByTitle(): Map<string, number> {
     const counts = new Map<string, number>()
     for (const { metadata } of this.minted.values()) {
@@ -202,19 +202,19 @@ export class FakeHostedApi implements BatchClient {
     return id
   }
 
-  /** Another client mints in the same collection. */
+  /** Simulates another client that mints in the same collection. */
   mintByOther(receiver: string, metadata: object): string {
     return this.#add('createnft', receiver, metadata, null)
   }
 
-  /** An NFT gets another owner. */
+  /** Changes the owner of an NFT. */
   move(id: string, receiver: string): void {
     const nft = this.minted.get(id)
     if (nft === undefined) throw new Error(`no NFT ${id}`)
     nft.receiver = receiver
   }
 
-  /** The ids of the NFTs with a title. */
+  /** Returns the IDs of the NFTs with a title. */
   idsOf(title: string): string[] {
     return [...this.minted.values()]
       .filter(({ metadata }) => (metadata as { title?: string }).title === title)
@@ -237,7 +237,7 @@ export class FakeHostedApi implements BatchClient {
   }
 
   #answer(status: number, json: unknown, headers: Record<string, string> = {}): SendResult {
-    // A proxy's 5xx says nothing of the server behind it.
+    // A 5xx of a proxy reveals nothing about the server behind it.
     if (status < 500) this.#idempotency = this.#options.idempotency
     return { kind: 'answered', status, headers, json }
   }

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** What befalls one request. `…-after`: the server behind has answered it before. */
+/** Faults of a request. With `…-after`, the server has responded before. */
 export const FAULTS = [
   'drop-before',
   'drop-after',
@@ -21,11 +21,11 @@ export type Fault = (typeof FAULTS)[number]
 
 export interface FaultProxy {
   url: string
-  /** How often each fault happened; `none` is a request that went through unharmed. */
+  /** Number of times each fault happened. `none` counts requests without a fault. */
   counts: Record<Fault | 'none', number>
-  /** Resolves when so many more requests have come. */
+  /** Resolves after this many more requests. */
   after(requests: number, signal: AbortSignal): Promise<void>
-  /** From now on nothing goes wrong. */
+  /** Stops all faults. */
   heal(): void
   close(): Promise<void>
 }
@@ -44,10 +44,10 @@ const REASONS: Record<string, string> = {
 const MAX_DELAY_MS = 150
 
 /**
- * A TCP proxy before an HTTP server that spoils requests: connections that end or are reset before or after the server
- * took the request, answers that come late, cut in the middle, or from a load balancer that speaks HTML.
+ * A TCP proxy that disrupts requests to an HTTP server: closes or resets connections before or after the server accepts
+ * the request, delays or truncates responses, or returns the HTML error of a load balancer.
  *
- * @param faultOf decides about a request by its path; null lets it through
+ * @param faultOf selects the fault of a request by its path, or null
  */
 export async function startFaultProxy(
   target: string,
@@ -66,7 +66,7 @@ export async function startFaultProxy(
     return socket
   }
 
-  /** One exchange with the server behind, on a connection of its own. */
+  /** One exchange with the server on a separate connection. */
   const forward = ({ bytes }: Request): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
@@ -110,7 +110,7 @@ export async function startFaultProxy(
       received = Buffer.concat([received, chunk])
       const request = wholeRequest(received)
       if (request === null) return
-      // Every answer closes its connection, so there is one request to a connection.
+      // Every response closes its connection, so there is one request per connection.
       client.removeAllListeners('data')
       client.resume()
       serve(client, request).catch(() => client.destroy())
@@ -138,7 +138,7 @@ export async function startFaultProxy(
 
 const HEAD_END = '\r\n\r\n'
 
-/** The request at the beginning of the bytes, once all of it is there. */
+/** Returns the request at the start of the bytes, or null until it is complete. */
 function wholeRequest(bytes: Buffer): Request | null {
   const headEnd = bytes.indexOf(HEAD_END)
   if (headEnd < 0) return null
@@ -148,7 +148,7 @@ function wholeRequest(bytes: Buffer): Request | null {
   return bytes.length < end ? null : { path: head.split(' ')[1] ?? '', bytes: bytes.subarray(0, end) }
 }
 
-/** The same request on a connection that ends with its answer: then the end of the answer needs no parsing. */
+/** Adds connection: close to a request, so that the end of the response needs no parsing. */
 function withClose(request: Buffer): Buffer {
   const headEnd = request.indexOf(HEAD_END)
   const head = request.toString('latin1', 0, headEnd).replace(/\r\nconnection: [^\r]*/i, '')

@@ -2,10 +2,10 @@ import { sleep } from '../../src/core/time.ts'
 import { unreachable } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork } from '../../src/server/chain/evm/network.ts'
 
-/** The longest that a call hangs before it is given up, in milliseconds. */
+/** Maximum time that a call hangs before it fails, in milliseconds. */
 const LONGEST_HANG_MS = 1500
 
-/** A network of which a share of the calls fail or hang: half of them before they were done, half of them after. */
+/** A network where a share of the calls fail or hang: half of them before execution, half of them after. */
 export function faultyNetwork(
   network: EvmNetwork,
   { random, share }: { random: () => number; share: number },

@@ -7,23 +7,24 @@ type Fault = (typeof FAULTS)[number]
 
 export interface FaultyProxy {
   url: string
-  /** How often each fault happened. */
+  /** Number of times each fault happened. */
   counts: Record<Fault | 'none', number>
-  /** From now on every answer is as it should be. */
+  /** Stops all faults. */
   heal(): void
   close(): Promise<void>
 }
 
 /**
- * Stands before a JSON-RPC node and spoils a share of the requests: refuses (500) or cuts them, answers that the limit is
- * reached, loses or withholds answers with and without handing the request on, answers late, or hands it on twice.
+ * A proxy that disrupts a share of the requests to a JSON-RPC node: rejects (500) or cuts them, returns rate limit
+ * errors, loses or withholds responses with or without forwarding the request, delays responses, or forwards requests
+ * twice.
  */
 export async function startFaultyProxy(
   target: string,
   options: {
     random: () => number
     share?: number
-    /** Silence ends after so many milliseconds, as a provider's load balancer ends it; by default it doesn't. */
+    /** Silence ends after this many milliseconds, like at a provider's load balancer. By default it never ends. */
     silentMs?: number
   },
 ): Promise<FaultyProxy> {

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Answers one request; `count` is how often this path was asked for, this time included. */
+/** Handles one request. `count` is the number of requests for this path so far, including this one. */
 export type FileHandler = (request: IncomingMessage, response: ServerResponse, count: number) => void
 
 export interface FileServer {
   /** Without a trailing slash. */
   url: string
-  /** Paths in the order in which they were asked for. */
+  /** Paths in the order of their requests. */
   requests: string[]
   close(): Promise<void>
 }
 
-/** A picture of its own for every name: small, and no text that could be taken for a page. */
+/** A small, distinct picture for every name. Its bytes can't be mistaken for a page. */
 export function pngOf(name: string): Buffer {
   return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(name)])
 }
@@ -28,7 +28,7 @@ export const status =
 
 export const htmlPage = bytes(Buffer.from('<!doctype html><title>A page</title>'), 'text/html')
 
-/** One byte more than `size`, with no content-length that would give it away. */
+/** One byte more than `size`, without a content-length header. */
 export const largerThan =
   (size: number): FileHandler =>
   (_request, response) => {
@@ -47,13 +47,13 @@ export const largerThan =
     more()
   }
 
-/** The first `failures` requests get `first`, later ones `then`. */
+/** Handles the first `failures` requests with `first`, and later ones with `then`. */
 export const failing =
   (failures: number, first: FileHandler, then: FileHandler): FileHandler =>
   (request, response, count) =>
     (count <= failures ? first : then)(request, response, count)
 
-/** Serves what people would name in file_fields. A path without a handler is a picture of that name. */
+/** Serves typical files of file_fields. A path without a handler returns a picture of that name. */
 export async function startFileServer(
   handlers: Readonly<Record<string, FileHandler>> = {},
   contentOf: (path: string) => Buffer = pngOf,

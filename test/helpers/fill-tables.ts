@@ -3,13 +3,13 @@ import type { Store } from '../../src/server/store/open-store.ts'
 import { isOnPostgres } from './test-database.ts'
 
 export interface Fill {
-  /** The number before that of the first row, a multiple of 100; later fills begin after earlier ones. */
+  /** The number before the first row, a multiple of 100. Later fills start after earlier ones. */
   after: number
-  /** Deployed NFTs of one collection. */
+  /** Number of deployed NFTs in one collection. */
   deployed: number
-  /** More NFTs at each step. */
+  /** Number of additional NFTs at each step. */
   waiting: number
-  /** Finished rows in each other table that grows with NFTs. */
+  /** Number of finished rows in each other table that grows with NFTs. */
   finished: number
 }
 
@@ -18,7 +18,7 @@ const numbers = (from: number, to: number) =>
     select ${sql.lit(from)} union all select i + 1 from numbers where i < ${sql.lit(to)}
   )`
 
-/** Adds NFTs of every state to the polygon collection in the database, and finished rows to each table that grows with them. */
+/** Adds NFTs of every state to the polygon collection, and finished rows to each table that grows with them. */
 export async function fillTables({ db }: Store, { after, deployed, waiting, finished }: Fill): Promise<void> {
   const text = isOnPostgres() ? sql`::text` : sql``
   const model = await db

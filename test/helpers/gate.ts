@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 
-/** A point that code waits at until the test opens it, and that tells when it was reached. */
+/** A point where code waits until the test opens it. It reports when it was reached. */
 export function gate() {
   const events = new EventTarget()
   const reached = once(events, 'reached')

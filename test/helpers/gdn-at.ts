@@ -13,7 +13,7 @@ export interface Run {
   stderr: string
 }
 
-/** The built gdn, as a script would call it: no terminal, a home of its own, server and key from the environment. */
+/** The built gdn as in a script: no terminal, a separate home directory, server and key from the environment. */
 export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -39,13 +39,13 @@ export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
   const run = async (...argv: string[]): Promise<Run> => outcome(await start(argv))
   return {
     run,
-    /** Runs with `--json`; throws with what was told when it fails. */
+    /** Runs with `--json`. Throws the error output on failure. */
     async json<Result>(...argv: string[]): Promise<Result> {
       const { exitCode, stdout, stderr } = await run(...argv, '--json')
       if (exitCode !== 0) throw new Error(`gdn ${argv.join(' ')} ended with ${exitCode}: ${stderr}`)
       return JSON.parse(stdout) as Result
     },
-    /** SIGKILL after so many milliseconds, or when the moment has come, should it still run. */
+    /** Sends SIGKILL after this many milliseconds or when the promise resolves, unless gdn has ended. */
     async runAndKill(argv: readonly string[], when: number | ((ended: AbortSignal) => Promise<void>)): Promise<Run> {
       const child = start(argv)
       const over = new AbortController()

@@ -8,7 +8,7 @@ import { execa, type Options, type ResultPromise } from 'execa'
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const DIST = fileURLToPath(new URL('../../dist/main.cjs', import.meta.url))
 
-/** The node that runs gdn: GDN_TEST_NODE, to test other versions of it; else the one that runs the tests. */
+/** The Node that runs gdn: GDN_TEST_NODE for tests on other versions, otherwise that of the tests. */
 const NODE = process.env.GDN_TEST_NODE || process.execPath
 
 export interface GdnResult {
@@ -17,15 +17,15 @@ export interface GdnResult {
   stderr: string
 }
 
-/** A home of its own for the built gdn: nothing of the machine's configuration is seen, nothing is left behind. */
+/** A separate home directory for the built gdn, isolated from the machine's configuration and removed afterwards. */
 export interface GdnHome {
   dir: string
   env: NodeJS.ProcessEnv
   /** Runs gdn to its end. */
   run(args: readonly string[], options?: GdnOptions): Promise<GdnResult>
-  /** Starts gdn; the caller ends it. */
+  /** Starts gdn. The caller stops it. */
   start(args: readonly string[], options?: GdnOptions): ResultPromise
-  /** Runs gdn with --json, expects exit code 0, and parses what it printed. */
+  /** Runs gdn with --json, expects exit code 0, and returns the parsed output. */
   json<Value = unknown>(args: readonly string[], options?: GdnOptions): Promise<Value>
   remove(): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface GdnOptions {
   input?: string
 }
 
-/** Makes an empty home and gives the means to run the built gdn in it. */
+/** Creates an empty home directory, and returns functions that run the built gdn in it. */
 export async function makeHome(): Promise<GdnHome> {
   if (!existsSync(DIST)) throw new Error('gdn is not built: npm run build')
   const dir = await mkdtemp(join(tmpdir(), 'gdn-home-'))
@@ -47,7 +47,7 @@ export async function makeHome(): Promise<GdnHome> {
     XDG_DATA_HOME: join(dir, 'data'),
     XDG_STATE_HOME: join(dir, 'state'),
     GDN_PACE_DIR: join(dir, 'pace'),
-    // Not the keyring of whoever runs the tests.
+    // Avoids the keyring of the person who runs the tests.
     GDN_KEYRING: 'off',
     TMPDIR: process.env.TMPDIR,
   }

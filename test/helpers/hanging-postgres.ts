@@ -7,14 +7,14 @@ const SOCKET = '.s.PGSQL.5432'
 
 export interface HangingPostgres {
   url: string
-  /** From now on nothing that comes is handed on, or after so many more messages, and no connection ends. */
+  /** Stops forwarding messages, at once or after this many more. Connections stay open. */
   hang(afterMessages?: number): void
-  /** Resolves when it hangs, and somebody waits for an answer. */
+  /** Resolves when it hangs and a client waits for a response. */
   waitedFor(): Promise<void>
   close(): Promise<void>
 }
 
-/** Stands before a PostgreSQL server, and stops answering: as one whose machine was frozen, or is behind a dead line. */
+/** A proxy to a PostgreSQL server that stops responding, like a frozen machine or a broken network link. */
 export async function startHangingPostgres(serverUrl: string, database: string): Promise<HangingPostgres> {
   const [, host = ''] = /[?&]host=([^&]+)/.exec(serverUrl) ?? []
   const folder = await mkdtemp(join(tmpdir(), 'gdn-hanging-'))

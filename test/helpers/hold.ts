@@ -3,8 +3,8 @@ import { withStore } from './backend.ts'
 import { isOnPostgres } from './test-database.ts'
 
 /**
- * Keeps a running backend from writing something down: its database refuses it, and its pipeline tries again until the
- * returned function lets it through. So something else can happen meanwhile.
+ * Prevents a running backend from writing specific rows: its database rejects them, and its pipeline retries until the
+ * returned function allows them. Meanwhile a test can trigger other events.
  */
 async function hold(dataDir: string, what: RawBuilder<unknown>): Promise<() => Promise<void>> {
   if (isOnPostgres()) {
@@ -21,20 +21,20 @@ async function hold(dataDir: string, what: RawBuilder<unknown>): Promise<() => P
   return () => withStore(dataDir, async ({ db }) => void (await sql`drop trigger held`.execute(db)))
 }
 
-/** Nothing of a kind is signed. */
+/** Prevents signing of transactions of a kind. */
 export const holdSigning = (dataDir: string, kind: 'collection' | 'mint' | 'grant' | 'transfer') =>
   hold(dataDir, sql`insert on transactions for each row when (new.kind = ${sql.lit(kind)})`)
 
-/** No mint of an NFT on Solana is signed. */
+/** Prevents signing of NFT mints on Solana. */
 export const holdSolanaSigning = (dataDir: string) =>
   hold(dataDir, sql`insert on transactions for each row when (new.kind = 'mint' and new.nonce is null)`)
 
-/** No transaction of a kind is found to be final, though it is in a block. */
+/** Prevents transactions of a kind from becoming final, although they are mined. */
 export const holdSettling = (dataDir: string, kind: 'transfer') =>
   hold(dataDir, sql`update of state on transactions for each row when (new.kind = ${sql.lit(kind)})`)
 
-/** No events are followed. */
+/** Prevents following of events. */
 export const holdFollowing = (dataDir: string) => hold(dataDir, sql`insert on owner_cursors`)
 
-/** No metadata file and no directory is stored. */
+/** Prevents storing of metadata files and directories. */
 export const holdBlocks = (dataDir: string) => hold(dataDir, sql`insert on blocks for each row`)

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net'
 
 export interface HoldingProxy {
   url: string
-  /** Answers to these endpoints are kept back from now on; nothing is, with null. */
+  /** Holds responses of this endpoint from now on. With null, holds none. */
   hold(endpoint: string | null): void
-  /** Resolves when a request was handed on, and its answer is kept back. */
+  /** Resolves when a request was forwarded and its response is held. */
   held(): Promise<void>
   close(): Promise<void>
 }
 
-/** Stands before a server and keeps answers back: what was asked for is done, and nobody learns of it. */
+/** A proxy that holds responses: the server executes the request, but the client gets no result. */
 export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
   let holding: string | null = null
   let tell: () => void = () => {}

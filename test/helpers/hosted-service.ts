@@ -7,22 +7,25 @@ export interface HostedNft {
   contract: string
   receiver: string
   metadata: { title: string }
-  /** `gdn` is who asked through the API with our key; `other` a client that we know nothing of. */
+  /** `gdn` for requests through the API with our key; `other` for an unknown client. */
   by: 'gdn' | 'other'
   acceptedAt: number
 }
 
 export interface HostedOptions {
-  /** Requests a second that it takes of each limited endpoint; beyond it answers 429. 2, as the reference says. */
+  /**
+   * Accepted requests per second of each limited endpoint; above it the response is 429. Default 2, as in the
+   * reference.
+   */
   rate?: number
-  /** Says its rate in RateLimit-Policy, which the hosted service doesn't. */
+  /** Sends its rate in RateLimit-Policy, which the hosted service does not. */
   tellsRate?: boolean
-  /** After so many milliseconds an NFT is in the listing, and after so many it is deployed. */
+  /** Milliseconds until an NFT is listed, and until it is deployed. */
   listingLagMs?: number
   deployMs?: number
-  /** What the server stores for a metadata object; a service may rewrite what it was given. */
+  /** Returns the stored metadata, because a service may rewrite it. */
   rewrite?: (metadata: HostedNft['metadata']) => HostedNft['metadata']
-  /** Called after each accepted request: here other clients mint, and owners change. */
+  /** Called after each accepted request, so that other clients can mint or change owners. */
   onMinted?: (nfts: readonly HostedNft[], service: HostedService) => void
 }
 
@@ -30,9 +33,9 @@ export interface HostedService {
   url: string
   apiKey: string
   readonly nfts: ReadonlyMap<string, HostedNft>
-  /** Requests that came above the rate. */
+  /** Number of requests above the rate. */
   readonly tooFast: number
-  /** Another client mints. */
+  /** Simulates a mint by another client. */
   mintByOther(nft: Pick<HostedNft, 'contract' | 'receiver' | 'metadata'>): HostedNft
   close(): Promise<void>
 }
@@ -50,9 +53,9 @@ interface Body {
 }
 
 /**
- * A stand-in for the hosted service as its reference and its users describe it: it knows no idempotency keys, its
- * listing lags behind what it has accepted, token id and contract address are null until an NFT is deployed, and other
- * clients mint in the same collection.
+ * A stand-in for the hosted service as its reference and its users describe it. It has no idempotency keys, its listing
+ * lags behind accepted NFTs, token ID and contract address are null until an NFT is deployed, and other clients mint in
+ * the same collection.
  */
 export async function startHostedService(options: HostedOptions = {}): Promise<HostedService> {
   const { rate = 2, tellsRate = false, listingLagMs = 0, deployMs = 0, rewrite = (same) => same, onMinted } = options
@@ -67,7 +70,7 @@ export async function startHostedService(options: HostedOptions = {}): Promise<H
     return minted
   }
 
-  /** Whether this request comes within the rate: any window of a second holds so many and no more. */
+  /** Whether this request is within the rate, in any window of one second. */
   const withinRate = (endpoint: string): boolean => {
     const now = performance.now()
     const recent = (arrivals.get(endpoint) ?? []).filter((at) => now - at < 1000)

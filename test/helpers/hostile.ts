@@ -4,7 +4,9 @@ import { runInNewContext } from 'node:vm'
 import { sql } from 'kysely'
 import { withStore } from './backend.ts'
 
-/** How many rows each table of a data dir has, but those that keep pace with chain and titles whatever is asked. */
+/**
+ * Returns the number of rows of each table of a data dir, except tables that grow with chain and titles in any case.
+ */
 export function rowCounts(dataDir: string): Promise<Record<string, number>> {
   return withStore(dataDir, async ({ db }) => {
     const tables = await sql<{ name: string }>`
@@ -20,7 +22,7 @@ export function rowCounts(dataDir: string): Promise<Record<string, number>> {
   })
 }
 
-/** MiB of this process's heap and buffers that something still needs. */
+/** MiB of this process's heap and buffers in use after garbage collection. */
 export function memoryInUse(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
@@ -30,12 +32,12 @@ export function memoryInUse(): number {
 
 export interface Streamed {
   answer: string
-  /** Bytes that went out before the server had enough. */
+  /** Bytes sent before the server closed the connection. */
   sent: number
   ms: number
 }
 
-/** Sends a head, then piece after piece until the server hangs up or `most` bytes went out. */
+/** Sends a head, then chunks until the server closes the connection or `most` bytes were sent. */
 export function streamBytes(
   url: string,
   head: string,

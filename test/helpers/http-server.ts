@@ -8,7 +8,7 @@ export interface SeenRequest {
   body: Buffer
 }
 
-/** What the next request is answered with; `drop` closes the connection without a word after the request was read. */
+/** The response to the next request. `drop` closes the connection without a response after the request was read. */
 export type Reply = { status?: number; headers?: Record<string, string>; json?: unknown; text?: string } | 'drop'
 
 export interface HttpServer {
@@ -17,7 +17,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** An HTTP server that answers as a script says: the n-th reply for the n-th request, then the last one for ever. */
+/** A scripted HTTP server: the n-th reply for the n-th request, then the last one for all others. */
 export async function startHttpServer(
   script: Reply[] | ((request: SeenRequest, index: number) => Reply | Promise<Reply>),
 ): Promise<HttpServer> {
@@ -57,12 +57,12 @@ export async function startHttpServer(
 export interface TcpServer {
   port: number
   url: string
-  /** Bytes that arrived, over all connections. */
+  /** Number of received bytes over all connections. */
   received(): number
   close(): Promise<void>
 }
 
-/** A server that speaks raw bytes, for everything that no proper HTTP server says. */
+/** A server that sends raw bytes, for responses that no valid HTTP server sends. */
 export async function startTcpServer(onConnection: (socket: Socket) => void): Promise<TcpServer> {
   const sockets = new Set<Socket>()
   let received = 0

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 
-/** A trustless gateway that has these blocks. */
+/** A trustless gateway with these blocks. */
 export class GatewayStandIn {
   readonly blocks = new Map<string, Buffer>()
   readonly asked: string[] = []
@@ -30,7 +30,7 @@ export class GatewayStandIn {
     return this
   }
 
-  /** Adds files as a directory of IPFS does, in parts of a kilobyte; returns the CID of the directory. */
+  /** Adds files as an IPFS directory in chunks of one kilobyte. Returns the CID of the directory. */
   async add(files: Record<string, Buffer>, { sharded = false } = {}): Promise<string> {
     const put = async (cid: CID, bytes: unknown) => {
       this.blocks.set(cid.toV1().toString(), Buffer.from(bytes as Uint8Array))

@@ -7,26 +7,26 @@ import { createFileStorage } from '../../src/server/storage/files.ts'
 import { MemoryBlockTable } from './memory-block-table.ts'
 
 export interface IpfsNodeStandIn {
-  /** Its RPC API. */
+  /** The URL of its RPC API. */
   url: string
   /** Paths with queries of all requests. */
   seen: string[]
-  /** Roots that are never thrown away. */
+  /** Roots that are never garbage-collected. */
   pinned: Set<string>
   blocks: MemoryBlockTable
-  /** What of a file is sent. */
+  /** Transforms the content of a file before it is sent. */
   content: (bytes: Buffer) => Buffer
-  /** Answers the next ones with this status instead; null lets them through. */
+  /** Returns a status to reject a request with, or null to handle it. */
   refuse: (path: string) => number | null
   close(): Promise<void>
 }
 
 interface Options {
-  /** What the Authorization header has to say. */
+  /** The required Authorization header. */
   authorization?: string
 }
 
-/** As much of the RPC API of a Kubo node as gdn asks for, with the answers that Kubo gives. */
+/** The part of a Kubo node's RPC API that gdn uses, with Kubo's responses. */
 export async function startIpfsNode(
   dir: string,
   answer?: (line: string) => string,

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 
 const MAIN = fileURLToPath(new URL('js-ipfs-main.mjs', import.meta.url))
-/** The last there were. 700 packages of JavaScript: a part of a test run that wants them, and of nothing else. */
+/** The last published versions. They have 700 JavaScript packages, so only tests that need them install them. */
 const PACKAGES = ['ipfs-core@0.18.1', 'ipfs-http-server@0.15.1']
 
-/** An IPFS node that is none of ours, installed for the occasion into a temporary folder, and without its native parts. */
+/** A third-party IPFS node, installed into a temporary folder without its native parts. */
 export async function startJsIpfs(): Promise<{ api: string; close(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-js-ipfs-'))
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}')

@@ -5,7 +5,7 @@ import { placeOf } from './test-database.ts'
 
 export interface TestKey extends ApiKeyRecord {
   key: string
-  /** As headers of a request. */
+  /** The key as request headers. */
   headers: { 'x-api-key': string }
 }
 
@@ -16,7 +16,7 @@ interface KeyOptions {
   expiresAt?: number | null
 }
 
-/** Makes a key as `gdn key create` does, beside the running backend. */
+/** Creates a key beside the running backend, like `gdn key create`. */
 export async function makeKey(
   dataDir: string,
   { email = 'shop@example.com', permissions = PERMISSIONS, expiresAt = null }: KeyOptions = {},

@@ -4,7 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 export const PASSWORD = 'correct horse'
 
-/** Writes the keystore of a key, by another library than ours and with a derivation that takes no time. */
+/** Writes the keystore of a key with another library and a cheap key derivation. */
 export async function writeKeystore(path: string, privateKey: `0x${string}`): Promise<void> {
   const { address } = privateKeyToAccount(privateKey)
   const scrypt = { N: 2, r: 8, p: 1 }

@@ -12,7 +12,7 @@ import { serve } from './served-backend.ts'
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const RECEIVERS = ['0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB']
 const SHARE_OF_FAULTS = 0.3
-/** When a life ends: after so many requests, and so many milliseconds after the last of them. */
+/** gdn is killed after up to this many requests, and up to this many milliseconds after the last of them. */
 const MOST_REQUESTS = 12
 const MOST_MS = 120
 export interface KillBatchOptions {
@@ -24,7 +24,7 @@ export interface KillBatchOptions {
 export interface KillBatchFigures {
   kills: number
   faults: number
-  /** Of rows whose outcome was unknown at the end. */
+  /** Number of rows whose outcome was unknown at the end. */
   absent: number
   undecided: number
   seconds: number
@@ -37,11 +37,11 @@ interface ResultRow {
   error: string | null
 }
 
-/** A manifest in which every seventh row says the same as the one before it, and the title each line has. */
+/** Returns a manifest in which every seventh row repeats the previous one, and the title of each line. */
 function manifestOf(rows: number): { csv: string; titles: string[] } {
   const titles = Array.from({ length: rows }, (_, index) => `Piece ${index % 7 === 6 ? index - 1 : index}`)
   const lines = titles.map((title, index) => {
-    // Copies go to one receiver: they are the same NFT twice.
+    // A copy has the same receiver, so it is the same NFT twice.
     const receiver = RECEIVERS[(index % 7 === 6 ? index - 1 : index) % 2]
     return `${title},One of many,${receiver}`
   })
@@ -59,7 +59,7 @@ const faultsOf = (random: () => number) => (): Fault | null =>
 
 type Gdn = ReturnType<typeof gdnAt>
 
-/** Starts the batch and kills it, again and again; then once more, to its end. */
+/** Starts the batch and kills it repeatedly. Returns the number of kills. */
 async function liveAndDie(
   gdn: Gdn,
   proxy: FaultProxy,
@@ -69,12 +69,12 @@ async function liveAndDie(
   let killed = 0
   for (let life = 0; life < kills; life++) {
     const { signal, exitCode, stderr } = await gdn.runAndKill(argv, async (ended) => {
-      // Before the first byte leaves, or around any of the requests.
+      // Before the first byte is sent, or around any of the requests.
       await proxy.after(Math.floor(random() * MOST_REQUESTS), ended)
       await setTimeout(random() * MOST_MS, undefined, { signal: ended })
     })
     if (signal === 'SIGKILL') killed++
-    // It may have reached its end. The next start prints the summary, or goes on with what is open.
+    // It may have ended. The next start prints the summary, or resumes pending rows.
     else expect([0, 7, 8, 9, 6], stderr).toContain(exitCode)
   }
   return killed
@@ -82,7 +82,7 @@ async function liveAndDie(
 
 const resultsOf = async (gdn: Gdn): Promise<ResultRow[]> => await gdn.json('batch', 'results', 'drop')
 
-/** Goes on until the run has come to rest, as a person would after each message. */
+/** Repeats the command until the run is complete, like a person after each message. */
 async function toTheEnd(gdn: Gdn, argv: readonly string[]): Promise<Run> {
   for (let attempt = 0; ; attempt++) {
     const run = await gdn.run(...argv)
@@ -91,9 +91,9 @@ async function toTheEnd(gdn: Gdn, argv: readonly string[]): Promise<Run> {
 }
 
 /**
- * A drop through the built gdn against the hosted service behind a line that spoils three requests in ten, gdn killed
- * at random moments. Afterwards no row is minted twice, every row is accounted for, and what is called absent, or
- * minted, is so.
+ * Mints a drop with the built gdn on the hosted service, over a connection that disrupts 30 % of the requests, while
+ * gdn is killed at random. Afterwards no row is minted twice, every row has an outcome, and rows reported as absent or
+ * minted are exactly that.
  */
 export async function killBatchOnHosted(
   options: KillBatchOptions & { othersMint: boolean },
@@ -150,11 +150,11 @@ function checkHosted(
     ...odd.map((row) => JSON.stringify(row)),
     ...theirs.map((nft) => JSON.stringify(nft)),
   ].join('\n')
-  // Never twice: of each title there are at most as many as there are rows of it.
+  // No row is minted twice: each title has at most as many NFTs as rows.
   const wanted = countBy(titles)
   const minted = countBy([...nfts.values()].filter(({ by }) => by === 'gdn').map(({ metadata }) => metadata.title))
   for (const [title, count] of minted) expect(count, `${title}\n${context}`).toBeLessThanOrEqual(wanted.get(title) ?? 0)
-  // Every row accounted for, and each id a row's own.
+  // Every row has an outcome, and no two rows share an ID.
   expect(results.map(({ line }) => line)).toEqual(titles.map((_, index) => index + 2))
   const ids = results.flatMap(({ status, nft_gdn_id }) => (status === 'deployed' ? [nft_gdn_id ?? ''] : []))
   expect(new Set(ids).size, context).toBe(ids.length)
@@ -172,13 +172,13 @@ function checkHosted(
     if (error?.startsWith('absent')) absent.push(title)
     else undecided++
   }
-  // What is called absent may be sent again: it must not be there.
+  // An absent row may be sent again, so it must not exist.
   for (const title of absent) {
     expect((minted.get(title) ?? 0) - (reported.get(title) ?? 0), `${title}\n${context}`).toBeLessThanOrEqual(0)
   }
-  // Only another client's copies leave anything in doubt.
+  // Only copies of another client leave rows undecided.
   if (!othersMint) expect(undecided, context).toBe(0)
-  // So is what another client minted while an absent row was sent again: it may as well be the row's first request.
+  // A copy that another client minted while an absent row was sent again also does: it may be the row's first request.
   const doubled = results.filter(({ status, error }) => status === 'deployed' && error !== null)
   for (const { error } of doubled) {
     expect(error, context).toMatch(/^possibly minted twice: /)
@@ -189,8 +189,9 @@ function checkHosted(
 }
 
 /**
- * A drop through the built gdn against gdn's own backend, behind a line that spoils three requests in ten, gdn killed at
- * random moments. The backend honours Idempotency-Key: every row is minted exactly once, and nothing stays unknown.
+ * Mints a drop with the built gdn on gdn's own backend, over a connection that disrupts 30 % of the requests, while gdn
+ * is killed at random. The backend supports Idempotency-Key, so every row is minted exactly once, and no outcome is
+ * unknown.
  */
 export async function killBatchOnBackend(options: KillBatchOptions): Promise<KillBatchFigures> {
   const { rows, random } = options

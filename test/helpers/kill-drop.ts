@@ -22,7 +22,7 @@ interface Record {
   request_metadata: { title: string }
 }
 
-/** The parts of the answers that are read here. */
+/** The response fields that are read here. */
 interface Answer {
   response: { transaction_gdn_id: string }
   collections: { contract_address: string }[]
@@ -32,7 +32,7 @@ interface Answer {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A file server whose answers take a moment, so that kills fall into transfers too. */
+/** A file server that responds with a delay, so that kills also interrupt transfers. */
 async function startFiles(random: () => number) {
   const server = createServer(async (request, response) => {
     await sleep(random() * 40)
@@ -44,7 +44,7 @@ async function startFiles(random: () => number) {
   return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
 }
 
-/** One POST; null where no complete answer came. */
+/** Sends one POST. Returns null without a complete response. */
 async function post(backend: { url: string; apiKey: string }, path: string, body: unknown, key?: string) {
   try {
     const response = await fetch(backend.url + path, {
@@ -73,8 +73,8 @@ export interface KillDropFigures {
 }
 
 /**
- * A drop of `nfts` NFTs against a backend that is killed by SIGKILL `kills` times at random moments, its start
- * included, and started again each time. Afterwards every NFT must be on chain once.
+ * Mints a drop of `nfts` NFTs on a backend that is killed by SIGKILL `kills` times at random moments, including its
+ * start, and restarted each time. Afterwards every NFT must be on chain once.
  */
 export async function killDrop(options: {
   nfts: number
@@ -89,7 +89,7 @@ export async function killDrop(options: {
   let backend: ServedBackend | null = await serve(dataDir.path, flags).ready
   let killsWhileStarting = 0
 
-  // Every request is sent until it is answered, always the same bytes under the same key.
+  // Every request is repeated until it has a response, with the same body and idempotency key.
   const waiting: { key: string; titles: string[] }[] = []
   for (let at = 0; at < nfts; ) {
     const size = Math.min(nfts - at, 1 + Math.floor(random() * 6))
@@ -130,7 +130,7 @@ export async function killDrop(options: {
       }
       const answer = await ask('/api/v1/createnft', body, next.key)
       for (const [index, nft] of answer.nfts.entries()) accepted.set(next.titles[index] ?? '', nft.nft_gdn_ids)
-      // Spread over all the kills: about 0.4 s lie between two.
+      // Spreads requests over all kills, which are about 0.4 s apart.
       await sleep((random() * 2 * kills * 400) / requests)
     }
   }
@@ -142,7 +142,7 @@ export async function killDrop(options: {
     backend = null
     const starting = serve(dataDir.path, flags)
     if (random() < 0.25) {
-      // This one doesn't get as far as serving.
+      // This one is killed before it is ready.
       await sleep(random() * 350)
       if (starting.child.exitCode === null) {
         killsWhileStarting += 1
@@ -158,7 +158,7 @@ export async function killDrop(options: {
   if (backend === null || contract === null) throw new Error('unreachable')
   const contract_address: `0x${string}` = contract
 
-  // Listed once each, and all deployed.
+  // Each NFT is listed once, and all are deployed.
   const listed = await ask('/api/v1/getnftgdnids', { contract_addresses: contract_address, blockchain: 'polygon' })
   expect(new Set(listed.nft_gdn_ids).size).toBe(nfts)
   expect(new Set(listed.nft_gdn_ids)).toEqual(new Set(accepted.values()))
@@ -172,7 +172,7 @@ export async function killDrop(options: {
   const failed = nftRecords.filter((nft) => nft.status !== 'deployed')
   expect(failed).toEqual([])
 
-  // On chain, read with nothing of ours: as many tokens as NFTs, each title once.
+  // On chain, read without our code: as many tokens as NFTs, each title once.
   const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
   const collection = { address: contract_address, abi: ABI }
   expect(await client.readContract({ ...collection, functionName: 'totalSupply' })).toBe(BigInt(nfts))

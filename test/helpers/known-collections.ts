@@ -1,7 +1,7 @@
 import { enterCollection, type KnownCollectionOfServer } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 
-/** Enters collections of a server in a state directory, as `gdn collection create` does. */
+/** Adds collections of a server to a state directory, like `gdn collection create`. */
 export async function enterCollections(
   stateDir: string,
   ...collections: readonly Partial<KnownCollectionOfServer>[]

@@ -7,8 +7,8 @@ import { freshDataDir, withStore } from './backend.ts'
 import { memoryBlockJournal } from './memory-block-journal.ts'
 
 /**
- * What a stopped backend left on polygon: the journal alone, replayed on a fresh chain, gives the same blocks, and no
- * signer's nonces have a gap.
+ * Checks the polygon data of a stopped backend: replaying the journal on a fresh chain gives the same blocks, and the
+ * nonces of the signers have no gaps.
  */
 export function expectLedger(dataDir: string): Promise<{ blocks: number; transactions: TransactionRow[] }> {
   return withStore(dataDir, async ({ db }) => {

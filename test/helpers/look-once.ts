@@ -4,12 +4,12 @@ import { createEvmObserver } from '../../src/server/pipeline/evm/driver.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 
 export const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
-/** Number of the newest block, and of the newest that no reorg can undo. */
+/** Number of the newest block, and of the newest final block. */
 export const HEAD = 200
 export const FINAL = 193
 const REVERTED = 100
 
-/** Looks once at what is signed on polygon, and settles it. What was settled before isn't watched. */
+/** Checks the signed transactions on polygon once, and settles them. Settled ones aren't watched. */
 export async function lookOnce(
   store: Store,
   network: EvmNetwork,
@@ -20,7 +20,7 @@ export async function lookOnce(
   const [now, findSigner] = [() => at, async () => null]
   const options = { store, blockchain: 'polygon', network: async () => network, findSigner, now, log } as const
   const { watch: _, ...driver } = createEvmObserver(options)
-  // A process that is alone goes by the clock that it is given, and not by the database's.
+  // A single process uses the given clock instead of the database's.
   await createChainStep({ store: { ...store, postgres: null }, driver, now, log, onSettled: () => {} })()
 }
 
@@ -31,7 +31,7 @@ export interface AskedCall {
 }
 
 /**
- * Looks once at what is signed on a public network, where all of it has reverted in a final block.
+ * Checks the signed transactions on a public network once, where all of them have reverted in a final block.
  *
  * @param options.missing hashes of transactions that are in no block
  * @param options.warn receives the messages of warnings
