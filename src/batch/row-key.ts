@@ -32,7 +32,7 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 
 /**
  * Returns the reference ID of a row. The server creates it once, from any machine and however rows are grouped into
- * requests. Its form never changes: a change in how rows are read needs a new version.
+ * requests. Its form never changes: a change in how rows are read gets a new version.
  *
  * @param key the key of the row, or the hash that replaces it if the row has local files
  */
