@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { closeAll } from '../../src/server/close-all.ts'
 
-it('closes the last first, though one of them cannot be closed, and tells of the first that could not', async () => {
+it('closes all in reverse order despite errors, and throws the first one', async () => {
   const closed: number[] = []
   const undo = [1, 2, 3, 4].map((number) => async () => {
     closed.push(number)

@@ -51,13 +51,13 @@ async function expectToWork(resumed = () => true) {
   }
 }
 
-it('a start that fails after opening everything leaves nothing running, and the next one works', async () => {
+it('leaves nothing running after a start that fails at the end, so that the next one works', async () => {
   failures.ofListening = 1
   const log: string[] = []
   const logStream = { write: (line: string) => void log.push(line) }
   await expect(startTestBackend(dataDir.path, { logStream })).rejects.toThrow('the address went away')
   const told = log.length
-  // Steps that still ran would come again within this time, and find that the database is closed.
+  // Steps that still ran would run again within this time and log that the database is closed.
   await sleep(2500)
   expect(log.slice(told)).toEqual([])
   await expectToWork()

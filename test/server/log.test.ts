@@ -11,7 +11,7 @@ const KEY = `gdn_${'k'.repeat(43)}`
 
 describe('the log', () => {
   it.each(['api_key', 'x-api-key', 'authorization', 'private_key', 'password', 'signature'])(
-    'never holds a %s, at the top or one level down',
+    'never contains a %s, at the top or one level down',
     async (name) => {
       const text = await logged((log) =>
         log.info({ [name]: 'hidden-1', facts: { [name]: 'hidden-2' }, kept: 'shown' }, 'x'),
@@ -21,7 +21,7 @@ describe('the log', () => {
     },
   )
 
-  it('never holds an API key, not even quoted in a message or a reason', async () => {
+  it('never contains an API key, not even in a message or a reason', async () => {
     const text = await logged((log) => log.error({ error: `no such key ${KEY}!` }, `refused ${KEY}`))
     expect(text).not.toContain('kkk')
     expect(JSON.parse(text)).toMatchObject({ error: 'no such key [redacted]!', msg: 'refused [redacted]' })
@@ -32,13 +32,13 @@ describe('the log', () => {
     'https://bucket.example/a.png?X-Amz-Credential=AKIA%2Fx&X-Amz-Signature=abcdef0123&X-Amz-Security-Token=abcdef0123',
     'https://files.example/a.png?sig=abcdef0123',
     'https://files.example/a.png?token=abcdef0123',
-  ])('quotes %s without what makes it valid', async (url) => {
+  ])('redacts the secrets of %s', async (url) => {
     const text = await logged((log) => log.warn({ reason: `${url} answered 403` }, 'x'))
     expect(text).not.toMatch(/abcdef0123|AKIA/)
     expect(JSON.parse(text).reason).toMatch(/\[redacted\] answered 403$/)
   })
 
-  it('is one line of JSON per event, with the time', async () => {
+  it('has one line of JSON per event, with the time', async () => {
     const text = await logged((log) => {
       log.info({ n: 1 }, 'one')
       log.info({ n: 2 }, 'a\nb')

@@ -34,7 +34,7 @@ afterEach(async () => {
   await dir.remove()
 })
 
-/** What a node says of a network on which one signer can work. */
+/** Responses of a node of a network with one working signer. */
 const answers = (chainId: number) => ({
   eth_chainId: `0x${chainId.toString(16)}`,
   eth_getBlockByNumber: { baseFeePerGas: GWEI },
@@ -79,13 +79,13 @@ async function ready(
 const nothing = { problems: [], warnings: [] }
 
 describe('a process is ready', () => {
-  it('with a database, a data dir and a storage, and the networks that it is to work on', async () => {
+  it('with a working database, data dir, storage and configured networks', async () => {
     expect(await (await ready()).ask()).toEqual(nothing)
     const { url } = await node(137)
     expect(await (await ready({ polygon: { chainId: 137, urls: [url] } })).ask()).toEqual(nothing)
   })
 
-  it('as long as one node of a network answers', async () => {
+  it('as long as one node of a network responds', async () => {
     const gone = await node(137)
     const there = await node(137)
     const { ask } = await ready({ polygon: { chainId: 137, urls: [gone.url, there.url] } })
@@ -101,7 +101,7 @@ describe('a process is ready', () => {
       'the factory of polygon has appointed none of the signers',
     ],
   ])(
-    'when the only signer of its network %s, as a warning: what was minted can still be read',
+    'with a warning if the only signer of its network %s, as NFTs can still be read',
     async (_, changed, reason) => {
       const only = await node(137)
       Object.assign(only.answers, changed)
@@ -111,14 +111,14 @@ describe('a process is ready', () => {
   )
 })
 
-describe('it is not, and says why,', () => {
-  it('when it is about to stop', async () => {
+describe('a process is not ready, with the reason,', () => {
+  it('while it stops', async () => {
     const { ask, stopping } = await ready()
     stopping()
     expect(await ask()).toEqual({ problems: ['this process is stopping'], warnings: [] })
   })
 
-  it('when no node of its network answers; and it is again when one does', async () => {
+  it('while no node of its network responds', async () => {
     const only = await node(137)
     const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
     expect(await ask()).toEqual(nothing)
@@ -129,7 +129,7 @@ describe('it is not, and says why,', () => {
     expect(await until(ask, ({ problems }) => problems.length === 0)).toEqual(nothing)
   })
 
-  it('when its node is one of another chain', async () => {
+  it('if its node is of another chain', async () => {
     const { url } = await node(1)
     const { ask } = await ready({ polygon: { chainId: 137, urls: [url] } })
     expect((await ask()).problems).toEqual([
@@ -137,7 +137,7 @@ describe('it is not, and says why,', () => {
     ])
   })
 
-  it('when all of its networks are away; of several, one that is stops nobody else and is a warning', async () => {
+  it('while all of its networks are unreachable; one of several is only a warning', async () => {
     const [first, second] = [await node(137), await node(10)]
     const { ask } = await ready({
       polygon: { chainId: 137, urls: [first.url] },
@@ -155,7 +155,7 @@ describe('it is not, and says why,', () => {
     })
   })
 
-  it('when its only network gives no answer; one of several that never gave one is a warning, and nobody waits for it', async () => {
+  it('if its only network never responds; one of several is a warning and causes no delay', async () => {
     const mute = createServer(() => {})
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
     undo.push(
@@ -170,19 +170,19 @@ describe('it is not, and says why,', () => {
     expect(await ask()).toEqual({ problems: [], warnings: [reason] })
   })
 
-  it('when the storage is away', async () => {
+  it('while the storage is unreachable', async () => {
     const { ask } = await ready({}, { storage: ['the bucket art can not be reached'] })
     expect((await ask()).problems).toEqual(['the bucket art can not be reached'])
   })
 
-  it('when the database is gone', async () => {
+  it('if the database is unreadable', async () => {
     const { ask } = await ready()
     await store.close()
     expect((await ask()).problems).toEqual([expect.stringMatching(/^the database can't be read: /)])
     store = await openStore(join(dir.path, 'gdn.db'))
   })
 
-  it('when the database lacks migrations; one of a newer gdn is a warning: the first of a new version migrates', async () => {
+  it('if the database lacks migrations; those of a newer gdn are a warning, as the first new process migrates', async () => {
     const { ask } = await ready()
     await sql`delete from kysely_migration`.execute(store.db)
     expect((await ask()).problems).toEqual(['the database lacks migrations (0001-initial): run gdn db migrate'])
@@ -190,16 +190,16 @@ describe('it is not, and says why,', () => {
     expect((await ask()).warnings).toEqual(['the database was migrated by a newer version of gdn (9999-later)'])
   })
 
-  it('when the data dir is gone', async () => {
+  it('if the data dir is missing', async () => {
     const other = await freshDataDir()
     const { ask } = await ready({}, { dataDir: other.path })
     await rm(other.path, { recursive: true })
     expect((await ask()).problems).toEqual([expect.stringMatching(/^the data directory is not writable: .*ENOENT/)])
   })
 
-  it('when the disk of the data dir is full', async () => {
+  it('while the disk of the data dir is full', async () => {
     const disk = await createSmallDisk(1024)
-    // Not every machine and user may have one.
+    // Not every machine and user can mount one.
     if (typeof disk === 'string') return expect(disk).toContain("can't be mounted here")
     undo.push(() => disk.remove())
     const { ask } = await ready({}, { dataDir: disk.path })

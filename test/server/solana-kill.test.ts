@@ -20,7 +20,7 @@ interface Answer {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-it(`${NFTS} NFTs are on chain once each although the backend is killed at random moments`, {
+it(`mints each of ${NFTS} NFTs once although the backend is killed at random moments`, {
   timeout: 180_000,
 }, async () => {
   const { random } = seededRandom('solana kills')
@@ -28,7 +28,7 @@ it(`${NFTS} NFTs are on chain once each although the backend is killed at random
   dirs.push(dir)
   let backend: ChildBackend | null = await startedChild(dir.path)
 
-  /** Sent until it is answered, always the same bytes under the same key. */
+  /** Sends the same bytes with the same key until it gets a response. */
   const ask = async (path: string, body: unknown, key?: string): Promise<Answer> => {
     for (;;) {
       try {

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const ADDRESS = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
 
-it('without litesvm a request for Solana gets 503 with the package and the command, and nothing is accepted', async () => {
+it('rejects a request for Solana without litesvm with 503, naming the package and the command', async () => {
   const collection = {
     name: 'Test',
     blockchain: 'solana',
@@ -57,7 +57,7 @@ it('without litesvm a request for Solana gets 503 with the package and the comma
   }
   const answer = await backend.post('/api/v1/createcollection', collection)
   expect([answer.status, answer.headers.get('request-accepted')]).toEqual([503, 'no'])
-  // Looked for once for each request.
+  // The package is loaded once per request.
   expect(looked.times).toBe(1)
   expect(answer.json.error).toEqual({
     title: 'Service Unavailable',
@@ -65,11 +65,11 @@ it('without litesvm a request for Solana gets 503 with the package and the comma
       /package litesvm-linux-x64-gnu is not installed.*npm install litesvm-linux-x64-gnu@1\.5/,
     ),
   })
-  // Who has no such collection learns that first.
+  // A missing collection is reported first.
   expect((await backend.post('/api/v1/createnft', nft)).status).toBe(400)
 })
 
-it('a machine for which there is no litesvm, or where it does not start, is told so', () => {
+it('reports a machine without a litesvm build, or on which it does not start', () => {
   expect(() => actual.loadLiteSvm({ platform: 'win32', arch: 'x64' })).toThrow(/has no build for win32-x64/)
   const require = () => {
     throw Object.assign(new Error('GLIBC_2.99 not found'), { code: 'ERR_DLOPEN_FAILED' })
@@ -78,7 +78,7 @@ it('a machine for which there is no litesvm, or where it does not start, is told
   expect(start).toThrow("litesvm can't run on this machine: GLIBC_2.99 not found")
 })
 
-it('without litesvm everything else works', async () => {
+it('serves everything else without litesvm', async () => {
   const collection = await createTestCollection(backend)
   const [minted] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
   expect(minted?.status).toBe('deployed')

@@ -43,7 +43,7 @@ async function readIpfs(url: string): Promise<unknown> {
 }
 
 describe('a collection', () => {
-  it('is a group mint whose one token goes to wallet_address', async () => {
+  it('is a group mint with one token, owned by wallet_address', async () => {
     const collection = await createOnSolana({ name: 'First light' })
     expect(await deployed(collection.id)).toMatchObject({ status: 'deployed', contract_address: collection.address })
     const machine = await readChain(dataDir.path)
@@ -66,13 +66,13 @@ describe('a collection', () => {
     })
   })
 
-  it('has its address before it is deployed, and NFTs can be created in it at once', async () => {
+  it('has its address before it is deployed, and accepts NFTs at once', async () => {
     const collection = await createOnSolana()
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver: RECEIVER }))
     expect(nft).toMatchObject({ status: 'deployed', contract_address: collection.address })
   })
 
-  it.each(['description', 'image'])('needs %s', async (field) => {
+  it.each(['description', 'image'])('requires %s', async (field) => {
     const body = { name: 'Test', ...SOLANA_COLLECTION, [field]: undefined }
     const answer = await backend.post('/api/v1/createcollection', body)
     expect(answer.status).toBe(400)
@@ -81,7 +81,7 @@ describe('a collection', () => {
 })
 
 describe('an NFT', () => {
-  it('is a member mint of its collection with a supply of one, held by the receiver, that nobody can mint more of', async () => {
+  it('is a member mint of its collection with a fixed supply of one, held by the receiver', async () => {
     const collection = await createOnSolana({ name: 'Dawns' })
     const wallets = [solanaWallet('a'), solanaWallet('b')]
     const ids: string[] = []
@@ -114,7 +114,7 @@ describe('an NFT', () => {
     expect([...numbers].sort()).toEqual([1n, 2n, 3n, 4n, 5n, 6n])
   })
 
-  it('shares the directory of its metadata file with those it is signed with', async () => {
+  it('shares its metadata directory with the NFTs signed together', async () => {
     const collection = await createOnSolana()
     await deployed(collection.id)
     const nfts = await settled(backend, await mint(backend, collection, plainMetadata(5), { receiver: RECEIVER }))
@@ -130,7 +130,7 @@ describe('an NFT', () => {
     expect(readMint(machine, collection.address)?.nonTransferable).toBeUndefined()
   })
 
-  it('has a name that is shortened at a character where its transaction would become too large', async () => {
+  it('has its name cut between characters if its transaction would be too large', async () => {
     const collection = await createOnSolana({ name: '光'.repeat(500), is_locked: true })
     const family = '👨‍👩‍👧‍👦'
     const titles = ['é'.repeat(400), family.repeat(60), 'x'.repeat(100_000), `a${'\u0301'.repeat(3000)}`, 'short ✓']
@@ -144,7 +144,7 @@ describe('an NFT', () => {
       expect(name.endsWith('…')).toBe(true)
       expect(name).not.toContain('\ufffd')
       expect(title.startsWith(name.slice(0, -1))).toBe(true)
-      // As much as fits, but for the last character.
+      // As much as fits, except for the last character.
       expect(Buffer.byteLength(name)).toBeGreaterThan(index === 1 ? 290 : 310)
     }
     expect(names[1]?.slice(0, -1)).toBe(family.repeat((names[1] ?? '').split('👨').length - 1))
@@ -153,7 +153,7 @@ describe('an NFT', () => {
     expect(readMint(machine, collection.address)?.metadata?.name).toMatch(/^光{100,}…$/)
   })
 
-  it('whose file can not be had fails with the reason, and its neighbours are minted', async () => {
+  it('fails with the reason if its file is unavailable, and the others are minted', async () => {
     const web = await startFileServer({ '/none.png': status(404) })
     try {
       const collection = await createOnSolana()
@@ -167,7 +167,7 @@ describe('an NFT', () => {
     }
   })
 
-  it('is minted once for a request that is sent again with its Idempotency-Key', async () => {
+  it('is minted once for a request that is repeated with its Idempotency-Key', async () => {
     const collection = await createOnSolana()
     const headers = { 'idempotency-key': 'once' }
     const send = () => mint(backend, collection, plainMetadata(4), { receiver: RECEIVER, headers })
@@ -183,7 +183,7 @@ describe('an NFT', () => {
 
 const listing = (contract_addresses: string) => ({ contract_addresses, blockchain: 'solana' })
 
-it('solana and solana-testnet are two chains beside the others', async () => {
+it('serves solana and solana-testnet as two separate chains', async () => {
   const main = await createOnSolana()
   const test = await createOnSolana({ blockchain: 'solana-testnet' })
   const polygon = await createTestCollection(backend)
@@ -204,7 +204,7 @@ it('solana and solana-testnet are two chains beside the others', async () => {
   expect(answer.json.error.message).toContain('that collection is on solana')
 })
 
-it('transferring is refused as unsupported', async () => {
+it('rejects a transfer as unsupported', async () => {
   const collection = await createOnSolana()
   const parties = { sender_wallet_address: solanaWallet('a'), receiver_wallet_address: RECEIVER }
   const common = { contract_address: collection.address, blockchain: 'solana', ...parties }
@@ -221,18 +221,18 @@ it('transferring is refused as unsupported', async () => {
 describe('an address', () => {
   const good = solanaWallet('good')
   const bad: [string, string][] = [
-    ['holds 0, O, I, l, which base58 has not', '0OIl'],
-    ['holds 31 bytes', `${'1'.repeat(31)}`],
-    ['holds 33 bytes', `1${good}`],
-    ['holds 33 bytes, in at most 44 characters', '1'.repeat(33)],
-    ['has more leading ones than it may', `${'1'.repeat(12)}${good}`],
+    ['contains 0, O, I and l, which are not in base58', '0OIl'],
+    ['has 31 bytes', `${'1'.repeat(31)}`],
+    ['has 33 bytes', `1${good}`],
+    ['has 33 bytes in at most 44 characters', '1'.repeat(33)],
+    ['has too many leading ones', `${'1'.repeat(12)}${good}`],
     ['is an EVM address', WALLETS[0]],
     ['is empty', ''],
     ['has white space around it', ` ${good}`],
-    ['holds a letter of another script', `${good.slice(0, -1)}é`],
-    ['is cut', good.slice(0, 20)],
+    ['contains a letter of another script', `${good.slice(0, -1)}é`],
+    ['is truncated', good.slice(0, 20)],
   ]
-  it.each(bad)('that %s is refused', async (_, wrong) => {
+  it.each(bad)('is rejected if it %s', async (_, wrong) => {
     const collection = await backend.post('/api/v1/createcollection', {
       name: 'Test',
       ...SOLANA_COLLECTION,
@@ -248,7 +248,7 @@ describe('an address', () => {
     expect([nft.status, nft.json.error.message]).toEqual([400, expect.stringContaining('receiver_wallet_address')])
   })
 
-  it('of Solana is refused on an EVM blockchain', async () => {
+  it('of Solana is rejected on an EVM blockchain', async () => {
     const answer = await backend.post('/api/v1/createcollection', {
       name: 'Test',
       blockchain: 'polygon',

@@ -4,7 +4,7 @@ import { MAX_LOOKUPS, storedFiles } from '../../src/server/services/stored-files
 import type { FileStorage } from '../../src/server/storage/adapter.ts'
 import type { CheckedFiles } from '../../src/server/storage/checked-files.ts'
 
-/** A storage that has every file, all but one of them checked, and counts how often, and how often at once, it is asked. */
+/** A storage with every file, all but one checked; counts lookups, and how many run at once. */
 function countingStorage() {
   const seen = { asked: 0, atOnce: 0 }
   let open = 0
@@ -28,7 +28,7 @@ const nft = (...names: string[]) => ({
   file_fields: names.map((name, index) => ({ key: `k${index}`, url: `ipfs://${name}` })),
 })
 
-test('a file that every NFT of a request names is looked for once', async () => {
+test('looks up a file once if every NFT of a request names it', async () => {
   const { seen, deps } = countingStorage()
   const found = await storedFiles(
     deps,
@@ -39,7 +39,7 @@ test('a file that every NFT of a request names is looked for once', async () => 
   expect(seen.asked).toBe(1)
 })
 
-test('of more files than anybody needs in a request, no more are looked for, and few at once', async () => {
+test('limits the number of file lookups per request, and how many run at once', async () => {
   const { seen, deps } = countingStorage()
   const found = await storedFiles(
     deps,
@@ -47,17 +47,17 @@ test('of more files than anybody needs in a request, no more are looked for, and
   )
   expect(seen.asked).toBe(MAX_LOOKUPS)
   expect(seen.atOnce).toBeLessThanOrEqual(100)
-  // Not lost: what was not looked for is the pipeline's to find.
+  // The pipeline looks up the others.
   expect(found.filter((files) => files === null)).toHaveLength(500)
 })
 
-test('an NFT of which one file is missing is not taken for one that has all', async () => {
+test('does not treat an NFT with a missing file as complete', async () => {
   const { deps } = countingStorage()
   const partly = { ...nft('a'), file_fields: [...nft('a').file_fields, { key: 'x', url: 'https://a.test/x.png' }] }
   expect(await storedFiles(deps, [nft('a', 'b'), partly, nft()])).toEqual([{ k0: 'a', k1: 'b' }, null, {}])
 })
 
-test('a stored file that was not checked is left to the pipeline', async () => {
+test('leaves a stored but unchecked file to the pipeline', async () => {
   const { deps } = countingStorage()
   expect(await storedFiles(deps, [nft('a'), nft('a', 'unchecked')])).toEqual([{ k0: 'a' }, null])
 })

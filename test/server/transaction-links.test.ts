@@ -11,12 +11,12 @@ afterEach(async () => {
 
 it.each([
   [
-    'the block explorer of the settings',
+    'the configured block explorer',
     { block_explorer_url: 'https://polygonscan.com/' },
     'https://polygonscan.com/tx/',
   ],
-  ['nothing where they name none', {}, null],
-])('a transaction is linked to %s, in gettransactions and in gdn tx', async (_, more, link) => {
+  ['nothing without a configured block explorer', {}, null],
+])('links a transaction to %s, in gettransactions and in gdn tx', async (_, more, link) => {
   const real = await startPublicNetwork()
   undo.push(() => real.close())
   const place = await setUpNetwork(real)

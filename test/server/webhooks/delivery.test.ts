@@ -17,7 +17,7 @@ import { placeOf } from '../../helpers/test-database.ts'
 import { type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
 import { deliveriesOf, makeWebhook, shownWebhook } from '../../helpers/webhooks.ts'
 
-/** Three days in no time; a test may have it otherwise. */
+/** Short timings instead of three days; a test may change them. */
 const HASTY: Timings = { retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
 const timings = { ...HASTY }
 
@@ -57,8 +57,8 @@ const mintSome = async (count: number) => settled(backend, await mint(backend, c
 
 const aWhile = (ms = 1500) => new Promise((resolve) => setTimeout(resolve, ms))
 
-describe('an event that was not taken', () => {
-  it('is sent again, the same with the same id and a new signature, until it is', async () => {
+describe('an event that was not delivered', () => {
+  it('is retried with the same content and ID and a new signature until it is delivered', async () => {
     const receiver = await receiverThat(
       (response, _, index) => void response.writeHead(index < 3 ? 500 : 200).end('hm'),
     )
@@ -74,7 +74,7 @@ describe('an event that was not taken', () => {
     expect(await shownWebhook(dataDir.path, id)).toMatchObject({ status: 'active', failing_since: null, delivered: 1 })
   })
 
-  it('is given up when its time is over, told why, and sent again when somebody asks for it', async () => {
+  it('fails with the reason after the time limit, and can be replayed', async () => {
     let broken = true
     const receiver = await receiverThat((response) => void response.writeHead(broken ? 503 : 200).end('closed'))
     timings.giveUpAfterMs = 1000
@@ -98,7 +98,7 @@ describe('an event that was not taken', () => {
     expect(delivered).toMatchObject({ event_id: failed?.event_id, attempts: 1 })
   })
 
-  it('does not keep others from being sent', async () => {
+  it('does not block others', async () => {
     const receiver = await receiverThat((response, { event }) => {
       response.writeHead(event.data.request_metadata?.title === 'NFT 1' ? 500 : 200).end()
     })
@@ -113,7 +113,7 @@ describe('an event that was not taken', () => {
 })
 
 describe('a receiver', () => {
-  it('that answers 410 wants no more: it is disabled, and in use again when events are replayed', async () => {
+  it('that returns 410 is disabled, and enabled again by a replay', async () => {
     let gone = true
     const receiver = await receiverThat((response) => void response.writeHead(gone ? 410 : 200).end())
     const { id } = await makeWebhook(dataDir.path, receiver.url)
@@ -138,7 +138,7 @@ describe('a receiver', () => {
     expect(shown).toMatchObject({ status: 'active', delivered: 10, failed: 0 })
   })
 
-  it('is asked by at most four requests at a time', async () => {
+  it('receives at most four requests at a time', async () => {
     const receiver = await receiverThat((response) => void setTimeout(() => response.end(), 30))
     await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
     await mintSome(60)
@@ -150,14 +150,14 @@ describe('a receiver', () => {
     expect(receiver.most).toBe(4)
   })
 
-  it('that is down is probed with one event now and then, not with all of thousands, and then gets every one', async () => {
+  it('that is down is probed with single events, and receives every event later', async () => {
     let down = true
     const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
     Object.assign(timings, { retryMs: () => 50, pauseMs: (failures: number) => (failures < 5 ? 0 : 300) })
     const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
     await mintSome(200)
     await aWhile(2000)
-    // Those that were under way when it was seen, and a probe or two a second; by themselves 200 events would be tried
+    // The requests in flight at first, and one or two probes per second. Without the pause, 200 events would be sent
     // thousands of times.
     expect(receiver.received.length).toBeLessThan(40)
     expect((await shownWebhook(dataDir.path, id)).failing_since).not.toBeNull()
@@ -170,7 +170,7 @@ describe('a receiver', () => {
     expect(await shownWebhook(dataDir.path, id)).toMatchObject({ delivered: 200, waiting: 0, failing_since: null })
   })
 
-  it('that asks to be left alone is', async () => {
+  it('that returns Retry-After receives no request until then', async () => {
     const receiver = await receiverThat((response, _, index) => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '2' }).end()
     })
@@ -191,7 +191,7 @@ describe('a receiver', () => {
     )
   })
 
-  it('that never answers does not hold up another, nor the end of the backend', async () => {
+  it('that never responds does not block another one or the shutdown of the backend', async () => {
     const silent = await receiverThat(() => {})
     const quick = await receiverThat()
     await makeWebhook(dataDir.path, silent.url)
@@ -210,7 +210,7 @@ describe('a receiver', () => {
   })
 })
 
-it('a test event is sent once, before all that waits, whatever the webhook listens to', async () => {
+it('sends a test event once, before all pending events and for any event filter', async () => {
   let down = true
   const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
   Object.assign(timings, { retryMs: () => 60_000, pauseMs: (failures: number) => (failures < 5 ? 0 : 60_000) })
@@ -246,7 +246,7 @@ it('a test event is sent once, before all that waits, whatever the webhook liste
   expect(tests()[0]?.event.data).toEqual({ webhook_id: id, message: 'This is a test.' })
 })
 
-it('without a webhook nothing is written, and /metrics counts what is sent with one', async () => {
+it('stores no events without a webhook, and counts those sent with one in /metrics', async () => {
   const receiver = await receiverThat()
   const written = async () => (await inStore(({ db }) => db.selectFrom('webhook_events').select('id').execute())).length
   const sent = async () => {
@@ -258,7 +258,7 @@ it('without a webhook nothing is written, and /metrics counts what is sent with 
   expect(await written()).toBe(before.written)
   await makeWebhook(dataDir.path, receiver.url)
   await mintSome(5)
-  // What is counted here and what is read from the database are a moment apart.
+  // The counter and the number from the database are updated a moment apart.
   const { text, count } = await until(
     sent,
     ({ text, count }) => count === before.sent + 5 && text.includes('gdn_webhook_deliveries_waiting 0'),
@@ -269,7 +269,7 @@ it('without a webhook nothing is written, and /metrics counts what is sent with 
   expect(text).toContain('gdn_webhooks{status="active"} 1')
 })
 
-it('neither log nor metrics hold the secret, and the URL is in neither', async () => {
+it('writes neither the secret nor the URL to the log or the metrics', async () => {
   const receiver = await receiverThat((response) => void response.writeHead(500).end())
   const { secret } = await makeWebhook(dataDir.path, `${receiver.url}?token=sesame-open`)
   await createTestCollection(backend)

@@ -37,7 +37,7 @@ afterAll(async () => {
 const inStore = async <Result>(work: Parameters<typeof administrate<Result>>[1]) =>
   administrate(await placeOf(dataDir.path), work)
 
-/** A webhook with a path of its own at the receiver, and what arrived there. */
+/** A webhook with a separate path at the receiver, and the requests received there. */
 async function webhook(path: string, events: string[], email?: string) {
   const request = { url: `${receiver.url}/${path}`, events, email, now: Date.now() }
   const { webhook: made, secret } = await inStore((store) => addWebhook(store, request))
@@ -48,11 +48,11 @@ async function webhook(path: string, events: string[], email?: string) {
 
 const remove = ({ id }: ShownWebhook) => inStore((store) => dropWebhook(store, id, Date.now()))
 
-/** Long enough for something that shouldn't come to have come. */
+/** Waits long enough for an unexpected event to arrive. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 1500))
 
-describe('an event tells what the API tells, in its words', () => {
-  it('of a collection, its NFTs and their transfers', async () => {
+describe('an event', () => {
+  it('has the same fields as the API for a collection, its NFTs and their transfers', async () => {
     const hook = await webhook('all', ['*'])
     const collection = await createTestCollection(backend, { enable_transfer: true })
     const ids = await mint(backend, collection, plainMetadata(3))
@@ -114,7 +114,7 @@ describe('an event tells what the API tells, in its words', () => {
     await hook.remove()
   })
 
-  it('is JSON whose id is in a header too, and is signed with the secret that was shown', async () => {
+  it('is JSON with its ID also in a header, signed with the webhook’s secret', async () => {
     const hook = await webhook('signed', ['collection.deployed'])
     await createTestCollection(backend)
     const [one] = await until(
@@ -133,8 +133,8 @@ describe('an event tells what the API tells, in its words', () => {
   })
 })
 
-describe('a webhook is told what it asked for, and nothing else', () => {
-  it('no other types, nothing of other accounts, and nothing from before it was made', async () => {
+describe('a webhook receives', () => {
+  it('no other event types, no events of other accounts, and none from before its creation', async () => {
     const stranger = 'stranger@example.com'
     const { key } = await inStore((store) =>
       createApiKey(store, {
@@ -167,7 +167,7 @@ describe('a webhook is told what it asked for, and nothing else', () => {
     for (const one of [nftsOnly, failures, theirs]) await one.remove()
   })
 
-  it('nothing any more once it is removed', async () => {
+  it('no events after its removal', async () => {
     const hook = await webhook('removed', ['*'])
     await hook.remove()
     await createTestCollection(backend)
@@ -195,7 +195,7 @@ describe('a webhook is told what it asked for, and nothing else', () => {
 })
 
 describe('on Solana', () => {
-  it('collections and NFTs are told of too', async () => {
+  it('sends events of collections and NFTs, too', async () => {
     const hook = await webhook('solana', ['*'])
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
     const ids = await mint(backend, collection, plainMetadata(2), { receiver: solanaWallet('owner') })

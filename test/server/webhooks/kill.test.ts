@@ -13,7 +13,7 @@ const NFTS_A_LIFE = long ? 60 : 40
 const dataDir = await freshDataDir()
 afterAll(() => dataDir.remove())
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are looked into here only to go on
+// biome-ignore lint/suspicious/noExplicitAny: responses are only read to continue
 async function post({ url, apiKey }: ChildBackend, endpoint: string, body: object): Promise<any> {
   const response = await fetch(`${url}/api/v1/${endpoint}`, {
     method: 'POST',
@@ -24,9 +24,9 @@ async function post({ url, apiKey }: ChildBackend, endpoint: string, body: objec
   return response.json()
 }
 
-it('a backend that is killed at any moment tells of every NFT at least once, by one event each', async () => {
+it('delivers one event per NFT at least once although the backend is killed at any moment', async () => {
   const { random } = seededRandom('killed while it tells')
-  // Answers are slow: there is always something on its way when it dies.
+  // Responses are slow, so that requests are always in flight when the backend is killed.
   const receiver = await startReceiver((response) => void setTimeout(() => response.end(), random() * 100))
   let backend = await startedChild(dataDir.path)
   const { secret } = await makeWebhook(dataDir.path, receiver.url)
@@ -41,7 +41,7 @@ it('a backend that is killed at any moment tells of every NFT at least once, by 
     const metadata = plainMetadata(NFTS_A_LIFE)
     const answer = await post(backend, 'createnft', { ...order, receiver_wallet_address: WALLETS[1], metadata })
     ids.push(...answer.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids))
-    // Now while it tells, and now at any moment before.
+    // Half of the kills happen during deliveries, the others at any moment before.
     const heard = receiver.received.length + 1 + Math.floor((random() * NFTS_A_LIFE) / 2)
     if (kill % 2 === 0)
       await until(

@@ -14,7 +14,7 @@ import { makeWebhook, shownWebhook } from '../../helpers/webhooks.ts'
 const NFTS = process.env.GDN_SOAK === '1' ? 2000 : 400
 const TO_A_REQUEST = 200
 
-it(`${NFTS} NFTs are told of one by one, four requests at a time and 200 a second at most`, async () => {
+it(`delivers one event for each of ${NFTS} NFTs, with at most four requests at a time and 200 per second`, async () => {
   const dataDir = await freshDataDir()
   const receiver = await startReceiver((response) => void setTimeout(() => response.end(), 15))
   const backend = await startTestBackend(dataDir.path, { logLevel: 'silent' })

@@ -98,24 +98,24 @@ const subjects = async () =>
 const claimed = async (db: Db, id: string) =>
   db.selectFrom('nfts').select(['id', 'seq', 'generation']).where('id', '=', id).executeTakeFirstOrThrow()
 
-describe('a status that changes for good is told of, by the account’s own webhooks only', () => {
+describe('writes events of final status changes only for webhooks of the account', () => {
   const CHANGES: Record<string, [(db: Db) => Promise<unknown>, string[]]> = {
     'a batch is deployed': [(db) => deployNfts(db, ['t']), ['nft.deployed chain']],
     'a batch fails': [(db) => failBatch(db, 't', 'why'), ['nft.failed chain']],
-    'a batch is to be signed anew': [(db) => returnBatchToMint(db, 't'), []],
-    'a file can not be had': [
+    'a batch must be signed again': [(db) => returnBatchToMint(db, 't'), []],
+    'a file is unavailable': [
       async (db) => failClaimedNft(db, await claimed(db, 'files'), 'why'),
       ['nft.failed files'],
     ],
-    'a file can not be had, says who lost the NFT': [
+    'a file is unavailable, reported by a worker that lost its lease': [
       async (db) => failClaimedNft(db, { ...(await claimed(db, 'files')), generation: 9 }, 'why'),
       [],
     ],
-    'everything unfinished of a collection fails': [
+    'all pending NFTs of a collection fail': [
       (db) => failNftsOfCollection(db, 'c', 'why'),
       ['nft.failed chain', 'nft.failed files', 'nft.failed mint'],
     ],
-    'what would be transferred in the same step fails': [
+    'all pending grants of a collection fail': [
       (db) => failGrantsOfCollection(db, 'c', 'why'),
       ['nft.failed mint'],
     ],
@@ -125,7 +125,7 @@ describe('a status that changes for good is told of, by the account’s own webh
       ['collection.failed c', 'nft.failed chain', 'nft.failed files', 'nft.failed mint'],
     ],
     'a collection changes in another way': [(db) => updateCollection(db, 'c', { next_token_id: '9' }), []],
-    'a collection is put back': [(db) => withdrawCollection(db, 'c'), []],
+    'a collection is reverted': [(db) => withdrawCollection(db, 'c'), []],
     'a transfer is done': [(db) => endTransfer(db, 'x', { status: 'deployed' }), ['transfer.deployed x']],
     'a transfer fails': [(db) => endTransfer(db, 'x', { status: 'failed', error: 'why' }), ['transfer.failed x']],
   }
@@ -137,7 +137,7 @@ describe('a status that changes for good is told of, by the account’s own webh
     for (const { type, data } of await told()) expect(data.error).toBe(type.endsWith('.failed') ? 'why' : undefined)
   })
 
-  it.each(Object.entries(CHANGES))('%s, but the transaction is rolled back: nobody is told', async (_, [change]) => {
+  it.each(Object.entries(CHANGES))('no event if the transaction is rolled back: %s', async (_, [change]) => {
     const rolledBack = store.transaction(async (db) => {
       await change(db)
       throw new Error('on purpose')
@@ -146,13 +146,13 @@ describe('a status that changes for good is told of, by the account’s own webh
     expect(await told()).toEqual([])
   })
 
-  it('injected faults fail new NFTs, and webhooks are notified', async () => {
+  it('new NFTs fail by fault injection', async () => {
     await store.db.deleteFrom('nfts').where('id', '=', 'failed').execute()
     await store.transaction((db) => failFreshNfts(db, 'r', 'why'))
     expect(await subjects()).toEqual(['nft.failed files', 'nft.failed mint'])
   })
 
-  it('a transfer that is undone and done again is told of twice', async () => {
+  it('a transfer is reverted and deployed again: two events', async () => {
     await store.transaction((db) => endTransfer(db, 'x', { status: 'deployed' }))
     await store.transaction((db) => withdrawTransfer(db, 'tx'))
     expect(await subjects()).toEqual(['transfer.deployed x'])
@@ -160,13 +160,13 @@ describe('a status that changes for good is told of, by the account’s own webh
     expect(await subjects()).toEqual(['transfer.deployed x', 'transfer.deployed x'])
   })
 
-  it('a collection that is deployed already is not told of again', async () => {
+  it('a collection is already deployed: no second event', async () => {
     await store.transaction((db) => deployCollection(db, 'c'))
     await store.transaction((db) => deployCollection(db, 'c'))
     expect(await subjects()).toEqual(['collection.deployed c'])
   })
 
-  it('neither a disabled webhook nor a listener that went away hears of it', async () => {
+  it('no event for a disabled webhook or an expired listener', async () => {
     await webhook('disabled', 'a', { status: 'disabled' })
     await webhook('gone', 'a', { kind: 'listener', expires_at: NOW - 1 })
     await webhook('there', 'a', { kind: 'listener', expires_at: NOW + 60_000 })
@@ -177,10 +177,10 @@ describe('a status that changes for good is told of, by the account’s own webh
   })
 })
 
-describe('a webhook is in one process’s hands', () => {
+describe('a webhook is leased to one process', () => {
   const claim = (now: number) => claimWebhooks(store.db, { now, leaseMs: 10_000, limit: 10 })
 
-  it('while it has something to be told, until the lease ends; who lost it can not write any more', async () => {
+  it('while events are pending, until the lease ends; later writes by that process fail', async () => {
     expect(await claim(NOW + 1)).toEqual([])
     await store.transaction((db) => failBatch(db, 't', 'why'))
     const [first] = await claim(NOW + 1)
@@ -195,14 +195,14 @@ describe('a webhook is in one process’s hands', () => {
     expect(await claim(NOW + 60_000)).toHaveLength(1)
   })
 
-  it('however many ask at once', async () => {
+  it('even if several claim it at once', async () => {
     await store.transaction((db) => failBatch(db, 't', 'why'))
     const all = await Promise.all(Array.from({ length: 8 }, () => claim(NOW + 1)))
     expect(all.flat().map(({ id }) => id)).toEqual(['mine'])
   })
 })
 
-it('events are forgotten after their time, but those that wait', async () => {
+it('removes old events, except pending ones', async () => {
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
   const [first] = await listDue(store.db, 'mine', Date.now(), 1)
   if (first === undefined) throw new Error('nothing was told')
@@ -215,10 +215,10 @@ it('events are forgotten after their time, but those that wait', async () => {
   expect([await events(), (await told()).length]).toEqual([2, 2])
 })
 
-it('what was to be told to a listener or a webhook that is gone keeps no event, and nobody else is affected', async () => {
+it('removes events pending for removed webhooks and listeners only', async () => {
   await webhook('listener', 'a', { kind: 'listener', expires_at: NOW + 60_000 })
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
-  // Removed by another transaction while the event was written.
+  // As if another transaction removed it while the event was written.
   await store.db.deleteFrom('webhooks').where('id', '=', 'mine').execute()
   const left = async (now: number) => {
     await forgetOld(store.db, now, now, 10)
@@ -231,7 +231,7 @@ it('what was to be told to a listener or a webhook that is gone keeps no event, 
   expect(await store.db.selectFrom('webhook_events').select('id').execute()).toEqual([])
 })
 
-it('what the last webhook was told is forgotten after its time, though there is none any more', async () => {
+it('removes old events even if the last webhook has been removed', async () => {
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
   for (const id of ['mine', 'theirs']) await removeWebhook(store.db, id)
   const nobody = { post: () => Promise.reject(new Error('nothing is sent')), close: async () => {} }

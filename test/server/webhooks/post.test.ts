@@ -16,7 +16,7 @@ const poster = (options: Partial<PosterOptions> = {}): Poster =>
 
 const message = (url: string) => ({ url, secret: 'whsec_x', eventId: 'evt_1', body: '{"id":"evt_1"}' })
 
-describe('what a receiver answers', () => {
+describe('the response of a receiver', () => {
   it.each([
     [200, null],
     [202, null],
@@ -38,14 +38,14 @@ describe('what a receiver answers', () => {
     expect(elsewhere.seen).toEqual([])
   })
 
-  it('is kept to its first 200 characters', async () => {
+  it('is truncated to 200 characters', async () => {
     const server = closing(await startHttpServer([{ text: `\0${'ä🎨'.repeat(300)}` }]))
     const { answer, error } = await poster().post(message(server.url))
     expect([error, [...(answer ?? '')].length]).toEqual([null, 200])
     expect(answer?.startsWith('ä🎨ä🎨')).toBe(true)
   })
 
-  it('says when to come again, in seconds', async () => {
+  it('includes Retry-After in seconds', async () => {
     const server = closing(await startHttpServer([{ status: 429, headers: { 'retry-after': '7' } }]))
     expect(await poster().post(message(server.url))).toMatchObject({ status: 429, retryAfterMs: 7000 })
   })
@@ -54,7 +54,7 @@ describe('what a receiver answers', () => {
 describe('a hostile receiver', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n'
 
-  it('that answers without end is hung up on', async () => {
+  it('with an endless response is disconnected', async () => {
     let closed = false
     const server = closing(
       await startTcpServer((socket) => {
@@ -78,12 +78,12 @@ describe('a hostile receiver', () => {
   })
 
   it.each([
-    ['never answers', ''],
-    ['sends its head a letter at a time', head],
-    ['sends headers without end', `${head}${'a: b\r\n'.repeat(5000)}`],
-    ['speaks something else', 'SSH-2.0-OpenSSH_9.6\r\n'],
-    ['hangs up', null],
-  ])('that %s costs the time that an attempt may take, and no more', async (_, bytes) => {
+    ['never responds', ''],
+    ['sends its headers a byte at a time', head],
+    ['sends endless headers', `${head}${'a: b\r\n'.repeat(5000)}`],
+    ['uses another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['closes the connection', null],
+  ])('that %s delays an attempt by no more than the timeout', async (_, bytes) => {
     const timers: NodeJS.Timeout[] = []
     const server = closing(
       await startTcpServer((socket) => {
@@ -101,7 +101,7 @@ describe('a hostile receiver', () => {
     expect(performance.now() - since).toBeLessThan(4000)
   })
 
-  it('that sends its answer a letter at a time has said that it took the event', async () => {
+  it('that sends its body a byte at a time has still accepted the event', async () => {
     const timers: NodeJS.Timeout[] = []
     const server = closing(
       await startTcpServer((socket) => {
@@ -114,7 +114,7 @@ describe('a hostile receiver', () => {
   })
 })
 
-describe('without --allow-private-files nothing private is reached', () => {
+describe('private addresses and other forbidden URLs', () => {
   it.each([
     ['http://127.0.0.1/x', /private address/],
     ['https://127.0.0.1/x', /private address \(127\.0\.0\.1\)/],
@@ -131,7 +131,7 @@ describe('without --allow-private-files nothing private is reached', () => {
     ['https://user:pass@example.com/x', /user name or password/],
     ['ftp://example.com/x', /neither http nor https/],
     ['http://example.com/x', /only to https/],
-  ])('%s', async (url, error) => {
+  ])('are rejected without --allow-private-files: %s', async (url, error) => {
     const asked: string[] = []
     const lookup = async (host: string) => {
       asked.push(host)
@@ -142,7 +142,7 @@ describe('without --allow-private-files nothing private is reached', () => {
     expect(asked).toEqual([])
   })
 
-  it('by a name that leads there either, not even among public addresses', async () => {
+  it('are rejected behind a host name, even among public addresses', async () => {
     let asked = 0
     const lookup = async () => {
       asked += 1
@@ -156,7 +156,7 @@ describe('without --allow-private-files nothing private is reached', () => {
     expect(asked).toBe(1)
   })
 
-  it('a name is resolved once, and the socket goes where that pointed', async () => {
+  it("can't be reached by a second DNS lookup, as the socket uses the result of the first", async () => {
     const server = closing(await startHttpServer([{}]))
     const { port } = new URL(server.url)
     const answers = ['127.0.0.1', '10.0.0.1', '10.0.0.1']

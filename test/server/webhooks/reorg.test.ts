@@ -22,7 +22,7 @@ afterAll(async () => {
   await real?.close()
 })
 
-/** Mines until it is so, and so slowly that what is seen then isn't final yet. */
+/** Mines until the condition holds, slowly enough that the result isn't final yet. */
 async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolean): Promise<T> {
   return until(async () => {
     await real.mine()
@@ -33,7 +33,7 @@ async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolea
 
 const told = (type: string) => receiver.events().filter((event) => event.type === type)
 
-it('what a reorg undoes is told of once more when it is deployed again: the same NFT, another event', async () => {
+it('sends another event for an NFT that is deployed again after a reorg', async () => {
   const { backend } = remote
   const collection = await createTestCollection(backend, { enable_transfer: true })
   await minedUntil(
@@ -45,7 +45,7 @@ it('what a reorg undoes is told of once more when it is deployed again: the same
     () => real.pool(),
     (pool) => pool.length === 1,
   )
-  // Just deep enough, so that the reorg reaches it.
+  // Exactly as deep as needed for the reorg to revert it.
   await real.mine(CONFIRMATIONS)
   const [nft] = await until(
     () => showNfts(backend, [id]),
@@ -53,7 +53,7 @@ it('what a reorg undoes is told of once more when it is deployed again: the same
   )
 
   await real.reorg(CONFIRMATIONS + 1)
-  // Nothing is mined meanwhile: it could be deployed again before anybody looks.
+  // Nothing is mined in between, since the NFT could be deployed again unnoticed.
   const [undone] = await until(
     () => showNfts(backend, [id]),
     ([now]) => now?.status === 'initiated',
@@ -65,7 +65,7 @@ it('what a reorg undoes is told of once more when it is deployed again: the same
   )
   expect(events.map(({ data }) => data.nft_gdn_id)).toEqual([id, id])
   expect(new Set(events.map((event) => event.id)).size).toBe(2)
-  // It waited in between, and nobody was told of that.
+  // The pending state in between caused no event.
   expect(receiver.events().map(({ data }) => data.status)).toEqual(receiver.events().map(() => 'deployed'))
   const transfer = {
     ...{ contract_address: collection.address, token_id: nft?.token_id, blockchain: 'polygon', nft_gdn_id: id },

@@ -3,7 +3,7 @@ import { GIVE_UP_AFTER_MS, pauseMs, retryMs, webhookStatus } from '../../../src/
 
 const middle = () => 0.5
 
-describe('an event is tried again', () => {
+describe('an event is retried', () => {
   it.each([
     [1, 5],
     [2, 30],
@@ -19,7 +19,7 @@ describe('an event is tried again', () => {
     expect(retryMs(attempts, () => 1)).toBe(seconds * 1250)
   })
 
-  it('for three days, some twenty times', () => {
+  it('about twenty times in three days', () => {
     let at = 0
     let attempts = 1
     for (; at < GIVE_UP_AFTER_MS; attempts++) at += retryMs(attempts, middle)
@@ -29,7 +29,7 @@ describe('an event is tried again', () => {
   })
 })
 
-describe('a webhook that keeps failing is left alone', () => {
+describe('a failing webhook is paused', () => {
   it.each([
     [1, 0],
     [4, 0],
@@ -38,7 +38,7 @@ describe('a webhook that keeps failing is left alone', () => {
     [8, 16],
     [14, 600],
     [10_000, 600],
-  ])('after %i failures in a row for about %i seconds', (failures, seconds) => {
+  ])('after %i consecutive failures for about %i seconds', (failures, seconds) => {
     expect(pauseMs(failures, middle)).toBe(seconds * 1000)
   })
 })
@@ -49,7 +49,7 @@ it.each([
   ['active', 5 * 60_000, 'failing'],
   ['disabled', null, 'disabled'],
   ['disabled', 9 * 60_000, 'disabled'],
-] as const)('%s and failing for %s ms is shown as %s', (status, failingFor, shown) => {
+] as const)('a webhook that is %s and failing for %s ms is shown as %s', (status, failingFor, shown) => {
   const now = 1_700_000_000_000
   expect(webhookStatus({ status, failing_since: failingFor === null ? null : now - failingFor }, now)).toBe(shown)
 })

@@ -6,7 +6,7 @@ import { isSigned } from '../../helpers/webhook-receiver.ts'
 
 const sha256 = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
 
-/** HMAC as RFC 2104 defines it, from nothing but the hash. */
+/** HMAC as defined in RFC 2104, based only on the hash function. */
 function hmac(key: string, text: string): string {
   const raw = Buffer.from(key)
   const block = Buffer.alloc(64)
@@ -30,21 +30,21 @@ describe('the signature', () => {
       1_790_000_000_000,
       't=1790000000,v1=ce4e019e9e5844b3a0aa09b98f32dcec71109a7f7e5cad777041f3b00d5a7f42',
     ],
-  ])('with %s of %s is the one that OpenSSL computes', (secret, body, now, signature) => {
+  ])('with %s of %s matches OpenSSL', (secret, body, now, signature) => {
     expect(sign(secret, body, now)).toBe(signature)
   })
 
-  it('of any body is HMAC-SHA-256 of the time, a dot and the body, by a computation of our own', () => {
+  it('of any body is HMAC-SHA-256 of the time, a dot and the body', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ minLength: 1 }), fc.nat(4_000_000_000), (body, key, t) => {
-        // Lone surrogates are in no JSON text.
+        // JSON text has no lone surrogates.
         fc.pre(body.isWellFormed() && key.isWellFormed())
         expect(sign(key, body, t * 1000)).toBe(`t=${t},v1=${hmac(key, `${t}.${body}`)}`)
       }),
     )
   })
 
-  it('passes the check that the README shows, and no other body, secret or time does', () => {
+  it('passes the documented check, but not with another body, secret or time', () => {
     const now = Date.now()
     const headers = { 'gdn-signature': sign('whsec_a', '{}', now) }
     expect(isSigned('whsec_a', { headers, body: '{}' }, now)).toBe(true)
@@ -55,7 +55,7 @@ describe('the signature', () => {
   })
 })
 
-it('a signing secret has 256 bits behind whsec_, another each time', () => {
+it('generates a signing secret of 256 random bits after whsec_', () => {
   const secrets = Array.from({ length: 50 }, () => newSigningSecret().reveal())
   expect(new Set(secrets).size).toBe(50)
   for (const secret of secrets) expect(secret).toMatch(/^whsec_[\w-]{43}$/)

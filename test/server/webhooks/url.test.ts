@@ -10,7 +10,7 @@ it.each([
   ['http://192.168.1.20/hook', true],
   ['http://app:3000/hook', true],
   ['https://hooks.internal:8443/', true],
-])('%s is taken; private: %s', (url, isPrivate) => {
+])('accepts %s (private: %s)', (url, isPrivate) => {
   expect(checkWebhookUrl(url)).toEqual({ href: new URL(url).href, isPrivate })
 })
 
@@ -23,7 +23,7 @@ it.each([
   ['https://a:b@example.com/', /user name or password/],
   ['https://example.com/#x', /fragment/],
   [`https://example.com/${'x'.repeat(2000)}`, /longer than 2000/],
-])('%s is refused', (url, message) => {
+])('rejects %s', (url, message) => {
   expect(() => checkWebhookUrl(url)).toThrow(
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
   )
