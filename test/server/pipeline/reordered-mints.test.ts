@@ -13,8 +13,8 @@ import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-// A reorg can mine a mint before its collection, before an earlier batch, or before the blocks in which the owner granted
-// the service its rights. The mint then has no effect but uses its nonce, although the NFT is valid.
+// A reorg can mine a mint before its collection, before an earlier batch, or before the blocks in which the owner
+// granted the service its rights. The mint then has no effect but uses its nonce, although the NFT is valid.
 
 const [ALICE] = WALLETS
 const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'

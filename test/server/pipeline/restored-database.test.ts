@@ -282,7 +282,7 @@ it('keeps the reference ID of a token adopted after a restore, so that a repeate
   expect(await supplyOf(collection)).toBe(3n)
 })
 
-it('rejects reference IDs from after the backup while tokens are unknown, and answers known ones', async () => {
+it('rejects reference IDs from after the backup while tokens are unknown, and returns the NFTs of known ones', async () => {
   const collection = await deployedCollection()
   const known = await order(collection, plainMetadata(1))
   const ids = known.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)

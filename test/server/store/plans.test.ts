@@ -15,9 +15,8 @@ import { readTables, unboundedSteps } from '../../helpers/sqlite-plans.ts'
 import { databaseUrlOf, isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 import { useEverything } from '../../helpers/use-everything.ts'
 
-// No request and no pipeline step may read all NFTs, or all of an account, a collection or an owner. The test uses gdn
-// end to end, records each SQL statement, and checks its plan. New queries are included
-// automatically.
+// No request and no pipeline step may read all NFTs, or all of an account, a collection or an owner. The test uses
+// gdn end to end, records each SQL statement, and checks its plan. New queries are included automatically.
 
 /** The most recently opened connection. */
 const opened = vi.hoisted((): { last?: RawDatabase } => ({}))

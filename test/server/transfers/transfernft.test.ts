@@ -301,7 +301,7 @@ describe('is rejected, with nothing accepted,', () => {
     expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
   })
 
-  it('with 503 while the chain can not be asked; once it can, the same request is accepted', async () => {
+  it('with 503 while the chain is unreachable; the same request is accepted later', async () => {
     const alone = await transferable(await createCollection({ blockchain: 'fantom' }))
     const dir = join(dataDir.path, 'chains')
     const [file = ''] = (await readdir(dir)).filter((name) => /^fantom\b(?!-)/.test(name) && name.endsWith('.pid'))

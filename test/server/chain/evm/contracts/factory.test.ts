@@ -132,8 +132,8 @@ describe('creating a collection', () => {
   })
 })
 
-describe('nobody can', () => {
-  test('initialize the implementation', async () => {
+describe('rejects', () => {
+  test('the initialization of the implementation', async () => {
     const implementation = implementationAddress(chain.factory)
     for (const from of [chain.stranger, chain.operator, chain.admin, chain.owner]) {
       expect(await initialize(implementation, from)).toBe('NotRegistry')
@@ -142,11 +142,11 @@ describe('nobody can', () => {
     expect(await collectionAt(chain, implementation).read.owner()).toBe(ZERO)
   })
 
-  test('mint on the implementation, not even as an operator', async () => {
+  test('a mint on the implementation, even by an operator', async () => {
     expect(await collectionAt(chain, implementationAddress(chain.factory)).mintRevert({})).toBe('ApiDisabled')
   })
 
-  test('initialize a collection again', async () => {
+  test('a second initialization of a collection', async () => {
     const init = anInit(chain.owner)
     await chain.send(chain.operator, chain.factory, encodeMake(init))
     const address = predictCollection(chain.factory, init)
@@ -156,7 +156,7 @@ describe('nobody can', () => {
     expect(await initialize(address, chain.factory)).toBe('AlreadyInitialized')
   })
 
-  test('initialize a clone that the factory didn’t create', async () => {
+  test('the initialization of a clone that the factory didn’t create', async () => {
     const implementation = implementationAddress(chain.factory)
     const clone = await chain.deploy(
       `0x3d602d80600a3d3981f3363d3d373d3d3d363d73${implementation.slice(2)}5af43d82803e903d91602b57fd5bf3`,
@@ -164,20 +164,20 @@ describe('nobody can', () => {
     expect(await initialize(clone, chain.stranger)).toBe('NotRegistry')
   })
 
-  test('appoint operators except the admin', async () => {
+  test('the appointment of an operator, except by the admin', async () => {
     for (const from of [chain.stranger, chain.operator, chain.owner]) {
       expect(await chain.revertOf(from, chain.factory, setOperator(from, true))).toBe('NotAdmin')
     }
   })
 
-  test('be admin and operator at once', async () => {
+  test('the admin as an operator', async () => {
     expect(await chain.revertOf(chain.admin, chain.factory, setOperator(chain.admin, true))).toBe('InvalidOperator')
     const deployment = encodeDeployFactory([chain.stranger])
     const { status } = await chain.node.send({ from: chain.stranger, data: deployment })
     expect(status).toBe('reverted')
   })
 
-  test('appoint the zero address', async () => {
+  test('the zero address as an operator', async () => {
     expect(await chain.revertOf(chain.admin, chain.factory, setOperator(ZERO, true))).toBe('InvalidOperator')
   })
 })

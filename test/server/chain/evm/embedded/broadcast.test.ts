@@ -223,7 +223,7 @@ describe('timestamps of blocks', () => {
   })
 })
 
-test('answers a call on the latest block while many blocks are mined', async () => {
+test('completes a call on the latest block while many blocks are mined', async () => {
   const { chain } = await start()
   const account = newAccount()
   await chain.broadcast([await sign(account, 0, { to: null, data: COUNTER, gas: 200_000n })])

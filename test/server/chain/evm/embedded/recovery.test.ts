@@ -106,7 +106,7 @@ describe('an embedded chain after a crash', () => {
     expect(journal.entries).toHaveLength(4)
   })
 
-  test('answers pending reads by the next node', async () => {
+  test('passes pending reads on to the next node if a node dies', async () => {
     const { chain, account } = await someBlocks(memoryBlockJournal())
     const reads = Array.from({ length: 50 }, () =>
       chain.request('eth_getTransactionCount', [account.address, 'latest']),

@@ -60,7 +60,7 @@ describe('the JSON-RPC proxy: allowed methods', () => {
     ['web3_clientVersion', []],
     ['web3_sha3', ['0x00']],
   ]
-  test.each(reads)('answers %s', async (method, params) => {
+  test.each(reads)('allows %s', async (method, params) => {
     expect(await ask(method, ...params)).toEqual(result(expect.toSatisfy((value) => value !== undefined)))
   })
 
