@@ -1,4 +1,4 @@
-// Answers that are made to hurt who fetches them, in a process of its own: what it needs itself is not to be measured.
+// Hostile responses for a fetcher, in a separate process so that its own memory is not measured.
 import { createServer } from 'node:net'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
 
@@ -8,7 +8,7 @@ const EMPTY_MEMBER = Buffer.concat([GZIP_HEAD, Buffer.from([3, 0]), Buffer.alloc
 const repeated = (bytes, times) => Buffer.concat(Array(times).fill(bytes))
 const head = (...headers) => `HTTP/1.1 200 OK\r\ncontent-type: image/png\r\n${headers.join('\r\n')}\r\n\r\n`
 
-/** The same again and again, as fast as it is taken. */
+/** Repeats the same bytes as fast as the client reads. */
 function endless(socket, bytes) {
   const more = () => {
     while (!socket.destroyed) if (!socket.write(bytes)) return void socket.once('drain', more)

@@ -1,8 +1,9 @@
-// js-ipfs with the RPC API that it shares with Kubo, alone on this machine. Run in the folder where it is installed.
+// js-ipfs with the RPC API that it shares with Kubo, isolated on this machine. Run it in the folder of its
+// installation.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// Its parts want a Node.js that is newer than the oldest one of ours.
+// It needs a newer Node.js than our oldest one.
 Promise.withResolvers ??= function withResolvers() {
   let resolve
   let reject

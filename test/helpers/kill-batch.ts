@@ -178,7 +178,7 @@ function checkHosted(
   }
   // Only copies of another client leave rows undecided.
   if (!othersMint) expect(undecided, context).toBe(0)
-  // A copy that another client minted while an absent row was sent again also does: it may be the row's first request.
+  // If another client mints a copy while an absent row is sent again, the row may be minted twice, which is reported.
   const doubled = results.filter(({ status, error }) => status === 'deployed' && error !== null)
   for (const { error } of doubled) {
     expect(error, context).toMatch(/^possibly minted twice: /)

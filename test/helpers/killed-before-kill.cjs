@@ -1,3 +1,3 @@
-// Ends this process by SIGKILL at the moment at which it would end another one so.
+// Kills this process with SIGKILL at the moment when it would kill another one.
 const { kill } = process
 process.kill = (pid, signal) => kill.call(process, signal === 'SIGKILL' ? process.pid : pid, signal)

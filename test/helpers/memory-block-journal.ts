@@ -1,15 +1,15 @@
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 import type { BlockJournal, HashedBlock } from '../../src/server/store/block-journal.ts'
 
-/** A block journal in memory, which a test can read, copy and make fail. */
+/** A block journal in memory that a test can read, copy and make fail. */
 export interface MemoryBlockJournal extends BlockJournal<Hex> {
   readonly entries: HashedBlock<Hex>[]
-  /** Awaited before a block is taken down; throw in it to fail the write. */
+  /** Awaited before a block is written. Throw in it to fail the write. */
   beforeAppend: (number: number) => unknown
   /** Awaited when a block is durable, before `append` resolves. */
   afterAppend: (number: number) => unknown
   beforeRecordHash: (number: number) => unknown
-  /** The durable state as another process would find it now. */
+  /** A copy of the durable state, as another process would find it now. */
   copy(): MemoryBlockJournal
   hashes(): (string | null)[]
 }

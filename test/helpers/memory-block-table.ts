@@ -1,6 +1,6 @@
 import type { Block, BlockTable } from '../../src/server/store/block-table.ts'
 
-/** A block table that forgets: for tests of what stands on one. */
+/** A block table in memory, for tests of code that uses one. */
 export class MemoryBlockTable implements BlockTable {
   readonly blocks = new Map<string, Uint8Array>()
 

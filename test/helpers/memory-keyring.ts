@@ -3,11 +3,11 @@ import { Secret } from '../../src/core/secret.ts'
 
 export interface MemoryKeyring extends Keyring {
   readonly entries: Map<string, string>
-  /** What was asked of it, such as `get https://a.test`. */
+  /** Calls so far, such as `get https://a.test`. */
   readonly calls: string[]
 }
 
-/** A keyring that lasts as long as the test. */
+/** A keyring in memory. */
 export function memoryKeyring(): MemoryKeyring {
   const entries = new Map<string, string>()
   const calls: string[] = []
@@ -30,7 +30,7 @@ export function memoryKeyring(): MemoryKeyring {
   }
 }
 
-/** One that is there and can't be used: locked, or without the daemon behind it. */
+/** An existing keyring that can't be used: locked, or without its daemon. */
 export function lockedKeyring(): Keyring {
   const refuse = async () => {
     throw new Error('Platform failure: DBus error: the keyring is locked')

@@ -4,7 +4,7 @@ export const pick = <Item>(random: () => number, items: readonly Item[]): Item =
   return item
 }
 
-/** Bytes that parsers stumble over. */
+/** Bytes that often break parsers. */
 const ODD = [
   '\0',
   '\r\n',
@@ -29,7 +29,7 @@ const ODD = [
 ]
 const MORE = ['"', "'", '[', ']', '{', '}', '-1', '0x', '1e9', '9'.repeat(20), '\xff', '\xc0\xaf', '\u202e', '..', '%']
 
-/** One of the seeds with some of its bytes flipped, cut, doubled, moved, or exchanged for odd ones or another seed's. */
+/** Returns one of the seeds with some bytes flipped, cut, doubled, moved, or replaced by odd ones or another seed's. */
 export function mutate(random: () => number, seeds: readonly (string | Buffer)[]): Buffer {
   const number = (below: number) => Math.floor(random() * below)
   let bytes = Buffer.from(pick(random, seeds))
@@ -71,7 +71,7 @@ export function mutate(random: () => number, seeds: readonly (string | Buffer)[]
   return bytes
 }
 
-/** The slowest of many short works, and how long it takes when it is done again: a busy machine is slow by itself. */
+/** Finds the slowest of many short runs and measures it again, because a busy machine also slows runs down. */
 export function stopwatch<Input>(work: (input: Input) => void) {
   let slowest: { input: Input; ms: number } | undefined
   return {
@@ -81,7 +81,7 @@ export function stopwatch<Input>(work: (input: Input) => void) {
       const ms = performance.now() - since
       if (slowest === undefined || ms > slowest.ms) slowest = { input, ms }
     },
-    /** Milliseconds of the quickest of five. */
+    /** Milliseconds of the fastest of five runs. */
     again(): number {
       if (slowest === undefined) return 0
       const { input } = slowest

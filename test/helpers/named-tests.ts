@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const TESTS = fileURLToPath(new URL('../', import.meta.url))
 
-/** A row of a table that names tests: its number, what it is about, and the cell with the tests. */
+/** A row of a table that names tests: its number, its subject, and the cell with the tests. */
 export interface NamedRow {
   number: number
   what: string
@@ -19,7 +19,7 @@ export async function namedRows(file: string): Promise<NamedRow[]> {
   })
 }
 
-/** What a row names, as `file › title`, that isn't there; the title as it is written, with its placeholders. */
+/** Returns the tests that a row names as `file › title` and that don't exist. Titles include their placeholders. */
 export async function missingTests(cell: string): Promise<string[]> {
   const missing: string[] = []
   for (const [, file = '', title = ''] of testsIn(cell)) {
@@ -29,7 +29,7 @@ export async function missingTests(cell: string): Promise<string[]> {
   return missing
 }
 
-/** The tests that a cell names. */
+/** Returns the tests that a cell names. */
 export function testsIn(cell: string): RegExpMatchArray[] {
   return [...cell.matchAll(/`([^`]+\.test\.ts) › ([^`]+)`/g)]
 }

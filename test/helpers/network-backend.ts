@@ -15,11 +15,11 @@ import type { PublicNetwork } from './public-network.ts'
 import { COLLECTION_ABI, type OwnersCall } from './rpc-wallets.ts'
 import { forgetDatabaseOf, placeOf } from './test-database.ts'
 
-/** A data dir whose polygon is a network by RPC URL, set up, with one signer that has funds. */
+/** A data dir whose polygon is a network by RPC URL after its setup, with one funded signer. */
 export interface NetworkPlace {
   dataDir: string
   operator: Hex
-  /** What backend.yaml says of polygon besides the defaults of these tests. */
+  /** Writes the polygon part of backend.yaml in addition to the defaults of these tests. */
   write(chain: { urls: readonly string[]; more?: Readonly<Record<string, unknown>> }): Promise<void>
   start(options?: Partial<BackendOptions>): Promise<TestBackend>
   remove(): Promise<void>
@@ -30,7 +30,7 @@ const RICH = `0x${(10n ** 21n).toString(16)}`
 
 export const fund = (real: PublicNetwork, address: string) => real.call('anvil_setBalance', [address, RICH])
 
-/** Sets polygon up on a network; its depths are 2 blocks until something counts and 6 until nothing is undone. */
+/** Sets polygon up on a network with 2 blocks of confirmations and 6 blocks until finality. */
 export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-set-up-'))
   const dataDir = join(folder, 'data')
@@ -50,7 +50,7 @@ export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
       operators: [{ keystore: 'operator.json', password_file: 'password' }],
       ...more,
     }
-    // JSON is YAML too.
+    // JSON is valid YAML.
     await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify({ chains: { polygon: chain } }), { mode: 0o600 })
   }
   await write({ urls: [real.url] })
@@ -79,7 +79,7 @@ export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
   }
 }
 
-/** A wallet's own transaction on a network: in its pool when it resolves. */
+/** Sends a wallet's own transaction on a network. Resolves when it is in the pool. */
 export async function sendByWallet(
   real: PublicNetwork,
   account: PrivateKeyAccount,

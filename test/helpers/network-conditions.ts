@@ -3,21 +3,21 @@ import type { PublicEndpoint } from './public-endpoint.ts'
 import type { PublicNetwork } from './public-network.ts'
 
 export interface NetworkConditionFigures {
-  /** By depth: 1, 2, 3. */
+  /** Number of reorgs by depth: 1, 2, 3. */
   reorgs: [number, number, number]
   drops: number
-  /** Times at which fees jumped. */
+  /** Number of fee jumps. */
   jumps: number
   highestBaseFeeGwei: number
 }
 
 export interface NetworkConditions {
   readonly figures: NetworkConditionFigures
-  /** Whether there were reorgs, dropped transactions and fee jumps. */
+  /** Whether reorgs, dropped transactions and fee jumps have all occurred. */
   hasShownAll(): boolean
-  /** Stops reorgs and drops, and lowers fees; resolves when that is in effect. */
+  /** Stops reorgs and drops, and lowers fees. Resolves when that is in effect. */
   settle(): Promise<void>
-  /** Fixes fees at so many gwei until the next call; null lets them drift. Resolves when that is in effect. */
+  /** Fixes fees at this many gwei until the next call; null lets them drift. Resolves when that is in effect. */
   hold(gwei: number | null): Promise<void>
   stop(): Promise<void>
 }
@@ -27,15 +27,15 @@ const LOW = GWEI
 const HIGHEST = 50 * GWEI
 
 /**
- * Disturbs a network that mines by itself: reorgs 1 to 3 blocks deep, transactions dropped from its pool, fees that
- * drift and jump, and a minimum tip that follows them.
+ * Disturbs a network that mines at intervals: reorgs that are 1 to 3 blocks deep, dropped transactions, fees that drift
+ * and jump, and a minimum tip that follows them.
  */
 export function startNetworkConditions(options: {
   network: PublicNetwork
   endpoint: PublicEndpoint
   blockMs: number
   random: () => number
-  /** It knows no base fee. */
+  /** Whether it has no base fee. */
   legacy?: boolean
 }): NetworkConditions {
   const { network, endpoint, blockMs, random, legacy = false } = options
@@ -52,7 +52,7 @@ export function startNetworkConditions(options: {
     figures.highestBaseFeeGwei = Math.max(figures.highestBaseFeeGwei, Math.round(wanted / GWEI))
     if (legacy) await network.call('anvil_setMinGasPrice', [hex(wanted)])
     else await network.call('anvil_setNextBlockBaseFeePerGas', [hex(wanted)])
-    // A tip follows the base fee, and falls again; so does the price of gas where there is no base fee.
+    // The tip follows the base fee up and down. Without a base fee, the gas price does.
     endpoint.floor = BigInt(Math.round(wanted / (legacy ? 1 : 5)))
   }
 
@@ -74,7 +74,7 @@ export function startNetworkConditions(options: {
     if (!disturbed) fee = LOW
     await setFee()
     if (!disturbed) return
-    // A machine with much to do comes here only once for each block.
+    // A busy machine gets here only once per block.
     if (!isNew || random() < 0.25) await dropTransactions()
     if (!isNew) return
     sinceReorg += 1

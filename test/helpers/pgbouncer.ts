@@ -12,13 +12,13 @@ const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgb
 const PORT = 5432
 const READY_WITHIN_MS = 15_000
 
-/** Where pgbouncer is on this machine; null where it isn't. */
+/** Returns the path of pgbouncer on this machine, or null. */
 export const findPgbouncer = (): string | null => PLACES.find((path) => existsSync(path)) ?? null
 
 /**
- * pgbouncer itself in transaction mode, as its documentation sets it up, but for where it listens.
+ * Starts pgbouncer in transaction mode as documented, except for its address.
  *
- * @param folder of the server's Unix socket, where everybody is trusted
+ * @param folder of the server's Unix socket, where all users are trusted
  */
 export async function startPgbouncer(folder: string, database: string, connections: number): Promise<Pooler> {
   const program = findPgbouncer()
@@ -43,7 +43,7 @@ max_client_conn = 200
 `,
   )
   await chmod(own, 0o755)
-  // It refuses to run as root, as the server does.
+  // It refuses to run as root, like the server.
   const user = process.getuid?.() === 0 ? idsOf('postgres') : { uid: undefined, gid: undefined }
   if (user.uid !== undefined && user.gid !== undefined) chownSync(own, user.uid, user.gid)
   const child = spawn(program, ['-q', settings], {

@@ -3,22 +3,22 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** As CIDs look; which bytes they are of doesn't matter here. */
+/** Strings that look like CIDs. Their content doesn't matter here. */
 export const METADATA_CID = `bafybei${'a'.repeat(52)}`
 export const IMAGE_CID = `bafkrei${'b'.repeat(52)}`
 
 interface Pictured {
-  /** The file of the picture; null where it isn't there. */
+  /** The file of the picture, or null if it is missing. */
   image: Uint8Array | null
-  /** What the metadata say, beside a name. */
+  /** The metadata besides a name. */
   metadata?: object | null
-  /** What was requested. */
+  /** The request of the NFT. */
   request?: object
-  /** Whether it is a backend of ours. */
+  /** Whether it is a backend of gdn. */
   isOurs?: boolean
 }
 
-/** A service with one NFT, whose metadata and picture lie below /ipfs. Tells what was asked for. */
+/** A service with one NFT, whose metadata and picture are below /ipfs. It records requests. */
 export async function picturedService({ image, metadata = {}, request, isOurs = true }: Pictured) {
   const asked: string[] = []
   const nft = {

@@ -2,11 +2,11 @@ import { crc32, deflateSync } from 'node:zlib'
 import jpeg from 'jpeg-js'
 import omggif from 'omggif'
 
-/** A picture to be encoded: a color for each pixel, row by row. */
+/** A picture to encode: a color for each pixel, row by row. */
 export interface Painting {
   width: number
   height: number
-  /** Red, green, blue, and what shines through. */
+  /** Red, green, blue and alpha. */
   at(x: number, y: number): readonly [number, number, number, number?]
 }
 
@@ -38,7 +38,7 @@ interface RawPng {
   width: number
   height: number
   depth: number
-  /** 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA. */
+  /** 0 gray, 2 RGB, 3 palette, 4 gray and alpha, 6 RGBA. */
   color: number
   interlace?: boolean
   /** With the filter byte before each row. */
@@ -46,7 +46,7 @@ interface RawPng {
   more?: readonly Buffer[]
 }
 
-/** A PNG byte by byte, also one that no program would write. */
+/** Encodes a PNG byte by byte, including ones that no program would write. */
 export function rawPng({ width, height, depth, color, interlace = false, rows, more = [] }: RawPng): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -72,7 +72,7 @@ export function png(painting: Painting): Buffer {
 export const jpegOf = (painting: Painting): Buffer =>
   jpeg.encode({ width: painting.width, height: painting.height, data: Buffer.from(rgbaOf(painting)) }, 95).data
 
-/** A GIF of one frame for each painting; all in the same few colors. */
+/** Encodes a GIF with a frame for each painting and a shared palette. */
 export function gif(paintings: readonly Painting[], palette: readonly number[]): Buffer {
   const [{ width, height } = QUARTERS] = paintings
   const buffer = Buffer.alloc(4096 + paintings.length * width * height * 2)

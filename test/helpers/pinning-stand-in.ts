@@ -11,18 +11,18 @@ interface Pin {
 }
 
 export interface PinningStandIn {
-  /** To which /pins is added. */
+  /** The base URL, to which /pins is added. */
   url: string
   pins: Pin[]
   seen: string[]
-  /** What becomes of a pin when it is asked about. */
+  /** Returns the status of a pin when it is queried. */
   next: (pin: Pin) => string
-  /** Called after a pin was noted; true hangs up instead of answering. */
+  /** Called after a pin was stored. Return true to close the connection without a response. */
   hangUp: () => boolean
   close(): Promise<void>
 }
 
-/** A service with the IPFS Pinning Service API, as far as gdn asks for it. */
+/** A service with the part of the IPFS Pinning Service API that gdn uses. */
 export async function startPinningService(token: string): Promise<PinningStandIn> {
   const server = createServer(async (request, response) => {
     const { method, url = '' } = request

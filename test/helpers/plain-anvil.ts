@@ -6,17 +6,17 @@ import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 
 export interface PlainAnvil {
-  /** It signs for these. */
+  /** Accounts that it signs for. */
   accounts: readonly Hex[]
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
-  /** Sends and mines a block; fails where it reverts. */
+  /** Sends a transaction and mines a block. Throws if it reverts. */
   send(from: Hex, to: Hex | null, data: Hex): Promise<{ gasUsed: Hex; blockNumber: Hex }>
-  /** Takes the last blocks back and puts as many empty ones in their place. */
+  /** Replaces the last blocks by as many empty ones. */
   reorg(depth: number): Promise<void>
   stop(): Promise<void>
 }
 
-/** An anvil with its whole history, unlike an embedded chain: one that can take blocks back. */
+/** An anvil with its whole history, unlike an embedded chain, so that it can revert blocks. */
 export async function startPlainAnvil(): Promise<PlainAnvil> {
   const child = spawn(findAnvil(), ['--port', '0', '--no-mining', '--gas-limit', '1000000000'], {
     stdio: ['ignore', 'pipe', 'inherit'],

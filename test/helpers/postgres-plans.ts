@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import type { Statement } from './asked-statements.ts'
 
-/** A node of a plan as PostgreSQL prints it. */
+/** A node of a plan in PostgreSQL's format. */
 interface PlanNode {
   'Relation Name'?: string
   'Index Name'?: string
@@ -12,7 +12,7 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** Runs a statement, takes back what it wrote, and returns how many rows of these tables it read. Inserts aren't run. */
+/** Runs a statement, rolls it back, and returns how many rows of these tables it read. Inserts aren't run. */
 export async function rowsRead(
   client: Client,
   tables: readonly string[],

@@ -11,7 +11,7 @@ const PORT = 5432
 const DEBIAN = '/usr/lib/postgresql'
 const READY_WITHIN_MS = 60_000
 
-/** Where PostgreSQL's programs are on this machine, the newest of several; null where there are none. */
+/** Returns the folder of PostgreSQL's programs on this machine, of the newest version, or null. */
 export function findPostgres(): string | null {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
@@ -23,16 +23,16 @@ export function findPostgres(): string | null {
 
 export interface PostgresServer {
   pid(): number
-  /** Where it listens beside its socket, if it does. */
+  /** Its TCP port, if it listens on one besides its socket. */
   port: number
   /** The URL of a database of this server. */
   url(database: string): string
-  /** Runs a statement outside of any transaction, in the database that is always there. */
+  /** Runs a statement outside of a transaction, in the default database. */
   execute(sql: string): Promise<void>
-  /** Ends the server as a power cut would, and starts it again when told. */
+  /** Ends the server like a power cut. `start` starts it again. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Ends the server at once, and removes what it kept. */
+  /** Stops the server at once, and removes its files. */
   close(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** The server refuses to run as root: there it runs as the user that its package made. */
+/** The server refuses to run as root, so it runs as the user of its package then. */
 function serverUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
@@ -52,15 +52,15 @@ function serverUser(): { uid?: number; gid?: number } {
 }
 
 export interface PostgresOptions {
-  /** Listens on loopback too, for who speaks TLS and knows a password and for nobody else. */
+  /** Also listens on loopback, only for clients with TLS and a password. */
   certificate?: { key: string; cert: string }
-  /** More settings, as the server's `-c` takes them. */
+  /** More settings in the format of the server's `-c`. */
   settings?: readonly string[]
 }
 
 /**
- * A PostgreSQL server of its own in a temporary folder, reached by a Unix socket there; nothing of it is synced unless
- * settings say so.
+ * Starts a separate PostgreSQL server in a temporary folder, with a Unix socket there. It syncs nothing to disk unless
+ * settings enable it.
  */
 export async function startPostgres({
   certificate,
@@ -121,7 +121,7 @@ export async function startPostgres({
     async kill() {
       if (child === undefined) return
       const exited = once(child, 'exit')
-      // At once and without a checkpoint; its children go with it, which SIGKILL would leave.
+      // Stops at once without a checkpoint. SIGQUIT also ends its child processes, unlike SIGKILL.
       child.kill('SIGQUIT')
       await exited
       child = undefined

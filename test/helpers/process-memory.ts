@@ -3,8 +3,8 @@ import { open, readFile } from 'node:fs/promises'
 const PIECE = 4 * 2 ** 20
 
 /**
- * Which of some byte strings are in the writable memory of a process (Linux), and how often. As a memory dump would
- * have it: heap, stacks, buffers, what was freed and not used again.
+ * Counts byte strings in the writable memory of a process (Linux). Like a memory dump, this includes heap, stacks,
+ * buffers and freed memory.
  */
 export async function findInMemory(pid: number, needles: ReadonlyMap<string, Buffer>): Promise<Map<string, number>> {
   const found = new Map<string, number>()
@@ -14,7 +14,7 @@ export async function findInMemory(pid: number, needles: ReadonlyMap<string, Buf
     for (const { start, end } of await writableRanges(pid)) {
       for (let at = start; at < end; at += PIECE) {
         const piece = Buffer.alloc(Math.min(PIECE + longest - 1, end - at))
-        // A range may go while it is read, and some can't be read at all.
+        // A range may be unmapped while it is read, and some can't be read.
         const read = await memory.read(piece, 0, piece.length, at).catch(() => null)
         if (read === null) continue
         for (const [name, needle] of needles) {
@@ -37,7 +37,7 @@ async function writableRanges(pid: number): Promise<{ start: number; end: number
   }))
 }
 
-/** Only those that begin before `limit`: the rest is seen with the next piece. */
+/** Counts only matches that start before `limit`. The next piece has the others. */
 function countOf(bytes: Buffer, needle: Buffer, limit: number): number {
   let count = 0
   for (let at = bytes.indexOf(needle); at >= 0 && at < limit; at = bytes.indexOf(needle, at + 1)) count++

@@ -4,7 +4,9 @@ import { sleep } from '../../src/core/time.ts'
 
 const GONE_WITHIN_MS = 10_000
 
-/** Pids of processes whose command line or environment holds a text. Linux only: it reads /proc. */
+/**
+ * Returns the PIDs of processes whose command line or environment contains a text. Linux only, because it reads /proc.
+ */
 export function processesWith(text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -20,8 +22,8 @@ export function processesWith(text: string): number[] {
 }
 
 /**
- * Expects that no process holds a text, or soon none does: of what a backend ended by SIGKILL nobody waits for the end.
- * The failure shows the command lines of those that are left.
+ * Expects that no process contains a text within a short time, because children of a killed backend end later. The
+ * failure shows the command lines of the remaining ones.
  */
 export async function expectNoProcesses(text: string): Promise<void> {
   for (const end = Date.now() + GONE_WITHIN_MS; processesWith(text).length > 0 && Date.now() < end; ) await sleep(20)

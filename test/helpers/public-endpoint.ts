@@ -3,22 +3,22 @@ import type { AddressInfo } from 'node:net'
 import { parseTransaction } from 'viem'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 
-/** A provider's endpoint of a network: standard methods only, and rules of its own for what it takes. */
+/** A provider's endpoint of a network, with standard methods only and its own limits. */
 export interface PublicEndpoint {
   url: string
-  /** Wei that a transaction has to offer the miners for a unit of gas; raised, it refuses those that offer less. */
+  /** Minimum tip in wei per unit of gas. The endpoint rejects transactions below it. */
   floor: bigint
-  /** Transactions that it refused because they offered too little. */
+  /** Number of transactions rejected because their tip was too low. */
   readonly underpriced: number
-  /** Batches that it refused because they were too long. */
+  /** Number of batches rejected because they were too long. */
   readonly tooLong: number
   close(): Promise<void>
 }
 
 interface Rules {
-  /** Calls in a batch at most. */
+  /** Maximum calls in a batch. */
   batchLimit?: number
-  /** As nodes built on Frontier do: whatever is wrong with a transaction, they call it an internal error. */
+  /** Reports every problem of a transaction as an internal error, like nodes built on Frontier. */
   internalErrors?: boolean
 }
 
@@ -82,7 +82,7 @@ export async function startPublicEndpoint(target: string, rules: Rules = {}): Pr
       return response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
     }
     const replies: Reply[] = []
-    // One after the other: transactions arrive in their order.
+    // One after the other, so that transactions arrive in order.
     for (const call of asked) replies.push(await answer(call))
     return response.end(JSON.stringify(replies))
   }

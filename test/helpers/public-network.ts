@@ -10,12 +10,12 @@ import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { isOnPostgres, openTestStore } from './test-database.ts'
 
-/** A plain anvil in the part of a network that isn't ours: it mines when told, reorganises itself and forgets. */
+/** An anvil in the role of a public network: it mines on request, has reorgs and drops transactions. */
 export interface PublicNetwork {
   url: string
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   mine(blocks?: number): Promise<void>
-  /** Replaces the newest blocks by empty ones; what was in them is forgotten. */
+  /** Replaces the newest blocks by empty ones and drops their transactions. */
   reorg(depth: number): Promise<void>
   /** Hashes of the transactions in the pool, by sender and nonce. */
   pool(): Promise<Hex[]>
@@ -38,7 +38,7 @@ export async function startPublicNetwork(
     cwd: home,
   })
   const exited = once(child, 'exit')
-  // A test that runs out of time closes nothing.
+  // A test that times out closes nothing.
   const end = () => child.kill('SIGKILL')
   process.once('exit', end)
   const port = await new Promise<number>((resolve, reject) => {
@@ -76,7 +76,7 @@ export async function startPublicNetwork(
   }
 }
 
-/** Gives the signers of a data dir's backend what they need to pay for gas; resolves with their keys. */
+/** Funds the signers of a data dir's backend. Resolves with their keys. */
 export async function fundSigners(network: PublicNetwork, dataDir: string): Promise<{ admin: Hex; operator: Hex }> {
   const text = isOnPostgres() ? await secretOf(dataDir) : await readFile(join(dataDir, 'signers.json'), 'utf8')
   const { admin, operator } = JSON.parse(text) as Record<string, Hex>
@@ -87,7 +87,7 @@ export async function fundSigners(network: PublicNetwork, dataDir: string): Prom
   return { admin, operator }
 }
 
-/** Processes that share a database have their signers there. */
+/** Processes that share a database store their signers there. */
 async function secretOf(dataDir: string): Promise<string> {
   const store = await openTestStore(dataDir)
   const { value } = await store.db

@@ -21,7 +21,7 @@ function cidOf(codec: number, block: Uint8Array): string {
   return `b${base32(Buffer.concat([Buffer.from([1, codec, 0x12, 0x20]), digest]))}`
 }
 
-/** The CID that `ipfs add --cid-version=1` gives content of at most 256 KiB; computed with nothing of ours. */
+/** The CID that `ipfs add --cid-version=1` gives content of at most 256 KiB, computed without our code. */
 export const rawCidOf = (content: Uint8Array): string => cidOf(0x55, content)
 
 /** The CID of a dag-pb block. */

@@ -13,12 +13,12 @@ export interface RemoteBackend {
   operatorKey: Hex
   /** The key of the signer that deploys the factory. */
   adminKey: Hex
-  /** Stops the backend and starts it again on its data dir. */
+  /** Restarts the backend on its data dir. */
   restart(): Promise<void>
   close(): Promise<void>
 }
 
-/** A backend whose polygon is a network behind an RPC URL; quick to look and quick to lose patience. */
+/** A backend whose polygon is a network behind an RPC URL, with short polling intervals and timeouts. */
 export async function startRemoteBackend(
   real: PublicNetwork,
   options: Partial<RemoteNetworkOptions> = {},

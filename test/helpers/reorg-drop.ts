@@ -28,8 +28,8 @@ export interface ReorgDropFigures {
 }
 
 /**
- * Mints `nfts` NFTs in two collections on a network that reorganises itself 1 to 5 blocks deep and forgets transactions
- * of its pool all the while; `faults` is the share of RPC requests that fail. Afterwards every token must be there once.
+ * Mints `nfts` NFTs in two collections on a network with continuous reorgs, 1 to 5 blocks deep, and dropped
+ * transactions. `faults` is the share of failing RPC requests. Afterwards every token must exist once.
  */
 export async function reorgDrop(options: {
   nfts: number
@@ -92,7 +92,7 @@ export async function reorgDrop(options: {
       const ids = await mint(remote.backend, collection, metadata, { receiver: WALLETS[1] })
       orders.push({ collection, ids })
       made += size
-      // Often the next request waits for this one, so that there are many transactions and not a few large ones.
+      // Often the next request waits for this one, which gives many small transactions instead of a few large ones.
       if (random() < 0.6) await deployed(ids)
     }
   }
@@ -109,7 +109,7 @@ export async function reorgDrop(options: {
       restarts += 1
       await remote.restart()
     }
-    // Everything is deployed despite reorgs and drops. Then the network is left alone until every block is final.
+    // All NFTs are deployed despite reorgs and drops. Then the network runs undisturbed until every block is final.
     const ids = orders.flatMap((order) => order.ids)
     await deployed(ids)
     isDisturbed = false
@@ -133,7 +133,7 @@ export async function reorgDrop(options: {
       const mine = orders.filter((order) => order.collection === collection).flatMap((order) => order.ids)
       const contract = { address: getAddress(collection.address), abi: ABI }
       expect(await client.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(mine.length))
-      // In the order of acceptance, without a gap: each token once.
+      // Tokens are in the order of acceptance, each once and without a gap.
       expect(mine.map((id) => byId.get(id)?.token_id)).toEqual(mine.map((_, index) => String(index + 1)))
       for (const id of mine) {
         const nft = byId.get(id)
@@ -142,7 +142,7 @@ export async function reorgDrop(options: {
         expect(await client.readContract({ ...contract, functionName: 'tokenURI', args })).toBe(nft?.metadata_url)
       }
     }
-    // Nonces have no gap, and the chain has used up each of them.
+    // Nonces have no gap, and the chain has used each of them.
     const transactions = await withStore(remote.dataDir, ({ db }) =>
       db.selectFrom('transactions').selectAll().orderBy('nonce').execute(),
     )

@@ -1,6 +1,6 @@
 import { createApp } from '../../src/server/http/app.ts'
 
-/** A server that answers nothing: for what can be told of its routes. */
+/** A server that only registers its routes, to inspect them. */
 export function appWithRoutes() {
   const unused = {} as never
   return createApp({
@@ -25,13 +25,13 @@ export function appWithRoutes() {
   })
 }
 
-/** Every path that is asked by a method, by the router itself; without a slash at its end. */
+/** Returns every path of a method from the router itself, without a trailing slash. */
 export async function routesOf(method: 'GET' | 'POST'): Promise<string[]> {
   const app = await appWithRoutes()
   await app.ready()
   const lines = app.printRoutes({ commonPrefix: false }).split('\n')
   await app.close()
-  // A tree: each line goes on from the one above it that stands further left.
+  // The router prints a tree: each line continues the nearest one above with less indentation.
   const above: string[] = []
   const found = lines.flatMap((line) => {
     const [, indent = '', path = '', methods = ''] = /^([│ ]*[├└]── )(\S+) \((.*)\)/.exec(line) ?? []

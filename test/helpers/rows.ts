@@ -1,7 +1,7 @@
 import { type NewRow, stateDb } from '../../src/server/state/state-db.ts'
 import type { Db } from '../../src/server/store/schema.ts'
 
-// Rows in any state, as only tests and benches write them.
+// Inserts rows in any state, for tests and benches only.
 
 const ROWS_AT_ONCE = 1000
 

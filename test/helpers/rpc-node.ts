@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A node that answers JSON-RPC by a table that may change, and may refuse everything. */
+/** A node that responds to JSON-RPC from a table. Tests can change the table, or reject all requests. */
 export interface StandInNode {
   url: string
   readonly answers: Record<string, unknown>

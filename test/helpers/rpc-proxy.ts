@@ -5,32 +5,32 @@ import { sleep } from '../../src/core/time.ts'
 export interface ProxiedCall {
   id: number
   method: string
-  // biome-ignore lint/suspicious/noExplicitAny: what a method takes is the test's own claim
+  // biome-ignore lint/suspicious/noExplicitAny: the test knows the parameters of a method
   params: any[]
 }
 
 export interface RpcProxy {
   url: string
-  /** Calls that came, in their order; those of a batch one by one. */
+  /** Received calls in order, with those of batches listed separately. */
   calls: ProxiedCall[]
-  /** HTTP requests that came, by the time of their arrival. */
+  /** Arrival times of HTTP requests. */
   requests: number[]
   count(method: string): number
   close(): Promise<void>
 }
 
 export interface RpcProxyOptions {
-  /** What a call is answered in place of the node's answer; undefined hands it on. */
+  /** Returns the response of a call instead of the node's, or undefined to forward it. */
   answer?: (call: ProxiedCall) => { result: unknown } | { error: { code: number; message: string } } | undefined
-  /** Milliseconds that an answer takes more. */
+  /** Returns additional milliseconds before a response. */
   delayMs?: () => number
-  /** False for a node that takes no batches: it gets its calls one by one. */
+  /** False for a node without batches, which receives single calls. */
   batches?: boolean
-  /** What a request is answered before anything is looked at. */
+  /** Returns a response before the request is parsed, or undefined. */
   refuse?: () => { status: number; headers?: Record<string, string>; body?: string } | undefined
 }
 
-/** Stands before a JSON-RPC node and hands on what a test doesn't answer itself. */
+/** A proxy to a JSON-RPC node that forwards all calls that the test doesn't handle. */
 export async function startRpcProxy(target: string, options: RpcProxyOptions = {}): Promise<RpcProxy> {
   const calls: ProxiedCall[] = []
   const requests: number[] = []

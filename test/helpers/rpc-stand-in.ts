@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { startNode } from './rpc-node.ts'
 
-/** A node that answers JSON-RPC by a table, for what asks a network and changes nothing. */
+/** A node that responds to JSON-RPC from a fixed table, for code that only reads from a network. */
 export async function rpcStandIn(answers: Readonly<Record<string, unknown>>): Promise<string> {
   const node = await startNode(answers)
   onTestFinished(() => node.close())

@@ -11,7 +11,9 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { BLOCKCHAINS, type EvmBlockchain } from '../../src/api/blockchains.ts'
 
-/** What people do with a collection by their own wallets; from the standards and the documentation, not our sources. */
+/**
+ * Functions that people call with their own wallets, from the standards and the documentation instead of our sources.
+ */
 export const COLLECTION_ABI = parseAbi([
   'function setEnableApi(bool)',
   'function setEnableTransfer(bool)',
@@ -43,7 +45,7 @@ export function rpcOf(backend: { url: string }, blockchain: EvmBlockchain = 'pol
   return {
     reader,
 
-    /** A wallet's own transaction: resolves with what became of it as soon as `/rpc` has answered. */
+    /** Sends a wallet's own transaction. Resolves with its outcome as soon as `/rpc` has responded. */
     async send(account: PrivateKeyAccount, address: string, call: OwnersCall): Promise<'success' | 'reverted'> {
       const wallet = createWalletClient({ account, chain, transport: transport() })
       const hash = await wallet.writeContract({

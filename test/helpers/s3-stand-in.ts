@@ -2,10 +2,10 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as AWS Signature Version 4 sees it. */
+/** The parts of a request that AWS Signature Version 4 signs. */
 export interface SignedRequest {
   method: string
-  /** Path and query, as they travelled. */
+  /** Path and query as they were sent. */
   url: string
   headers: Record<string, string>
 }
@@ -29,17 +29,17 @@ interface Refusal {
 }
 
 export interface S3StandIn {
-  /** Where it listens, as an endpoint. */
+  /** Its URL, as an endpoint. */
   url: string
-  /** By bucket and key. */
+  /** Objects by bucket and key. */
   objects: Map<string, S3Object>
   /** Methods and paths of all requests. */
   seen: string[]
-  /** Answers the next ones instead; null lets them through. */
+  /** Returns a response to reject a request with, or null to handle it. */
   answer: (request: IncomingMessage) => Refusal | null
-  /** What of an object is sent. */
+  /** Transforms the content of an object before it is sent. */
   content: (bytes: Buffer) => Buffer
-  /** Begun and neither put together nor given up. */
+  /** Multipart uploads that are neither completed nor aborted. */
   uploads: Map<string, { key: string; begun: Date; contentType: string; parts: Map<number, Buffer> }>
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export const S3_KEYS = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtn
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
 
-/** The signature that a request must have (AWS, "Signature Calculations for the Authorization Header"). */
+/** Returns the signature that a request must have (AWS, "Signature Calculations for the Authorization Header"). */
 export function signatureOf({ method, url, headers }: SignedRequest, secret: string): string {
   const { credential, signedHeaders } = readAuthorization(headers.authorization ?? '')
   const [, date = '', region = '', service = ''] = credential.split('/')
@@ -78,7 +78,7 @@ export function readAuthorization(header: string) {
   }
 }
 
-/** A bucket server that lets in only what is signed right, and checks what arrives against its hash and checksum. */
+/** A bucket server that accepts only valid signatures, and verifies uploads against their hash and checksum. */
 export async function startS3(buckets: string[], { region = 'us-east-1', token = '' } = {}): Promise<S3StandIn> {
   const server = createServer(async (request, response) => {
     standIn.seen.push(`${request.method} ${request.url}`)
@@ -90,7 +90,7 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
     else refuse(response, refusal)
   })
 
-  /** Why a request is not let in. */
+  /** Returns the reason to reject a request. */
   function refusalOf(request: IncomingMessage, body: Buffer): Refusal | null {
     const headers = headersOf(request)
     const { method = '', url = '' } = request
@@ -148,7 +148,7 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
   const isThere = ({ headers }: IncomingMessage, key: string) =>
     headers['if-none-match'] === '*' && standIn.objects.has(key)
 
-  /** An object that comes in parts: begun, brought, put together or given up. */
+  /** A multipart upload: create, upload a part, complete or abort. */
   function handleParts(request: IncomingMessage, asked: PartRequest, response: ServerResponse) {
     const { key, body, uploadId, number } = asked
     if (uploadId === null && request.method === 'GET') {

@@ -1,4 +1,4 @@
-/** The package comes without types: as much of it as the tests use. */
+/** The package has no types. These cover what the tests use. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: object)

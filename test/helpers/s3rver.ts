@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import S3rver from 's3rver'
 
-/** The keys that s3rver knows. */
+/** The keys of s3rver. */
 export const S3RVER_KEYS = { accessKeyId: 'S3RVER', secret: 'S3RVER' }
 
-/** An S3 server that isn't ours; it keeps its objects in `dir`. It tells more than it checks: signatures pass unseen. */
+/**
+ * A third-party S3 server that stores its objects in `dir`. It checks less than S3: for example, it ignores signatures.
+ */
 export async function startS3rver(dir: string, bucket: string): Promise<{ url: string; close(): Promise<void> }> {
   const options = { port: 0, address: '127.0.0.1', silent: true, directory: dir, vhostBuckets: false }
   const server = new S3rver({ ...options, configureBuckets: [{ name: bucket }] })

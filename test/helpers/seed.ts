@@ -1,4 +1,4 @@
-/** Prints a line of figures: what a test measured, or what replays it. */
+/** Prints a line of figures: measurements of a test, or the data to replay it. */
 export function report(line: string | object): void {
   process.stdout.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
 }
@@ -10,7 +10,7 @@ export function seededRandom(label: string): { random: () => number; seed: numbe
   return { random: seededFrom(seed), seed }
 }
 
-/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+/** Returns numbers from 0 to 1 determined by a seed (mulberry32). */
 export function seededFrom(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,4 +1,5 @@
-// Made for tests by openssl, for a hundred years and the name example.invalid; nobody trusts it, and it protects nothing.
+// Created for tests with openssl, valid for a hundred years, for the name example.invalid. It is not trusted and
+// protects nothing.
 export const SELF_SIGNED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKKrpCIebO87H8YDx
@@ -18,7 +19,7 @@ dmFsaWQwCgYIKoZIzj0EAwIDRwAwRAIgLl2+spmW+5OUOTcflZpWumB/jRMWXR8l
 -----END CERTIFICATE-----`,
 }
 
-/** Another, for second.invalid, and its key once more behind the passphrase "secret". */
+/** Another one for second.invalid, and its key also encrypted with the passphrase "secret". */
 export const SELF_SIGNED_TOO = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgL80yjLbdC67YrGSG
@@ -45,7 +46,7 @@ H0IOLE9QAiEAyFd5hK/gsu0/wI+nPJYihbHbqW5JqaUQh7eibKvmbzU=
 -----END CERTIFICATE-----`,
 }
 
-/** A server called localhost, and the authority that says so and is trusted by nobody. */
+/** A server certificate for localhost, and the untrusted authority that signed it. */
 export const CERTIFIED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgT6lDsSzhNe5RS5Te

@@ -10,20 +10,20 @@ export interface ServedBackend {
   pid: number
   url: string
   apiKey: string
-  /** What it wrote to stderr so far. */
+  /** Its stderr output so far. */
   stderr(): string
-  /** Sends the signal and resolves once the process is gone, with its exit code. */
+  /** Sends the signal. Resolves with the exit code once the process has ended. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
 export interface Starting {
   child: ChildProcess
-  /** Rejects when the process ends before it was ready. */
+  /** Rejects if the process ends before it is ready. */
   ready: Promise<ServedBackend>
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts the built `gdn serve` as a process of its own. */
+/** Starts the built `gdn serve` as a separate process. */
 export function serve(
   dataDir: string,
   flags: readonly string[] = [],

@@ -8,16 +8,16 @@ const run = promisify(execFile)
 
 export interface SmallDisk {
   path: string
-  /** Takes whatever room is left. */
+  /** Fills the remaining space. */
   fill(): Promise<void>
-  /** After `fill`: gives so much of it back. */
+  /** After `fill`, frees this many kilobytes. */
   leave(kilobytes: number): Promise<void>
   makeRoom(): Promise<void>
   makeReadOnly(): Promise<void>
   remove(): Promise<void>
 }
 
-/** A disk of a few kilobytes, or why this machine and user can't have one. Needs Linux and the right to mount. */
+/** Creates a disk of a few kilobytes, or returns why that isn't possible. Needs Linux and permission to mount. */
 export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | string> {
   const path = await mkdtemp(join(tmpdir(), 'gdn-disk-'))
   try {
@@ -31,7 +31,7 @@ export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | st
   return {
     path,
     async fill() {
-      // Down to the last byte: a chunk that doesn't fit is tried again as a smaller one.
+      // Fills the disk to the last byte: a chunk that doesn't fit is retried with a smaller size.
       for (let size = kilobytes * 1024; size >= 1; size = Math.floor(size / 2)) {
         await writeFile(filler, Buffer.alloc(size), { flag: 'a' }).catch(() => {})
       }
@@ -42,12 +42,12 @@ export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | st
     },
     makeRoom: () => rm(filler, { force: true }),
     async makeReadOnly() {
-      // On top, since a database that was closed keeps its file open for writing.
+      // Mounts over it instead of remounting, because a closed database keeps its file open for writing.
       await run('mount', ['-o', 'bind,ro', path, path])
       mounts++
     },
     async remove() {
-      // Lazily: a database that was closed keeps its file open until the garbage collector has been there.
+      // Lazy, because a closed database keeps its file open until garbage collection.
       for (; mounts > 0; mounts--) await run('umount', ['--lazy', path])
       await rmdir(path)
     },

@@ -7,26 +7,26 @@ import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
 import { base58btc } from 'multiformats/bases/base58'
 import { readTransaction } from '../../src/server/chain/solana/embedded/wire.ts'
 
-/** A Solana cluster that speaks JSON-RPC over HTTP, and executes what it gets. */
+/** A Solana cluster with JSON-RPC over HTTP that executes transactions. */
 export interface TestCluster {
   url: string
   genesisHash: string
-  /** Sets what an account has. */
+  /** Sets the balance of an account. */
   fund(address: string, lamports: bigint): Promise<void>
-  /** base64 of an account's data, null where there is none. */
+  /** Returns an account's data as base64, or null. */
   account(address: string): Promise<string | null>
-  /** Drops what is sent without a word, or no longer. */
+  /** Starts or stops dropping transactions without an error. */
   drop(isDropping: boolean): void
   close(): Promise<void>
 }
 
-/** Forty times as fast as a real one: blockhashes expire after a second and a half. */
+/** Forty times as fast as a real one, so blockhashes expire after 1.5 s. */
 const SLOT_MS = 10
 const VALID_SLOTS = 150
 const FINAL_AFTER = 31
 const CONFIRMED_AFTER = 1
 
-/** surfpool, where `npm run test:solana` has put it; else one of our own on litesvm. */
+/** Starts surfpool if `npm run test:solana` has installed it, otherwise our stand-in on litesvm. */
 export const startCluster = (slotMs = SLOT_MS): Promise<TestCluster> =>
   process.env.GDN_TEST_SURFPOOL === undefined
     ? startStandIn(slotMs)
@@ -80,8 +80,9 @@ interface Executed {
 }
 
 /**
- * litesvm behind the part of Solana's JSON-RPC that gdn uses: transactions are executed at once, and final as many slots
- * later as on a real cluster; what has an unknown or expired blockhash, or can't pay its fee, is dropped without a word.
+ * litesvm behind the part of Solana's JSON-RPC that gdn uses. It executes transactions at once, and they are final
+ * after as many slots as on a real cluster. It silently drops transactions that have an unknown or expired blockhash or
+ * can't pay their fee.
  */
 async function startStandIn(slotMs: number): Promise<TestCluster> {
   const machine = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n).withSigverify(true)
@@ -130,7 +131,7 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
   }
 
   const withContext = (value: unknown) => ({ context: { apiVersion: '0', slot: slot() }, value })
-  // biome-ignore lint/suspicious/noExplicitAny: each method takes what it takes
+  // biome-ignore lint/suspicious/noExplicitAny: each method has its own parameters
   const methods: Record<string, (...params: any[]) => unknown> = {
     getGenesisHash: () => genesisHash,
     getLatestBlockhash: () => withContext({ blockhash: hashAt(slot()), lastValidBlockHeight: slot() + VALID_SLOTS }),
@@ -199,7 +200,7 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
   }
 }
 
-/** As the network spells it; `dropped` for what never comes into a block. */
+/** The error in the network's spelling, or `dropped` for a transaction that never gets into a block. */
 function errorOf(failed: FailedTransactionMetadata): unknown {
   const error = failed.err()
   if (typeof error === 'number') return 'dropped'

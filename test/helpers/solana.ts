@@ -5,12 +5,12 @@ import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
 import type { BlockJournal, JournalledBlock } from '../../src/server/store/block-journal.ts'
 import { withStore } from './backend.ts'
 
-/** Addresses that nobody holds the key of. */
+/** Addresses whose keys nobody has. */
 export function solanaWallet(name: string | number): Address {
   return getAddressDecoder().decode(createHash('sha256').update(`wallet ${name}`).digest())
 }
 
-/** What createcollection on Solana needs beyond what every blockchain needs. */
+/** Fields of createcollection that only Solana requires. */
 export const SOLANA_COLLECTION = {
   blockchain: 'solana',
   wallet_address: solanaWallet('collection'),
@@ -18,12 +18,12 @@ export const SOLANA_COLLECTION = {
   image: 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi',
 }
 
-/** A journal in memory, which a test can make fail. */
+/** A journal in memory that a test can make fail. */
 export function memorySlotJournal(slots: JournalledBlock[] = []) {
   const journal = {
     genesisTimestamp: 1_750_000_000,
     kept: slots,
-    /** Throw in them to fail a write, before or after it is durable. */
+    /** Throw in them to fail a write before or after it is durable. */
     beforeAppend: () => {},
     afterAppend: () => {},
     async append(slot: JournalledBlock) {
@@ -46,8 +46,8 @@ export function memorySlotJournal(slots: JournalledBlock[] = []) {
 const SYSTEM_PROGRAM = address('11111111111111111111111111111111')
 
 /**
- * Every account of a chain, found with nothing of ours: the transactions in the order of the journal, on a virtual
- * machine where who pays for the first one is rich.
+ * Computes every account of a chain without our code: executes the transactions in the order of the journal on a
+ * virtual machine where the first fee payer is rich.
  */
 export function executeAll(
   raws: readonly string[],
@@ -73,7 +73,7 @@ export function executeAll(
   return machine
 }
 
-/** The chain of a data dir, whether a backend runs on it or not. */
+/** The chain of a data dir, whether or not a backend runs on it. */
 export async function readChain(dataDir: string, blockchain = 'solana'): Promise<LiteSVM> {
   const blocks = await withStore(dataDir, ({ db }) =>
     db.selectFrom('chain_blocks').selectAll().where('blockchain', '=', blockchain).orderBy('number').execute(),
@@ -81,7 +81,7 @@ export async function readChain(dataDir: string, blockchain = 'solana'): Promise
   return executeAll(blocks.flatMap(({ transactions }) => transactions.split('\n')))
 }
 
-/** What any client of Token-2022 sees of a mint. */
+/** A mint as any Token-2022 client sees it. */
 export function readMint(machine: LiteSVM, mint: string) {
   const found = machine.getAccount(address(mint))
   if (!found.exists) return null
@@ -102,7 +102,7 @@ export function readMint(machine: LiteSVM, mint: string) {
   }
 }
 
-/** How many tokens of a mint a wallet holds in its associated account. */
+/** The number of tokens of a mint in a wallet's associated account. */
 export async function balanceOf(machine: LiteSVM, mint: string, owner: string): Promise<bigint> {
   const seeds = { mint: address(mint), owner: address(owner), tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }
   const [token] = await findAssociatedTokenPda(seeds)

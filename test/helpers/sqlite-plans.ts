@@ -1,11 +1,11 @@
 import type { RawDatabase } from '../../src/sqlite/driver.ts'
 import type { Statement } from './asked-statements.ts'
 
-/** Indexes that hold only what is unfinished, or one row. */
+/** Indexes that contain only unfinished rows, or one row. */
 const UNFINISHED =
   /_(files_due|mint_due|on_chain|leased|due|lane|ahead|watched|factory|unfinished|pending|unsigned|initiated|waiting)$/
 
-/** Keys of indexes that aren't unique, and that have few rows each. */
+/** Keys of non-unique indexes with few rows each. */
 const FEW = [
   'owner_events_token (collection_id=? AND token_id=?',
   'sqlite_autoindex_transaction_attempts_2 (transaction_id=?',
@@ -23,7 +23,7 @@ interface Index {
 
 interface Table {
   columns: string[]
-  /** Its key, where that is a number that SQLite finds rows by. */
+  /** Its key, if SQLite uses a number as its row ID. */
   key: string[]
   indexes: Map<string, Index>
 }
@@ -32,7 +32,7 @@ function all(raw: RawDatabase, text: string, parameters: readonly unknown[] = []
   return raw.prepare(text).all([...parameters]) as Record<string, unknown>[]
 }
 
-/** The tables of these names, by name. */
+/** Returns the tables with these names. */
 export function readTables(raw: RawDatabase, names: readonly string[]): Map<string, Table> {
   return new Map(
     names.map((name) => {
@@ -50,7 +50,7 @@ export function readTables(raw: RawDatabase, names: readonly string[]): Map<stri
   )
 }
 
-/** The parts of a statement that select by themselves, each without those inside it. */
+/** Returns the subselects of a statement, each without those inside it. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let rest = text.replace(/"/g, '').replace(/\s+/g, ' ')
@@ -71,8 +71,8 @@ interface Step {
 }
 
 /**
- * Whether a part of the statement ends after the first rows of the index: it has a limit or wants the least or the
- * greatest, the rows come in the order of the index, and the index answers every condition.
+ * Whether a part of the statement stops after the first rows of the index: it has a limit, min or max, uses the order
+ * of the index, and the index covers every condition.
  */
 function stopsEarly(text: string, step: Step, { columns, key }: Table): boolean {
   const indexed = [...key, ...(step.index?.columns ?? [])]
@@ -88,7 +88,7 @@ function stopsEarly(text: string, step: Step, { columns, key }: Table): boolean 
   })
 }
 
-/** Steps of a statement's plan that read more of these tables than a few rows. */
+/** Returns the steps of a statement's plan that read more than a few rows of these tables. */
 export function unboundedSteps(
   raw: RawDatabase,
   tables: ReadonlyMap<string, Table>,
@@ -112,7 +112,7 @@ export function unboundedSteps(
     const equal = conditions.split(' AND ').flatMap((each) => /^(\w+)=\?$/.exec(each)?.[1] ?? [])
     const isOneRow =
       equal[0] === 'rowid' || (entries?.isUnique === true && entries.columns.every((column) => equal.includes(column)))
-    // Rows without a transaction may be many.
+    // Many rows may be without a transaction.
     const isFew = FEW.some((few) => text.includes(few)) && !/transaction_id"? is null/.test(sql)
     const isEnd = kind === 'SEARCH' && conditions === ''
     if (isOneRow || isFew || isEnd || UNFINISHED.test(index ?? '')) return []

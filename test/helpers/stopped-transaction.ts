@@ -9,7 +9,7 @@ process.stdout.write('inside')
 process.kill(process.pid, 'SIGSTOP')
 `
 
-/** Starts a process that is stopped inside a transaction of a database, and returns its pid. It ends with the test. */
+/** Starts a process that is stopped inside a database transaction, and returns its PID. The test ends it. */
 export async function stopInTransaction(path: string): Promise<number | undefined> {
   const child = spawn(process.execPath, ['-e', STOP, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))

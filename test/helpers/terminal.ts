@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-// A pseudo-terminal by script(1) of util-linux: Node has none of its own. The script of BSD and macOS takes other flags.
+// A pseudo-terminal by script(1) of util-linux, because Node has none. The script of BSD and macOS has other flags.
 const PTY = 'script'
 export const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
@@ -16,14 +16,14 @@ export const SHOW_CURSOR = '\u001b[?25h'
 interface Terminal {
   /** Resolves when the screen has shown `text`. */
   shows(text: string): Promise<void>
-  /** As shows, but since something was typed last. */
+  /** Same, but counts only output since the last input. */
   showsNow(text: string | RegExp): Promise<void>
   type(keys: string): void
-  /** The exit code, when it has ended, and all that the screen has shown. */
+  /** Resolves at the end with the exit code and everything that the screen has shown. */
   end(): Promise<{ code: number | null; screen: string }>
 }
 
-/** Types a gdn command line at a terminal; its stdout goes to a file, the screen shows stderr. */
+/** Runs a gdn command line on a terminal. Its stdout goes to a file, and the screen shows stderr. */
 export function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/null'): Terminal {
   const line = `stty cols 80 rows 24; exec "${NODE}" "${BIN}" ${args} >"${stdout}"`
   const child = spawn(PTY, ['-qec', line, '/dev/null'], {

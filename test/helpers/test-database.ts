@@ -4,10 +4,10 @@ import { Secret } from '../../src/core/secret.ts'
 import type { DatabasePlace } from '../../src/server/settings/database.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
-/** By data dir, the database that stands in the place of its SQLite file. */
+/** Databases that replace the SQLite file, by data dir. */
 const taken = new Map<string, string>()
 
-/** Whether the tests of this process run on PostgreSQL; else they run on SQLite. */
+/** Whether the tests of this process run on PostgreSQL instead of SQLite. */
 export const isOnPostgres = (): boolean => process.env.GDN_TEST_POSTGRES !== undefined
 
 async function execute(url: string, ...statements: string[]): Promise<void> {
@@ -24,8 +24,8 @@ async function execute(url: string, ...statements: string[]): Promise<void> {
 const urlOf = (database: string) => (process.env.GDN_TEST_POSTGRES ?? '').replace(/\/postgres\?/, `/${database}?`)
 
 /**
- * The URL of the database of a data dir, the same each time, and empty at first; undefined where the tests run on SQLite.
- * Making a database takes a second, so those of earlier tests and files are emptied and used again.
+ * Returns the URL of a data dir's database, or undefined on SQLite. The database is empty at first, and the same one
+ * each time. Creating a database takes a second, so those of earlier tests and files are emptied and reused.
  */
 export async function databaseUrlOf(dataDir: string): Promise<string | undefined> {
   if (!isOnPostgres()) return undefined
@@ -56,12 +56,12 @@ export async function databaseUrlOf(dataDir: string): Promise<string | undefined
   return urlOf(database)
 }
 
-/** Another test may have the database of a data dir that is gone. */
+/** Lets another test reuse the database of a removed data dir. */
 export function forgetDatabaseOf(dataDir: string): void {
   taken.delete(dataDir)
 }
 
-/** Opens the database of a data dir: the one that the tests of this run are for. */
+/** Opens the database of a data dir on the backend under test. */
 export async function openTestStore(dataDir: string): Promise<Store> {
   const url = await databaseUrlOf(dataDir)
   if (url === undefined) return await openStore(join(dataDir, 'gdn.db'))
@@ -69,7 +69,7 @@ export async function openTestStore(dataDir: string): Promise<Store> {
   return await openPostgres({ url: new Secret(url) })
 }
 
-/** How administration is told of the database of a data dir. */
+/** The database of a data dir in the form that administration functions expect. */
 export async function placeOf(dataDir: string): Promise<DatabasePlace> {
   const url = await databaseUrlOf(dataDir)
   return url === undefined ? { dataDir } : { dataDir, database: { url: new Secret(url) } }

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 
-/** An IPv4 address by which other machines reach this one, or undefined where there is no network. */
+/** An IPv4 address where other machines can reach this one, or undefined without a network. */
 export const OUTER_ADDRESS = Object.values(networkInterfaces())
   .flat()
   .find((one) => one !== undefined && !one.internal && one.family === 'IPv4')?.address

@@ -17,16 +17,16 @@ const BLOCK_MS = 200
 const START_WITHIN_MS = 60_000
 const END_WITHIN_MS = 30_000
 
-/** One of the processes that share a database; started again when it was killed. */
+/** One of the processes that share a database. It is restarted after a kill. */
 export interface Member {
-  /** Null before it has started, and once it has ended. */
+  /** Null before its start and after its end. */
   readonly url: string | null
   readonly pid: number
   kill(): Promise<void>
   start(): Promise<void>
-  /** Ends it in good order. */
+  /** Stops it gracefully. */
   stop(): Promise<void>
-  /** Whatever its lives wrote to stderr. */
+  /** The stderr output of all its runs. */
   log(): string
 }
 
@@ -35,14 +35,14 @@ export interface Together {
   postgres: PostgresServer
   databaseUrl: string
   network: PublicNetwork
-  /** Who signs. */
+  /** Addresses of the signers. */
   operators: readonly string[]
   apiKey(): string
   member(kind: 'api' | 'worker', number: number, flags?: readonly string[]): Member
   close(): Promise<void>
 }
 
-/** A PostgreSQL server, a network that others mine, set up for two signers, and processes of the built gdn that share both. */
+/** A PostgreSQL server, a public network set up for two signers, and processes of the built gdn that share both. */
 export async function startTogether(
   options: { rpcUrl?: (network: PublicNetwork) => Promise<string> } = {},
 ): Promise<Together> {
@@ -74,7 +74,7 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
   await settings('setup.yaml', network.url)
   const rpcUrl = (await options.rpcUrl?.(network)) ?? network.url
   await settings('backend.yaml', rpcUrl)
-  // Who takes requests signs nothing, and needs no password.
+  // API processes sign nothing and need no password.
   await settings('api.yaml', rpcUrl, 'nowhere')
   const setup = ['chain', 'setup', 'polygon', '--yes', '--config', join(folder, 'setup.yaml')]
   const place = ['--data-dir', join(folder, 'setup'), '--database-url', databaseUrl]
@@ -151,7 +151,7 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
       kill: () => end('SIGKILL'),
       stop: () => end('SIGTERM'),
       async start() {
-        // A service manager would try again as well, while the database is down.
+        // Retries while the database is down, as a service manager would.
         for (const late = Date.now() + START_WITHIN_MS; !(await begin()); await sleep(200)) {
           if (Date.now() > late) throw new Error(`${kind} ${number} doesn't start: ${log}`)
         }

@@ -1,12 +1,12 @@
 import { basename, dirname } from 'node:path'
 
-/** Bytes at a place of a file. */
+/** Bytes at an offset of a file. */
 interface Write {
   at: number
   bytes: Buffer
 }
 
-/** A file as the disk may have it after a power cut: what was synced, and any of the writes since. */
+/** A file with its possible states after a power cut: what was synced, and any subset of the writes since. */
 interface TracedFile {
   synced: Buffer
   pending: (Write | { truncateTo: number })[]
@@ -14,19 +14,19 @@ interface TracedFile {
 
 type DirectoryChange = { name: string; file: TracedFile | null }
 
-/** What a power cut leaves of writes that were not synced, and of names that were not. */
+/** Selects which unsynced writes and names survive a power cut. */
 export interface Cut {
   /** Whether a pending write reached the disk. */
   keepsWrite(): boolean
-  /** How many of so many pending changes of the directory reached the disk. They do so in their order. */
+  /** Number of pending directory changes that reached the disk, in order. */
   keptNames(pending: number): number
 }
 
 const STRING = /"((?:\\x[0-9a-f]{2})*)"/
 
 /**
- * The system calls of a trace (`strace -f`), in the order in which they returned. Where several threads are in calls at a
- * time, each of these is on two lines.
+ * Returns the system calls of a trace (`strace -f`) in the order in which they returned. With several threads, a call
+ * may be split into two lines.
  */
 export function tracedCalls(log: string): string[] {
   const unfinished = new Map<string, string>()
@@ -42,11 +42,11 @@ export function tracedCalls(log: string): string[] {
 }
 
 /**
- * The files of a folder, as the system calls of a process change them (`strace -f -y -xx`). Until a file is synced, each
- * of its writes may or may not be on the disk. Until the folder is synced, the same holds for names.
+ * The files of a folder as changed by the system calls of a process (`strace -f -y -xx`). Until a file is synced, each
+ * of its writes may or may not be on the disk. Until the folder is synced, the same is true for names.
  */
 export class TracedFolder {
-  /** What the process wrote to its standard output. */
+  /** The standard output of the process. */
   output = ''
   readonly #folder: string
   readonly #names = new Map<string, TracedFile>()
@@ -77,7 +77,7 @@ export class TracedFolder {
     return this.#changed(file, call, parameters)
   }
 
-  /** The files that a power cut at this moment leaves. */
+  /** Returns the files after a power cut at this moment. */
   after({ keepsWrite, keptNames }: Cut): Map<string, Buffer> {
     const names = new Map(this.#syncedNames)
     for (const { name, file } of this.#pendingNames.slice(0, keptNames(this.#pendingNames.length))) {
@@ -132,7 +132,7 @@ export class TracedFolder {
   }
 }
 
-/** `-xx` writes paths in hexadecimal too. */
+/** `-xx` prints paths in hexadecimal too. */
 const decoded = (text: string): string => Buffer.from(text.replaceAll('\\x', ''), 'hex').toString('utf8')
 
 function written({ synced, pending }: TracedFile, keeps: () => boolean): Buffer {

@@ -8,11 +8,11 @@ const IDLE = 'I'.charCodeAt(0)
 const TERMINATE = 'X'.charCodeAt(0)
 const SOCKET = '.s.PGSQL.5432'
 
-/** A pooler before a PostgreSQL server, as pgbouncer is in its transaction mode. */
+/** A pooler in front of a PostgreSQL server, like pgbouncer in transaction mode. */
 export interface Pooler {
   /** The folder of its Unix socket. */
   folder: string
-  /** Most connections to the server that were in use at once. */
+  /** Maximum number of server connections in use at the same time. */
   readonly most: number
   close(): Promise<void>
 }
@@ -20,17 +20,17 @@ export interface Pooler {
 interface Upstream {
   socket: Socket
   client: Socket | null
-  /** Bytes of a message that hasn't arrived whole. */
+  /** Bytes of an incomplete message. */
   rest: Buffer
   greeting: Buffer[]
   ready(): void
 }
 
 /**
- * Gives a client a connection to the server when a transaction begins and takes it away when it ends: the next has
- * another, in whatever state whoever had it before has left it. Many clients share few connections.
+ * Assigns a server connection to a client when a transaction begins, and takes it away when it ends. The next
+ * transaction gets another connection, in the state left by its previous user. Many clients share few connections.
  *
- * @param folder of the server's Unix socket, where everybody is trusted
+ * @param folder of the server's Unix socket, where all users are trusted
  */
 export async function startPooler(folder: string, database: string, connections: number): Promise<Pooler> {
   const free: Upstream[] = []
@@ -98,7 +98,7 @@ export async function startPooler(folder: string, database: string, connections:
       const at = waiting.findIndex((one) => one.client === client)
       if (at >= 0) waiting.splice(at, 1)
       const upstream = serving.get(client)
-      // Whatever it had begun is rolled back.
+      // Its open transaction is rolled back.
       if (upstream !== undefined) {
         const text = Buffer.from('rollback\0')
         const head = Buffer.from([0x51, 0, 0, 0, 4 + text.length])

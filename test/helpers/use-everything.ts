@@ -32,11 +32,13 @@ import { useRestOfStore } from './use-rest-of-store.ts'
 
 const RUN = 'run-1'
 const [ARTIST, HOLDER] = WALLETS
-/** From elsewhere, as a proxy on this machine says: the web explorer asks for a session. */
+/** Simulates a request from another machine through a proxy, for which the web explorer requires a session. */
 const FORWARDED = { 'x-forwarded-for': '203.0.113.7' }
 const FROM_HERE = { 'x-forwarded-for': '127.0.0.1' }
 
-/** Sends a request to every endpoint, and takes an NFT through every step of the pipeline, with somebody listening. */
+/**
+ * Sends a request to every endpoint, and takes an NFT through every step of the pipeline while a client watches events.
+ */
 export async function useEverything(dataDir: string): Promise<void> {
   const backend = await startTestBackend(dataDir, {
     trustProxy: ['127.0.0.1'],
@@ -96,7 +98,7 @@ async function useApi(backend: TestBackend, collection: TestCollection): Promise
   return ids
 }
 
-/** Gives an NFT that fails, and the next in its place, one reference ID, and looks it up. */
+/** Gives an NFT that fails and its replacement the same reference ID, and looks it up. */
 async function useReferences(backend: TestBackend, where: object, metadata: object): Promise<void> {
   const body = { ...where, receiver_wallet_address: ARTIST, metadata: [metadata], reference_ids: ['row'] }
   const failing = await call(backend, 'createnft', body)
@@ -135,7 +137,7 @@ async function useSolana(backend: TestBackend): Promise<void> {
   )
 }
 
-/** What only reverts, reorgs, lost leases, fault injection and webhooks use. */
+/** Runs what only reverts, reorgs, lost leases, fault injection and webhooks use. */
 async function useStore(opened: Store, { id: collectionId }: TestCollection, id: string): Promise<void> {
   const { db } = opened
   const nft = await db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -173,7 +175,7 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await releaseLeases(opened)
   // Runs when the clock is set back.
   await shiftDueTimes(db, Date.now(), 1)
-  // Only used where processes share a database: SQLite has no clock for it.
+  // Only used if processes share a database. SQLite has no clock for it.
   if (opened.postgres !== null) await renewLeases(opened, 'nfts', [nft], 1000)
   await tellWebhook(db, 'listener', 'nft.deployed', {})
   await movePublicCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)

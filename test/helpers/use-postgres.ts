@@ -1,4 +1,4 @@
 import { inject } from 'vitest'
 
-// What opens a database in these tests looks here; see test-database.ts.
+// Tells test-database.ts which database to open.
 process.env.GDN_TEST_POSTGRES = inject('postgres')

@@ -17,7 +17,7 @@ import * as webhooks from '../../src/server/store/webhooks.ts'
 
 const CLAIM = { now: 1, leaseMs: 1, limit: 10 }
 
-/** What only networks behind RPC URLs, publishing and webhooks use; what was minted and told stays as it is. */
+/** Runs what only networks by RPC URL, publishing and webhooks use, without changing minted NFTs and sent events. */
 export async function useRestOfStore(
   { db, transaction }: Store,
   { transaction: signed, nft }: { transaction: Selectable<TransactionsTable>; nft: { seq: number } },

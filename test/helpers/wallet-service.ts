@@ -7,30 +7,30 @@ import { addressOfKey } from '../../src/keystore/private-key.ts'
 export interface WalletService {
   url: string
   origin: string
-  /** Bodies of getpresignedurl. */
+  /** Bodies of getpresignedurl requests. */
   asked: { email: string; timeout?: number }[]
-  /** What came to signed URLs: query, headers, body. */
+  /** Requests to signed URLs: query, headers, body. */
   calls: { query: string; headers: NodeJS.Dict<string | string[]>; body: string }[]
-  /** Every private key that was told, in hex without 0x. */
+  /** Every private key in a response, in hex without 0x. */
   keys: string[]
 }
 
 export interface WalletServiceOptions {
-  /** The signed URL that is given, in place of a good one. */
+  /** Returns a signed URL instead of the default one. */
   signedUrl?: (origin: string) => string
-  /** Answers a call of a signed URL, in place of a good answer. */
+  /** Handles a request to a signed URL instead of the default response. */
   answer?: (response: ServerResponse, wallet: { address: string; private_key: string }) => void
-  /** Answers getpresignedurl in place of a signed URL. */
+  /** Response to getpresignedurl instead of a signed URL. */
   refuse?: { status: number; body: object }
 }
 
-/** What a signed URL answers as the reference has it. */
+/** The response of a signed URL according to the reference. */
 export const answerOf = (wallet: { address: string; private_key: string }) => ({
   request: { expiry: 1, issued_at: 0, action: 'generate_wallet', issuer: 'me@example.com', signature: null },
   wallet,
 })
 
-/** A stand-in of the hosted service, of which this is what concerns wallets. It keeps to itself what it isn't asked. */
+/** A stand-in for the wallet part of the hosted service. It returns only what is requested. */
 export async function walletService(options: WalletServiceOptions = {}): Promise<WalletService> {
   const service: WalletService = { url: '', origin: '', asked: [], calls: [], keys: [] }
   const json = (response: ServerResponse, status: number, body: object) => {

@@ -6,7 +6,7 @@ export interface ReceivedEvent {
   id: string
   type: string
   created_at: string
-  // biome-ignore lint/suspicious/noExplicitAny: what an event holds is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the tests assert the content of an event
   data: any
 }
 
@@ -20,16 +20,16 @@ export interface Received {
 export interface Receiver {
   url: string
   received: Received[]
-  /** Events by their ids, each once. */
+  /** Events by ID, each once. */
   events(): ReceivedEvent[]
-  /** The most requests that were under way at a time. */
+  /** Maximum number of requests in flight. */
   most: number
   close(): Promise<void>
 }
 
 type Answer = (response: ServerResponse, received: Received, index: number) => void
 
-/** A server that takes events; by default each is answered with 200. */
+/** A server that receives events. By default it returns 200 for each. */
 export async function startReceiver(
   answer: Answer = (response) => void response.end('ok'),
   port = 0,
@@ -63,7 +63,7 @@ export async function startReceiver(
   return receiver
 }
 
-/** As the README tells receivers to check a signature. */
+/** Verifies a signature as documented for receivers. */
 export function isSigned(
   secret: string,
   { headers, body }: Pick<Received, 'headers' | 'body'>,

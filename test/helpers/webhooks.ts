@@ -2,7 +2,7 @@ import { addWebhook, getDeliveries, type ShownDelivery, showWebhook } from '../.
 import { administrate } from '../../src/server/administration.ts'
 import { placeOf } from './test-database.ts'
 
-/** Makes a webhook of the local account of a data dir, beside its backend. */
+/** Creates a webhook for the local account of a data dir, beside its backend. */
 export async function makeWebhook(
   dataDir: string,
   url: string,

@@ -1,6 +1,6 @@
 import type { RawDatabase } from '../../src/sqlite/driver.ts'
 
-/** A database whose statements are told to `before` with their text; what that throws keeps them from being run. */
+/** A database that passes the text of each statement to `before`. If that throws, the statement is not run. */
 export function wrapDatabase(raw: RawDatabase, before: (sql: string) => void): RawDatabase {
   const told =
     <Parameters extends unknown[], Result>(sql: string, run: (...parameters: Parameters) => Result) =>

@@ -6,7 +6,7 @@ import { WALLET_CREATE_PATH } from '../../../src/api/endpoints/getpresignedurl.t
 import { SELF_SIGNED } from '../self-signed.ts'
 import { spellingsOf } from './spellings.ts'
 
-/** What befalls a request. Whatever can be said is said with all the secrets that came along. */
+/** Faults of a response. Each includes all secrets of the request where possible. */
 export const SERVER_FAULTS = [
   'reset',
   'hang',
@@ -24,27 +24,27 @@ export const SERVER_FAULTS = [
 ] as const
 export type ServerFault = (typeof SERVER_FAULTS)[number]
 
-/** How one run of gdn is answered. It is known by its API key. */
+/** The plan for one run of gdn, which is identified by its API key. */
 export interface Plan {
   fault: ServerFault | null
-  /** Requests that are answered as they should be before it begins. */
+  /** Number of normal responses before the fault. */
   after: number
-  /** A private key, with its address, and a signature that are the server's to tell. */
+  /** A private key with its address, and a signature, that the server returns. */
   privateKey: string
   address: string
   signature: string
-  /** Where the server is. */
+  /** The URL of the server. */
   url: string
   asked: number
 }
 
 export interface EchoServer {
   url: string
-  /** Speaks TLS that nobody trusts. */
+  /** A TLS URL with an untrusted certificate. */
   tlsUrl: string
-  /** Takes a password and gives it back in its refusal. */
+  /** A proxy that receives a password and returns it in its rejection. */
   proxyUrl(user: string, password: string, kind: 'refuses' | 'hangs-up'): string
-  /** By API key. */
+  /** Plans by API key. */
   plans: Map<string, Plan>
   close(): Promise<void>
 }
@@ -121,7 +121,7 @@ const ANSWERS: Record<string, (body: Body, plan: Plan) => unknown> = {
   }),
 }
 
-/** A server that knows the API, and whose faults tell whoever asked everything that they sent, in every spelling. */
+/** A server that implements the API. Its faults return everything that it received, in every spelling. */
 export async function startEchoServer(): Promise<EchoServer> {
   const plans = new Map<string, Plan>()
   const sockets = new Set<Socket>()
@@ -201,7 +201,7 @@ interface Misbehaviour {
 
 function misbehave(fault: ServerFault, { request, response, sent, plan, good }: Misbehaviour): void {
   const said = echo(`${JSON.stringify(request.rawHeaders)} ${sent}`, String(request.headers['x-api-key'] ?? ''))
-  // These are known by their names alone: the client has never seen them.
+  // Secrets that only a field name identifies, because the client has never seen them.
   const named = {
     wallet: { address: OWNER, private_key: plan.privateKey },
     wallet_url: `https://wallet.example.com/v1/wallet/create?expiry=1&signature=${plan.signature}`,
@@ -220,7 +220,7 @@ function misbehave(fault: ServerFault, { request, response, sent, plan, good }: 
     },
     html() {
       response.writeHead(502, { 'content-type': 'text/html' })
-      // So that a message which is cut short cuts a secret.
+      // Random padding, so that truncating the message cuts a secret.
       response.end(`<html><body>${'.'.repeat(Math.floor(Math.random() * 90))}${said}</body></html>`)
     },
     malformed() {
@@ -241,7 +241,7 @@ function misbehave(fault: ServerFault, { request, response, sent, plan, good }: 
   acts[fault]()
 }
 
-/** A good answer in which every text that is the server's own is what it was sent. */
+/** A valid response in which every free text of the server is replaced by what it received. */
 function withEcho(good: unknown, said: string): unknown {
   return JSON.parse(
     JSON.stringify(good ?? {}, (name, value) =>
@@ -260,13 +260,13 @@ function echo(text: string, secret = ''): string {
   return [text, ...(secret === '' ? [] : spellingsOf(secret).slice(0, -1).filter(isWhole(secret)))].join(' ')
 }
 
-/** Half a secret can't be told from other text: nobody but us would send it. */
+/** Half a secret can't be distinguished from other text, and only this test would send it. */
 const isWhole = (secret: string) => (spelling: Buffer) => {
   const text = spelling.toString()
   return !(text.length < secret.length && secret.includes(text))
 }
 
-/** As the storages answer: who is asked without an API key. What they refuse by is what they were sent. */
+/** A response of a storage, which is called without an API key. Its rejection contains what it received. */
 function storageAnswer({ rawHeaders, url }: IncomingMessage, sent: string, response: ServerResponse): void {
   const said = echo(`${url} ${rawHeaders.join(' ')} ${sent.slice(0, 200)}`)
   response.writeHead(403, { 'content-type': 'application/xml' })

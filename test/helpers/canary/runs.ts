@@ -21,7 +21,7 @@ const NEW = ['--title', 'Dawn', ...AT, '--receiver', OWNER]
 const BATCH = [...AT, '--rate', '1000']
 const WALLET = ['--email', 'a@example.com', '--password-file', 'password.txt']
 
-/** Every command that has to do with a secret, a server, or what is kept of them. */
+/** Every command that uses a secret, a server, or stored data of them. */
 export const COMMANDS: readonly (readonly string[])[] = [
   ['nft', 'show', 'a', 'b'],
   ['nft', 'list', ...AT],
@@ -57,10 +57,10 @@ export const COMMANDS: readonly (readonly string[])[] = [
 ]
 
 const MODES = [[], ['--json'], ['-o', 'ndjson'], ['-o', 'csv'], ['-o', 'ids'], ['-q']] as const
-/** Commands whose output has one form. */
+/** Commands with a single output format. */
 const ONE_FORM = new Set(['api'])
 
-/** What goes wrong on the machine. */
+/** Faults of the machine. */
 const MACHINE_FAULTS = [
   'none',
   'proxy refuses',
@@ -85,14 +85,14 @@ export interface Combination {
   mode: readonly string[]
   debug: 'no' | 'flag' | 'variable'
   fault: ServerFault | MachineFault
-  /** Where the API key comes from. */
+  /** The source of the API key. */
   key: 'variable' | 'file'
-  /** Where local files go. */
+  /** The destination of local files. */
   storage: 's3' | 'ipfs'
   after: number
 }
 
-/** So many combinations: every pair of command and fault before any of them comes again, the rest at random. */
+/** Returns this many combinations: every pair of command and fault before any is repeated, with the rest at random. */
 export function combinations(count: number, random: () => number): Combination[] {
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
   const shuffled = <Value>(values: readonly Value[]) =>
@@ -115,7 +115,7 @@ export function combinations(count: number, random: () => number): Combination[]
   })
 }
 
-/** Secrets that exist once in the world, with characters that every encoding changes. */
+/** Returns a unique secret with characters that every encoding changes. */
 function mint(name: string): string {
   return `${name}-${randomBytes(20).toString('hex')}/+="<&%Zz`
 }
@@ -144,12 +144,12 @@ const newCanaries = (): Canaries => ({
 
 export interface World {
   server: EchoServer
-  /** A home in which a batch was begun. */
+  /** A home directory in which a batch was started. */
   template: string
   smallDisk: SmallDisk | null
 }
 
-/** A home with a manifest, files, and a batch that was begun, whose server is `server`. */
+/** Creates a home directory with a manifest, files, and a started batch on `server`. */
 export async function makeTemplate(server: EchoServer): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'gdn-canary-'))
   const files: Record<string, string> = {
@@ -188,22 +188,22 @@ function environment(home: string): Record<string, string> {
   }
 }
 
-/** What came of one combination: where a canary was found that nobody asked for, and how the command ended. */
+/** The outcome of one combination: where an unexpected canary was found, and how the command ended. */
 export interface Outcome {
   leaks: string[]
   ended: string
-  /** Places that were searched. */
+  /** Number of searched places. */
   searched: number
 }
 
-/** After this a command that waits is told to end. */
+/** A waiting command is stopped after this time. */
 const PATIENCE_MS = 2_500
-/** Deriving keys from passwords takes its time by design. */
+/** Key derivation from passwords is slow by design. */
 const PATIENCE_WITH_WALLETS_MS = 20_000
 
 const HANGING: ReadonlySet<string> = new Set(['hang', 'SIGTERM', 'SIGABRT and reports', '429', 'echo-in-headers'])
 
-/** Runs gdn once as the combination says, in a home of its own, and searches everything that it left. */
+/** Runs gdn once for a combination in a separate home directory, and searches everything that it left. */
 export async function runCombination(world: World, combination: Combination): Promise<Outcome> {
   const { server, template, smallDisk } = world
   const { fault, command } = combination
@@ -236,7 +236,7 @@ export async function runCombination(world: World, combination: Combination): Pr
     const outcome = await start(home, env, argv, fault)
     server.plans.delete(canaries.apiKey)
 
-    // The one who asks for a signed URL gets it; and what a server says, gdn api repeats.
+    // A signed URL is returned to its requester, and gdn api prints the server's response.
     const expectedHere = command[0] === 'api' ? [canaries.signature, canaries.privateKey] : []
     if (command.includes('--show-private-key')) expectedHere.push(canaries.privateKey)
     if (command[1] === 'url') expectedHere.push(canaries.signature)
@@ -278,7 +278,7 @@ interface Furnishing {
   combination: Combination
 }
 
-/** Puts the secrets where they belong. Gives the environment, and which file may hold which of them. */
+/** Writes the secrets to their places. Returns the environment, and which file may contain which secrets. */
 async function furnish(home: string, { base, canaries, server, combination }: Furnishing) {
   const { apiKey, s3Secret, s3Session, proxyPassword, rpcKey, password } = canaries
   const { fault, key, storage, debug } = combination
@@ -315,7 +315,7 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
   if (debug === 'variable') env.GDN_DEBUG = '1'
   switch (fault) {
     case 'config damaged':
-      // Somebody put the key where it must not stand, and broke the file besides.
+      // A user put the key into the wrong file, which is also malformed.
       await writeFile(config, `{"profiles":{"default":{"api_key":${JSON.stringify(apiKey)},"base_url":`)
       given.set(config, [apiKey])
       break
@@ -341,7 +341,9 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
   return { env, given }
 }
 
-/** Code that throws where nobody catches: after a while with what the process was given, and at a request with its headers. */
+/**
+ * Code that throws uncaught errors: after a while with the process environment, and during a request with its headers.
+ */
 function bombText(message: string): string {
   return `
 import http from 'node:http'
@@ -354,7 +356,7 @@ http.request = (url, options, ...rest) => {
 }
 syncBuiltinESMExports()
 const begun = setInterval(() => {
-  // From when gdn itself has begun: what is thrown before is not thrown in it.
+  // Waits until gdn itself has started, because earlier errors are not its own.
   if (process.listenerCount('uncaughtException') === 0) return
   clearInterval(begun)
   setTimeout(() => blow(${JSON.stringify(message)}, { env: { ...process.env } }), ${Math.floor(Math.random() * 300)}).unref()
@@ -363,7 +365,9 @@ begun.unref()
 `
 }
 
-/** Flips bytes in all files of a folder: half of the time past the first page, so that SQLite takes them for databases. */
+/**
+ * Flips bytes in all files of a folder. Half of the time it keeps the first page, so that SQLite opens the databases.
+ */
 async function damage(folder: string): Promise<void> {
   const start = Math.random() < 0.5 ? 0 : 4096
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -390,7 +394,7 @@ async function start(home: string, env: Record<string, string>, argv: readonly s
   })
   const ended = new AbortController()
   const signals = async () => {
-    // The server hangs, so it is waiting by then.
+    // The server hangs, so gdn is waiting by then.
     if (fault === 'SIGABRT and reports') {
       await setTimeout(900, undefined, { signal: ended.signal })
       child.kill('SIGUSR2')

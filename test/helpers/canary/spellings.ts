@@ -1,6 +1,6 @@
 /**
- * Every way in which a secret may stand in bytes, made here without any code of ours: as it is, half of it, in
- * hexadecimal, in base64 wherever it begins, percent-encoded, escaped as JSON, HTML and `\u`, backwards, in UTF-16.
+ * Returns every form that a secret may have in bytes, computed without our code: plain, half of it, hexadecimal, base64
+ * at any offset, percent-encoded, escaped as JSON, HTML and `\u`, reversed, in UTF-16.
  */
 export function spellingsOf(secret: string): Buffer[] {
   const bytes = Buffer.from(secret)
@@ -27,7 +27,7 @@ export function spellingsOf(secret: string): Buffer[] {
   return [...new Set(texts)].map((text) => Buffer.from(text)).concat(Buffer.from(secret, 'utf16le'))
 }
 
-/** What is the same in base64 whatever stands around it. */
+/** The part of base64 that does not depend on the surrounding bytes. */
 function base64After(bytes: Buffer, before: number): string[] {
   const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
   const whole = Math.floor(((before + bytes.length) * 4) / 3)
@@ -35,7 +35,7 @@ function base64After(bytes: Buffer, before: number): string[] {
   return [own, own.replaceAll('+', '-').replaceAll('/', '_')]
 }
 
-/** How a secret stands in these bytes, or null. */
+/** Returns the form in which these bytes contain a secret, or null. */
 export function found(bytes: Buffer, secret: string): string | null {
   const spelling = spellingsOf(secret).find((each) => bytes.includes(each))
   return spelling?.toString('latin1') ?? null
