@@ -94,7 +94,7 @@ const expressions = [
 ]
 
 describe('the queries of Prometheus', () => {
-  it('the names of metrics are distinguished from functions, keywords and labels', () => {
+  it('are parsed into metric names and labels, without functions and keywords', () => {
     expect(metricsIn('sum by (le) (rate(a_bucket{x=~"y|z"}[5m])) / (b or vector(0)) > 1e9')).toEqual(['a_bucket', 'b'])
     expect(labelsIn('sum by (le, u) (rate(a{x=~"y", w="v"}[5m]))')).toEqual(['x', 'w', 'le', 'u'])
   })
