@@ -166,7 +166,7 @@ describe('an internal error', () => {
     expect([first.requests.length, second.requests.length]).toEqual([2, 0])
   })
 
-  it.each(['failed to load block 12', 'db error', ''])('%j makes the next node answer', async (message) => {
+  it.each(['failed to load block 12', 'db error', ''])('%j is retried with the next node', async (message) => {
     const network = connect([(await node(says({ message }))).url, (await node()).url])
     expect(await network.request('eth_getBlockByNumber', [])).toBe('0x1')
   })

@@ -336,21 +336,21 @@ describe('with a gateway', () => {
     }
     test.each<[string, () => CID, RegExp]>([
       ['of 2,000 levels', () => chain(2000), /is not a well-formed file/],
-      ['of 30 levels, which is few', () => chain(30), /deployed/],
+      ['of 30 levels, which is allowed', () => chain(30), /deployed/],
       ['of 6,000 parts', () => node(Array.from({ length: 6000 }, (_, n) => part(n))), /more than 5000 blocks/],
       [
-        'whose nodes name empty nodes again and again',
+        'with repeated links to empty nodes',
         () => node(many(node(many(node([]), 1)), 1), PNG),
         /more than 5000/,
       ],
       [
-        'whose nodes are said to be empty',
+        'with nodes declared empty',
         () => node(many(node(many(node([]), 0)), 0), PNG),
         /is not a well-formed file/,
       ],
-      ['shorter than its nodes say', () => node([{ ...part(1), size: 50 }], PNG), /is not a well-formed file/],
+      ['shorter than its nodes declare', () => node([{ ...part(1), size: 50 }], PNG), /is not a well-formed file/],
       [
-        'whose node is no UnixFS',
+        'with a node that is not UnixFS',
         () => put(encode(prepare({ Data: Buffer.from([255, 255]), Links: [] }))),
         /not a well-formed/,
       ],

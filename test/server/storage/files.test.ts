@@ -42,7 +42,7 @@ async function* pieces(bytes: Uint8Array, size = 64 * KiB) {
 const utf8 = (text: string) => new TextEncoder().encode(text)
 const add = (bytes: Uint8Array, pieceSize?: number) => storage.add(pieces(bytes, pieceSize))
 
-/** Bytes without a pattern, the same in every run. */
+/** Pseudorandom bytes, the same in every run. */
 function noise(length: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(length)
   for (let i = 0, state = seed; i < length; i++) {

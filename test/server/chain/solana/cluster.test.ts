@@ -436,13 +436,13 @@ describe('fees', () => {
     createFeeMarket({ cap, recent: async () => recent.map(BigInt) })
 
   it.each([
-    ['nothing if no block pays a priority fee', [0, 0, 0], 1000n, false, 0n],
+    ['zero if no block pays a priority fee', [0, 0, 0], 1000n, false, 0n],
     ['the price that three of four recent blocks accepted', [1, 2, 3, 4, 5, 6, 7, 8, 9], 1000n, false, 7n],
     ['at most the configured cap', [5000, 5000], 1000n, false, 1000n],
     ['twice as much after an expired transaction', [3000, 3000, 3000], 10_000n, true, 6000n],
     ['a minimum after an expired transaction if no block pays a fee', [], 10_000n, true, 1000n],
-    ['nothing with a cap of 0', [5000], 0n, true, 0n],
-  ])('offer %s', async (_, recent, cap, urgent, price) => {
+    ['zero with a cap of 0', [5000], 0n, true, 0n],
+  ])('are %s', async (_, recent, cap, urgent, price) => {
     expect(await market(recent, cap).price({ urgent })).toBe(price)
   })
 

@@ -61,7 +61,7 @@ describe('balanceOf and ownerOf', () => {
     await expect(collection.read.balanceOf([ZERO])).rejects.toThrow('BalanceQueryForZeroAddress')
   })
 
-  test('ids start at 1', async () => {
+  test('token IDs start at 1', async () => {
     expect(await collection.read.ownerOf([FIRST])).toBe(chain.alice)
     await expect(collection.read.ownerOf([0n])).rejects.toThrow('OwnerQueryForNonexistentToken')
   })

@@ -66,7 +66,7 @@ describe('transfers by the service', () => {
   })
 })
 
-describe('grant: mint to the sender, then transfer on', () => {
+describe('grant: mint to the sender and transfer to the receiver', () => {
   test('emits for every token the mint to the sender, then the transfer to its receiver', async () => {
     const { events } = await collection.grant(chain.carol, [chain.bob, chain.stranger, chain.bob])
     for (const [index, receiver] of [chain.bob, chain.stranger, chain.bob].entries()) {

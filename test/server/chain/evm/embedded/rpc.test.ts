@@ -75,7 +75,7 @@ describe('the JSON-RPC proxy: allowed methods', () => {
     ["a whole block's gas", '0x3b9aca00', 100_000_000],
     ['less gas', '0x30d40', 200_000],
   ])('limits the gas of a call that specifies %s', async (_, gas, most) => {
-    // Answers the gas that is left: GAS, MSTORE, RETURN.
+    // Returns the remaining gas: GAS, MSTORE, RETURN.
     const reply = await ask(
       'eth_call',
       { data: '0x5a60005260206000f3', ...(gas === undefined ? {} : { gas }) },
@@ -147,10 +147,10 @@ describe('the JSON-RPC proxy: malformed bodies', () => {
     ['a call without version', { id: 1, method: 'eth_chainId' }, -32600, 1],
     ['a call of version 1.0', { jsonrpc: '1.0', id: 1, method: 'eth_chainId' }, -32600, 1],
     ['a call without method', { jsonrpc: '2.0', id: 'a' }, -32600, 'a'],
-    ['a method that is no text', { jsonrpc: '2.0', id: 1, method: 5 }, -32600, 1],
+    ['a method that is not a string', { jsonrpc: '2.0', id: 1, method: 5 }, -32600, 1],
     ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'eth_chainId' }, -32600, null],
     ['params by name', { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: {} }, -32602, 1],
-    ['params that the node cannot read', call('eth_getBalance', [{ a: 1 }, 5], 1), -32602, 1],
+    ['params that the node does not accept', call('eth_getBalance', [{ a: 1 }, 5], 1), -32602, 1],
   ])('returns a JSON-RPC error for %s', async (_, body, code, id) => {
     expect(await handleRpc(chain, body)).toEqual(error(code, id))
   })
@@ -173,7 +173,7 @@ describe('the JSON-RPC proxy: malformed bodies', () => {
   })
 
   test('shares one gas limit among the reads of a batch', async () => {
-    // Answers the gas that is left: GAS, MSTORE, RETURN.
+    // Returns the remaining gas: GAS, MSTORE, RETURN.
     const left = { data: '0x5a60005260206000f3', gas: '0x3b9aca00' }
     const of = async (count: number) => {
       const batch = Array.from({ length: count }, (_, id) => call('eth_call', [left, 'latest'], id))
@@ -190,8 +190,8 @@ describe('the JSON-RPC proxy: malformed bodies', () => {
   })
 
   test.each([
-    ['a string that holds a call', JSON.stringify(call('eth_chainId'))],
-    ['a string that holds a batch', JSON.stringify([call('eth_chainId')])],
+    ['a string with a call', JSON.stringify(call('eth_chainId'))],
+    ['a string with a batch', JSON.stringify([call('eth_chainId')])],
     ['a number', 1],
     ['true', true],
     ['null', null],
