@@ -44,7 +44,7 @@ export async function serve(dataDir: string, flags: readonly string[] = []): Pro
     const all = { 'x-api-key': apiKey, ...headers }
     const answer = await request(url + path, { method: 'POST', dispatcher, headers: all, body })
     const text = await answer.body.text()
-    if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text}`)
+    if (answer.statusCode !== 200) throw new Error(`${path} returned ${answer.statusCode}: ${text}`)
     return JSON.parse(text)
   }
   return {

@@ -107,7 +107,7 @@ async function open(
       const headers = { 'content-type': 'application/json', 'x-api-key': apiKey }
       const sent = await request(url + path, { method: 'POST', dispatcher, headers, body: JSON.stringify(body) })
       const text = await sent.body.text()
-      if (sent.statusCode !== 200) throw new Error(`${path} answered ${sent.statusCode}: ${text}`)
+      if (sent.statusCode !== 200) throw new Error(`${path} returned ${sent.statusCode}: ${text}`)
       return JSON.parse(text)
     },
     async query(sql) {

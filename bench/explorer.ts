@@ -127,7 +127,7 @@ async function compare(
     const since = performance.now()
     const answer = await request(`${filled.backend.url}/explorer/${path(filled, total)}`)
     await answer.body.text()
-    if (answer.statusCode !== 200) throw new Error(`${what} answered ${answer.statusCode}`)
+    if (answer.statusCode !== 200) throw new Error(`${what} returned ${answer.statusCode}`)
     return performance.now() - since
   }
   for (let run = 0; run < RUNS / 4; run++) await Promise.all([ask(full, LARGE), ask(few, SMALL)])

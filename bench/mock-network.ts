@@ -93,7 +93,7 @@ function answer({ method, params }: Call): unknown {
     case 'eth_getTransactionByHash':
       return minedIn.has(params[0] as Hex) ? { hash: params[0] } : null
     default:
-      throw new Error(`no ${method} here`)
+      throw new Error(`${method} is not supported`)
   }
 }
 

@@ -16,7 +16,7 @@ export async function timeToEnd(command: string, args: readonly string[], env: E
   })
   const [code] = await once(child, 'exit')
   const time = performance.now() - since
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${complaint}`)
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}: ${complaint}`)
   return time
 }
 
@@ -50,7 +50,7 @@ export async function startUntil(
     })
   })
   const early = gone.then(([code]) => {
-    throw new Error(`${command} ended with ${code} before it was ready: ${complaint}`)
+    throw new Error(`${command} exited with ${code} before it was ready: ${complaint}`)
   })
   early.catch(() => {})
   const line = await Promise.race([found, early])
