@@ -131,7 +131,7 @@ const mintAgain = () =>
 
 const WAITS = { status: 'initiated', error: null, transaction_id: null }
 
-it('signs again for a transfer mined before the mint of its token, once that is mined, with the new token ID', async () => {
+it('retries a transfer that a reorg put before the mint of its token, with the new token ID', async () => {
   await transferTurn()
   await undoMint()
   await look({ latest: 'refused', head: 'refused' })
@@ -165,7 +165,7 @@ it('postpones a transfer until the preceding transfer of its token is mined', as
   expect(await transfer('u')).toEqual(WAITS)
 })
 
-it('signs up to three times again for a transfer that the network would accept now, then fails it', async () => {
+it('retries a transfer that the network would accept now up to three times, then fails it', async () => {
   for (let round = 1; round <= 3; round++) {
     await transferTurn()
     await look({ latest: 'taken', head: 'taken' })

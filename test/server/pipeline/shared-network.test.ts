@@ -136,7 +136,7 @@ describe('a dropped or reverted transaction', () => {
     },
   )
 
-  it('is detected at the next start if the reorg happened while the backend was stopped', async () => {
+  it('is detected and mined again if the reorg happened while the backend was stopped', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(2))
     await mineUntil(allDeployed(ids))

@@ -322,7 +322,7 @@ describe('a failed write leaves nothing behind', () => {
     expect(await stored()).toEqual([join('files', cid.slice(-3, -1), cid)])
   })
 
-  test('except a file without nodes after a crash, which the next add completes', async () => {
+  test('and adding a file again after a crash stores its missing nodes', async () => {
     const content = noise(MiB)
     const { cid } = await add(content)
     const nodes = new Map(blocks.blocks)
@@ -440,7 +440,7 @@ describe('damaged content', () => {
     expect((await read(await openFile(cid))).equals(content)).toBe(true)
   })
 
-  test("does not include intermediate nodes of a large file, which can't be read alone", async () => {
+  test('is not confused with an intermediate node of a large file, which is not content', async () => {
     const { cid } = await add(noise(175 * 256 * KiB))
     const between = [...blocks.blocks.keys()].filter((key) => key !== cid)
     expect(between.length).toBeGreaterThan(0)
