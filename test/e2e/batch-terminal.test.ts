@@ -18,7 +18,7 @@ interface Nft {
   [field: string]: unknown
 }
 
-/** A service that mints at once, and answers a request to mint after so many milliseconds. */
+/** A service that mints at once, and responds to a mint request after this many milliseconds. */
 async function service(answersAfter: number) {
   const minted = new Map<string, Nft>()
   const answers: Record<string, (body: never) => unknown> = {
@@ -70,10 +70,10 @@ async function drop(rows: number, answersAfter = 0) {
   return { home, manifest, target, minted, url, env: { ...home.env, GDN_API_KEY: 'k' } }
 }
 
-describe('a batch at a terminal', () => {
+describe('batch mint on a terminal', () => {
   beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
-  test('shows a block that is written over, and leaves the summary alone behind', async () => {
+  test('redraws a progress block, and leaves only the summary at the end', async () => {
     const { home, manifest, target, env } = await drop(6, 300)
     const out = join(home.dir, 'out')
     const argv = ['batch', 'mint', manifest, ...target, '--chunk-size', '1', '--in-order']
@@ -83,7 +83,7 @@ describe('a batch at a terminal', () => {
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(0)
     expect(screen).toMatch(/drop-[0-9a-f]{4}: \d of 6 rows deployed/)
-    // Hidden while it is drawn only, and at the end everything of it is wiped.
+    // The cursor is hidden only while the block is drawn, and the whole block is erased at the end.
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
     expect(screen.slice(screen.lastIndexOf(HIDE_CURSOR))).toMatch(/^\u001b\[\?25l\r\u001b\[\d+A\u001b\[J/)
     expect(screen.slice(screen.lastIndexOf(SHOW_CURSOR))).toMatch(
@@ -91,7 +91,7 @@ describe('a batch at a terminal', () => {
     )
   })
 
-  test('Ctrl-C stops it with 130 and says how to go on; resumed, every row is there once', async () => {
+  test('stops with 130 at Ctrl-C and shows how to resume; the resumed run mints every row once', async () => {
     const { home, manifest, target, env, minted } = await drop(8, 300)
     const terminal = atTerminal(`batch mint ${manifest} ${target.join(' ')} --chunk-size 1 --in-order`, env)
     await terminal.shows('accepted')
@@ -107,7 +107,7 @@ describe('a batch at a terminal', () => {
   })
 })
 
-test('off a terminal the log has plain lines, and -o ndjson events as they happen', async () => {
+test('prints plain lines without a terminal, and events as they happen with -o ndjson', async () => {
   const { home, manifest, target, env } = await drop(3)
   const minted = await home.run(['batch', 'mint', manifest, ...target], { env: { ...env, FORCE_COLOR: '' } })
   expect(minted.code).toBe(0)
@@ -119,7 +119,7 @@ test('off a terminal the log has plain lines, and -o ndjson events as they happe
   expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ event: 'summary', deployed: 3 })
 })
 
-test('a reader of the results that goes away early is no error', async () => {
+test('ignores a reader that closes the results early', async () => {
   const { home, manifest, target, env } = await drop(3000)
   await home.json(['batch', 'mint', manifest, ...target, '--chunk-size', '1000', '--no-wait'], { env })
   const argv = [BIN, 'batch', 'results', 'drop', '-o', 'csv']

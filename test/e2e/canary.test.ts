@@ -14,7 +14,7 @@ import { found } from '../helpers/canary/spellings.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
 import { createSmallDisk, type SmallDisk } from '../helpers/small-disk.ts'
 
-/** The whole form: every pair of command and fault, and more. */
+/** The long form: every pair of command and fault, and more. */
 const COUNT = process.env.GDN_SOAK === '1' ? Math.max(COMMANDS.length * FAULTS.length, 500) : 40
 const AT_ONCE = 4
 const TIME = { timeout: process.env.GDN_SOAK === '1' ? 3_600_000 : 180_000 }
@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 test(
-  'no key, secret, password or signature is found where nobody asked for it, whatever goes wrong',
+  'leaks no key, secret, password or signature when a command fails',
   TIME,
   async () => {
     const { random } = seededRandom('canary')
@@ -72,7 +72,7 @@ test(
       ended_with: Object.fromEntries([...ends].sort()),
     })
     expect(leaks).toEqual([])
-    // They are no mere refusals.
+    // More than half of the commands also succeed, so the search covers more than rejections.
     if (pairs === COMMANDS.length * FAULTS.length) expect(succeeded.size).toBeGreaterThan(COMMANDS.length / 2)
   },
 )
@@ -80,12 +80,12 @@ test(
 test.each([
   ['as it is', (secret: string) => `key ${secret}!`],
   ['in hexadecimal', (secret: string) => Buffer.from(secret).toString('hex')],
-  ['in base64 within something longer', (secret: string) => Buffer.from(`a ${secret} b`).toString('base64')],
-  ['half of it', (secret: string) => `"${secret.slice(0, 18)}…`],
+  ['in base64 of a longer text', (secret: string) => Buffer.from(`a ${secret} b`).toString('base64')],
+  ['truncated to half', (secret: string) => `"${secret.slice(0, 18)}…`],
   ['in a URL', (secret: string) => encodeURIComponent(secret)],
   ['in JSON', (secret: string) => JSON.stringify({ secret })],
   ['backwards', (secret: string) => [...secret].reverse().join('')],
-])('the search would find one %s', (_how, put) => {
+])('the search finds a secret %s', (_how, put) => {
   const secret = 'Key-0123456789abcdef/+="<&%Zz'
   expect(found(Buffer.from(`lorem ${put(secret)} ipsum`), secret)).not.toBeNull()
   expect(found(Buffer.from('lorem ipsum [redacted]'), secret)).toBeNull()

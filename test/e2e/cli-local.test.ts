@@ -45,7 +45,7 @@ describe('gdn local', () => {
 
   const status = () => home.json<Status>(['local', 'status'])
 
-  test('start, use, stop, start again: what was made is still there', async () => {
+  test('keeps all data when it is stopped and started again', async () => {
     const started = await home.json<Status>(['local', 'start', '--port', '0'])
     expect(await status()).toEqual(started)
     expect(started).toEqual({
@@ -91,7 +91,7 @@ describe('gdn local', () => {
     ])
   })
 
-  test('the key is in a file for its owner only, and in no log', async () => {
+  test('stores the key in a file that only its owner can read, and writes it to no log', async () => {
     const { data_dir } = await home.json<Status>(['local', 'start', '--port', '0'])
     const file = join(data_dir, 'api-key')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -103,7 +103,7 @@ describe('gdn local', () => {
     expect(await readFile(join(data_dir, 'serve.log'), 'utf8')).not.toContain(key)
   })
 
-  test('a port that was asked for and is taken is refused, with the reason of the backend', async () => {
+  test('rejects a port in use with the error of the backend', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     const port = String((other.address() as AddressInfo).port)
@@ -114,7 +114,7 @@ describe('gdn local', () => {
     expect((await status()).running).toBe(false)
   })
 
-  test('a backend that was killed is not running, and the next start goes on', async () => {
+  test('reports a killed backend as not running, and the next start keeps its data', async () => {
     const { pid } = await home.json<Status>(['local', 'start', '--port', '0'])
     process.kill(pid ?? 0, 'SIGKILL')
     await until(() => !isProcess(pid))
@@ -123,7 +123,7 @@ describe('gdn local', () => {
     expect((await home.run(['local', 'start', '--port', '0'])).code).toBe(0)
   })
 
-  test('reset is refused while it runs, and deletes everything once it is stopped', async () => {
+  test('reset fails while the backend runs, and deletes everything once it is stopped', async () => {
     const { data_dir } = await home.json<Status>(['local', 'start', '--port', '0'])
     await home.run(['collection', 'create', '--local', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER])
     expect((await home.run(['local', 'reset', '--yes'])).code).toBe(2)
@@ -143,7 +143,7 @@ describe('gdn serve', () => {
   afterAll(() => home.remove())
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'tells in one line of JSON when it is ready, and ends with 0 at %s',
+    'prints one JSON line when it is ready, and exits with 0 at %s',
     async (signal) => {
       const dataDir = join(home.dir, signal)
       const serve = home.start(['serve', '--json', '--port', '0', '--data-dir', dataDir])
@@ -164,7 +164,7 @@ describe('gdn serve', () => {
     },
   )
 
-  test('a second one on the same data directory is refused and names the first', async () => {
+  test('rejects a second backend on the same data directory, and names the first', async () => {
     const dataDir = join(home.dir, 'twice')
     const serve = home.start(['serve', '--json', '--port', '0', '--data-dir', dataDir])
     await new Promise((resolve) => serve.stdout?.once('data', resolve))
@@ -178,7 +178,7 @@ describe('gdn serve', () => {
     })
   })
 
-  test('text mode says where the key is, and not what it is', async () => {
+  test('prints the path of the key in text mode, but not the key', async () => {
     const dataDir = join(home.dir, 'text')
     const serve = home.start(['serve', '--port', '0', '--data-dir', dataDir])
     let text = ''
@@ -203,7 +203,7 @@ describe('gdn local exec', () => {
 
   const node = (code: string) => ['local', 'exec', '--', process.execPath, '-e', code]
 
-  test('gives the command a fresh backend by the environment, and passes its exit code through', async () => {
+  test('passes a fresh backend to the command in the environment, and exits with its exit code', async () => {
     const code = `
       const { GDN_BASE_URL: url, GDN_API_KEY: key, GDN_STATE_DIR: state } = process.env
       fetch(url + '/api/v1/getnfts', { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': key }, body: '{"nft_gdn_ids":["x"]}' })
@@ -216,7 +216,7 @@ describe('gdn local exec', () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
-  test('interrupted, it passes the signal on, waits for the command, and takes everything down', async () => {
+  test('forwards a signal to the command, waits for it, and removes everything', async () => {
     const code = `
       process.on('SIGTERM', () => setTimeout(() => process.exit(9), 200))
       console.log(JSON.stringify({ pid: process.pid, url: process.env.GDN_BASE_URL, state: process.env.GDN_STATE_DIR }))
@@ -231,15 +231,15 @@ describe('gdn local exec', () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
-  test('a command that dies of a signal ends with 128 and its number', async () => {
+  test('exits with 128 plus the signal number if a signal ends the command', async () => {
     expect((await home.run(node('process.kill(process.pid, "SIGKILL")'))).code).toBe(137)
   })
 
-  test('a command that is not there is 2', async () => {
+  test('exits with 2 if the command does not exist', async () => {
     expect(await home.run(['local', 'exec', '--', 'no-such-command'])).toMatchObject({ code: 2 })
   })
 
-  test('flags of the command are its own', async () => {
+  test('passes flags after the command to the command', async () => {
     const { stdout } = await home.run(['local', 'exec', '--', 'echo', '--json', '--help', '-q'])
     expect(stdout).toBe('--json --help -q\n')
   })

@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-test('a Solana cluster is set up, minted on and examined by the installed gdn', async () => {
+test('the installed gdn sets up a Solana cluster, mints on it and inspects it', async () => {
   const bare = gdnAt({ url: 'http://127.0.0.1:1', apiKey: '' }, home)
   const at = ['--data-dir', place.dataDir]
   const planned = await bare.json<{ cost_per_nft: string }>('chain', 'setup', 'solana', '--dry-run', ...at)

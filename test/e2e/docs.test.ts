@@ -16,7 +16,7 @@ let home: GdnHome
 let server: string
 let apiKey: string
 
-/** A local backend, and programs of the docs on the PATH. */
+/** A local backend, and the programs of the docs on the PATH. */
 beforeAll(async () => {
   home = await makeHome()
   const { url } = await home.json<{ url: string }>(['local', 'start', '--rate-limits', 'off'])
@@ -36,7 +36,10 @@ afterAll(async () => {
 const program = (name: string, script: string) =>
   writeFile(join(home.dir, 'bin', name), `#!/usr/bin/env bash\n${script}\n`, { mode: 0o755 })
 
-/** gdn; of commands that never end by themselves, the start: until they say where they listen. */
+/**
+ * gdn in the PATH of the pages. Commands that run until they are stopped run in the background until they print their
+ * address.
+ */
 const STARTING_GDN = `set -euo pipefail
 node=${process.env.GDN_TEST_NODE || process.execPath}
 case "$1 \${2:-}" in
@@ -63,10 +66,10 @@ async function scriptOf(page: string, folder: string, values: Record<string, str
 }
 
 /**
- * Runs the commands of a page in a folder like a clone of the repository, with a state directory of its own.
+ * Runs the commands of a page in a folder like a clone of the repository, with a separate state directory.
  *
- * @param before what is there before: variables, files
- * @param values what stands for the examples of the page
+ * @param before setup: variables, files
+ * @param values replacements for the page's examples
  */
 async function run(page: string, { before = '', values = {} }: { before?: string; values?: Record<string, string> }) {
   const folder = await mkdtemp(join(home.dir, 'clone-'))
@@ -88,7 +91,7 @@ async function run(page: string, { before = '', values = {} }: { before?: string
   expect({ exitCode, all: exitCode === 0 ? '' : all }).toEqual({ exitCode: 0, all: '' })
 }
 
-/** Makes a collection whose address the commands of a page use. */
+/** Creates a collection whose address the commands of a page use. */
 async function newCollection(): Promise<string> {
   const argv = ['collection', 'create', '--local', '-b', 'polygon', '--name', 'Docs', '--wallet', WALLET]
   return (await home.json<{ contract_address: string }>(argv)).contract_address
