@@ -440,7 +440,7 @@ describe('damaged content', () => {
     expect((await read(await openFile(cid))).equals(content)).toBe(true)
   })
 
-  test('is not confused with an intermediate node of a large file, which is not content', async () => {
+  test('intermediate nodes of a large file are not found as content', async () => {
     const { cid } = await add(noise(175 * 256 * KiB))
     const between = [...blocks.blocks.keys()].filter((key) => key !== cid)
     expect(between.length).toBeGreaterThan(0)

@@ -79,7 +79,7 @@ describe('the chain of a legacy transaction', () => {
     )
   })
 
-  test('is undefined if it is valid for any chain, and for other types', async () => {
+  test('is null if it is valid for any chain, and for other types', async () => {
     expect(
       legacyChainId(serializeTransaction({ type: 'legacy', nonce: 1, gas: 1n }, { ...signature, v: 27n })),
     ).toBeNull()
