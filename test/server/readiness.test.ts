@@ -100,15 +100,12 @@ describe('a process is ready', () => {
       { eth_call: `0x${'0'.repeat(64)}` },
       'the factory of polygon has appointed none of the signers',
     ],
-  ])(
-    'with a warning if the only signer of its network %s, as NFTs can still be read',
-    async (_, changed, reason) => {
-      const only = await node(137)
-      Object.assign(only.answers, changed)
-      const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
-      expect(await ask()).toEqual({ problems: [], warnings: [expect.stringContaining(reason)] })
-    },
-  )
+  ])('with a warning if the only signer of its network %s, as NFTs can still be read', async (_, changed, reason) => {
+    const only = await node(137)
+    Object.assign(only.answers, changed)
+    const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
+    expect(await ask()).toEqual({ problems: [], warnings: [expect.stringContaining(reason)] })
+  })
 })
 
 describe('a process is not ready, with the reason,', () => {

@@ -10,11 +10,7 @@ afterEach(async () => {
 })
 
 it.each([
-  [
-    'the configured block explorer',
-    { block_explorer_url: 'https://polygonscan.com/' },
-    'https://polygonscan.com/tx/',
-  ],
+  ['the configured block explorer', { block_explorer_url: 'https://polygonscan.com/' }, 'https://polygonscan.com/tx/'],
   ['nothing without a configured block explorer', {}, null],
 ])('links a transaction to %s, in gettransactions and in gdn tx', async (_, more, link) => {
   const real = await startPublicNetwork()

@@ -70,11 +70,7 @@ faults:
     ],
     ['a share of 0', one('endpoint: "*"', 'fault: timeout', 'share: 0'), /share\) must be above 0/],
     ['a share in percent', one('endpoint: "*"', 'fault: timeout', 'share: 10%'), /share\) must be a number/],
-    [
-      'an unsupported status',
-      one('endpoint: "*"', 'fault: status', 'status: 404'),
-      /:4:13 .*must be 429, 500 or 503/,
-    ],
+    ['an unsupported status', one('endpoint: "*"', 'fault: status', 'status: 404'), /:4:13 .*must be 429, 500 or 503/],
     ['a reversed range', one('endpoint: "*"', 'fault: latency', 'milliseconds: [9, 1]'), /milliseconds\) must be/],
     [
       'a negative latency',

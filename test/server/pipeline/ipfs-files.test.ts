@@ -57,16 +57,13 @@ const read = async ({ get }: TestBackend, url: string) => {
 describe('without a gateway', () => {
   const CID_ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/1.png'
 
-  test.each([CID_ELSEWHERE, AR])(
-    'keeps %s in the metadata as it is, and shows it as not stored',
-    async (url) => {
-      const { nft, image, id, backend } = await mintWith(url)
-      expect(nft).toMatchObject({ status: 'deployed', files_not_stored: ['image'] })
-      expect(image).toBe(url)
-      const { media } = await show(backend, `nfts/${id}`)
-      expect(media).toMatchObject([{ field: 'image', source: url, cid: null, url: null }])
-    },
-  )
+  test.each([CID_ELSEWHERE, AR])('keeps %s in the metadata as it is, and shows it as not stored', async (url) => {
+    const { nft, image, id, backend } = await mintWith(url)
+    expect(nft).toMatchObject({ status: 'deployed', files_not_stored: ['image'] })
+    expect(image).toBe(url)
+    const { media } = await show(backend, `nfts/${id}`)
+    expect(media).toMatchObject([{ field: 'image', source: url, cid: null, url: null }])
+  })
 
   test('fails an NFT whose ipfs URL has an invalid CID', async () => {
     const { nft } = await mintWith(`ipfs://b${'a'.repeat(58)}`)
@@ -338,16 +335,8 @@ describe('with a gateway', () => {
       ['of 2,000 levels', () => chain(2000), /is not a well-formed file/],
       ['of 30 levels, which is allowed', () => chain(30), /deployed/],
       ['of 6,000 parts', () => node(Array.from({ length: 6000 }, (_, n) => part(n))), /more than 5000 blocks/],
-      [
-        'with repeated links to empty nodes',
-        () => node(many(node(many(node([]), 1)), 1), PNG),
-        /more than 5000/,
-      ],
-      [
-        'with nodes declared empty',
-        () => node(many(node(many(node([]), 0)), 0), PNG),
-        /is not a well-formed file/,
-      ],
+      ['with repeated links to empty nodes', () => node(many(node(many(node([]), 1)), 1), PNG), /more than 5000/],
+      ['with nodes declared empty', () => node(many(node(many(node([]), 0)), 0), PNG), /is not a well-formed file/],
       ['shorter than its nodes declare', () => node([{ ...part(1), size: 50 }], PNG), /is not a well-formed file/],
       [
         'with a node that is not UnixFS',

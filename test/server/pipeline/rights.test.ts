@@ -98,20 +98,27 @@ describe('rights on chain', () => {
       { functionName: 'setEnableApi', args: [false] },
       /owner has switched off creating NFTs through the API/,
     ],
-    ['the owner revoked the service', { functionName: 'revokeService' }, /owner has revoked the service's right to mint/],
-  ] as const)('fails pending mints with the reason and rejects later requests after %s', async (_what, call, reason) => {
-    const collection = await deployedCollection()
-    const resume = await holdSigning(dataDir.path, 'mint')
-    const ids = await mint(backend, collection, plainMetadata(3))
-    expect(await send(collection.address, call as Parameters<typeof send>[1])).toBe('success')
-    await resume()
-    const nfts = await settled(backend, ids)
-    for (const nft of nfts) expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
-    const refused = await createNft(collection)
-    expect(refused).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
-    expect(refused.json.error.message).toMatch(/enable_api is off/)
-    expect((await showCollection(backend, collection.id)).enable_api).toBe(false)
-  })
+    [
+      'the owner revoked the service',
+      { functionName: 'revokeService' },
+      /owner has revoked the service's right to mint/,
+    ],
+  ] as const)(
+    'fails pending mints with the reason and rejects later requests after %s',
+    async (_what, call, reason) => {
+      const collection = await deployedCollection()
+      const resume = await holdSigning(dataDir.path, 'mint')
+      const ids = await mint(backend, collection, plainMetadata(3))
+      expect(await send(collection.address, call as Parameters<typeof send>[1])).toBe('success')
+      await resume()
+      const nfts = await settled(backend, ids)
+      for (const nft of nfts) expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
+      const refused = await createNft(collection)
+      expect(refused).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
+      expect(refused.json.error.message).toMatch(/enable_api is off/)
+      expect((await showCollection(backend, collection.id)).enable_api).toBe(false)
+    },
+  )
 
   it('still mints in other collections of the same signer', async () => {
     const [closed, open] = [await deployedCollection(), await deployedCollection()]
@@ -145,25 +152,22 @@ describe('after a revert', () => {
     backend = await startTestBackend(dataDir.path)
   }
 
-  it.each(['1', '7'])(
-    'signs again for a start ID that is not next (%s), and mints every token once',
-    async (stale) => {
-      const collection = await deployedCollection()
-      await settled(backend, await mint(backend, collection, plainMetadata(2)))
-      await edit(({ db }) =>
-        db.updateTable('collections').set({ next_token_id: stale }).where('id', '=', collection.id).execute(),
-      )
-      const nfts = await settled(backend, await mint(backend, collection, plainMetadata(3)))
-      expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(['4', '5', '6'].map((id) => ['deployed', id]))
-      const missing = reader().readContract({
-        address: getAddress(collection.address),
-        abi: ABI,
-        functionName: 'ownerOf',
-        args: [7n],
-      })
-      await expect(missing).rejects.toThrow()
-    },
-  )
+  it.each(['1', '7'])('signs again for a start ID that is not next (%s), and mints every token once', async (stale) => {
+    const collection = await deployedCollection()
+    await settled(backend, await mint(backend, collection, plainMetadata(2)))
+    await edit(({ db }) =>
+      db.updateTable('collections').set({ next_token_id: stale }).where('id', '=', collection.id).execute(),
+    )
+    const nfts = await settled(backend, await mint(backend, collection, plainMetadata(3)))
+    expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(['4', '5', '6'].map((id) => ['deployed', id]))
+    const missing = reader().readContract({
+      address: getAddress(collection.address),
+      abi: ABI,
+      functionName: 'ownerOf',
+      args: [7n],
+    })
+    await expect(missing).rejects.toThrow()
+  })
 
   it('halves a batch until only the invalid NFT fails, and deploys the others', async () => {
     const collection = await deployedCollection()

@@ -106,35 +106,32 @@ describe('a dropped or reverted transaction', () => {
     expect(await supplyOf(collection)).toBe(1n)
   })
 
-  it.each([1, 2, 3, 4, 5])(
-    'is mined again after a reorg of %i blocks, and each token exists once',
-    async (depth) => {
-      const collection = await deployedCollection()
-      const first = await mint(remote.backend, collection, plainMetadata(3))
-      await mineUntil(allDeployed(first))
-      const second = await mint(remote.backend, collection, plainMetadata(2))
-      await untilInPool()
-      // Exactly as deep as needed.
-      await real.mine(CONFIRMATIONS)
-      await until(allDeployed(second), (deployed) => deployed)
-      const before = await transactions()
-      await real.reorg(depth)
-      if (depth >= CONFIRMATIONS) {
-        // Reverted at once, together with the token IDs.
-        await until(
-          () => statuses(second),
-          (all) => all[0] === 'initiated',
-        )
-        expect((await showNfts(remote.backend, second)).map((nft) => nft.token_id)).toEqual([null, null])
-      }
-      await mineUntil(async () => (await allDeployed([...first, ...second])()) && (await watched()) === 0)
-      const nfts = await showNfts(remote.backend, [...first, ...second])
-      expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', '3', '4', '5'])
-      expect(await supplyOf(collection)).toBe(5n)
-      // No new signature was made: the bytes are the same.
-      expect((await transactions()).map((row) => row.raw)).toEqual(before.map((row) => row.raw))
-    },
-  )
+  it.each([1, 2, 3, 4, 5])('is mined again after a reorg of %i blocks, and each token exists once', async (depth) => {
+    const collection = await deployedCollection()
+    const first = await mint(remote.backend, collection, plainMetadata(3))
+    await mineUntil(allDeployed(first))
+    const second = await mint(remote.backend, collection, plainMetadata(2))
+    await untilInPool()
+    // Exactly as deep as needed.
+    await real.mine(CONFIRMATIONS)
+    await until(allDeployed(second), (deployed) => deployed)
+    const before = await transactions()
+    await real.reorg(depth)
+    if (depth >= CONFIRMATIONS) {
+      // Reverted at once, together with the token IDs.
+      await until(
+        () => statuses(second),
+        (all) => all[0] === 'initiated',
+      )
+      expect((await showNfts(remote.backend, second)).map((nft) => nft.token_id)).toEqual([null, null])
+    }
+    await mineUntil(async () => (await allDeployed([...first, ...second])()) && (await watched()) === 0)
+    const nfts = await showNfts(remote.backend, [...first, ...second])
+    expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', '3', '4', '5'])
+    expect(await supplyOf(collection)).toBe(5n)
+    // No new signature was made: the bytes are the same.
+    expect((await transactions()).map((row) => row.raw)).toEqual(before.map((row) => row.raw))
+  })
 
   it('is detected and mined again if the reorg happened while the backend was stopped', async () => {
     const collection = await deployedCollection()
@@ -287,23 +284,20 @@ describe('a revert', () => {
     expect(await supplyOf(collection)).toBe(3n)
   })
 
-  it.each(BEFORE)(
-    'has its NFTs signed for again if a reorg had put it before %s',
-    async (_, early) => {
-      const collection = await deployedCollection()
-      const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
-      const [id = ''] = await mint(remote.backend, collection, plainMetadata(1))
-      await untilInPool()
-      await real.call('anvil_setCode', [collection.address, early])
-      await real.mine()
-      await real.call('anvil_setCode', [collection.address, code])
-      await mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
-      expect(await showNfts(remote.backend, [id])).toMatchObject([{ status: 'deployed', token_id: '1' }])
-      const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
-      expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
-      expect(await supplyOf(collection)).toBe(1n)
-    },
-  )
+  it.each(BEFORE)('has its NFTs signed for again if a reorg had put it before %s', async (_, early) => {
+    const collection = await deployedCollection()
+    const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
+    const [id = ''] = await mint(remote.backend, collection, plainMetadata(1))
+    await untilInPool()
+    await real.call('anvil_setCode', [collection.address, early])
+    await real.mine()
+    await real.call('anvil_setCode', [collection.address, code])
+    await mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
+    expect(await showNfts(remote.backend, [id])).toMatchObject([{ status: 'deployed', token_id: '1' }])
+    const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
+    expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
+    expect(await supplyOf(collection)).toBe(1n)
+  })
 
   it.each(BEFORE)(
     'of a transfer is signed for again if a reorg had put it before %s, and executed once',

@@ -115,10 +115,7 @@ describe('writes events of final status changes only for webhooks of the account
       (db) => failNftsOfCollection(db, 'c', 'why'),
       ['nft.failed chain', 'nft.failed files', 'nft.failed mint'],
     ],
-    'all pending grants of a collection fail': [
-      (db) => failGrantsOfCollection(db, 'c', 'why'),
-      ['nft.failed mint'],
-    ],
+    'all pending grants of a collection fail': [(db) => failGrantsOfCollection(db, 'c', 'why'), ['nft.failed mint']],
     'a collection is deployed': [(db) => deployCollection(db, 'c'), ['collection.deployed c']],
     'a collection fails': [
       (db) => failCollection(db, 'c', 'why'),

@@ -93,11 +93,14 @@ describe('gas limits', () => {
     expect(ratio).toBeLessThan(LOOSE)
   })
 
-  test.each([0, 1, 31, 32, 64, 100, 255, 1000])('suffice to create a collection with a name of %i bytes', async (length) => {
-    const init = anInit(dear(20), { requestId: dear(32), name: 'n'.repeat(length), symbol: 's'.repeat(length % 50) })
-    const call = { from: chain.operator, to: chain.factory, data: encodeMake(init) }
-    expect(await fits(call, makeGasLimit(init))).toBeLessThan(LOOSE)
-  })
+  test.each([0, 1, 31, 32, 64, 100, 255, 1000])(
+    'suffice to create a collection with a name of %i bytes',
+    async (length) => {
+      const init = anInit(dear(20), { requestId: dear(32), name: 'n'.repeat(length), symbol: 's'.repeat(length % 50) })
+      const call = { from: chain.operator, to: chain.factory, data: encodeMake(init) }
+      expect(await fits(call, makeGasLimit(init))).toBeLessThan(LOOSE)
+    },
+  )
 
   test.each([
     ['1 token', fresh(1)],

@@ -172,7 +172,7 @@ describe('broadcasting on an embedded chain', () => {
     expect(journal.entries.map(({ transactions }) => transactions)).toEqual([[raw]])
   })
 
-  test("rejects a request with the message and code of the node", async () => {
+  test('rejects a request with the message and code of the node', async () => {
     const { chain } = await start()
     await expect(chain.request('eth_noSuchThing', [])).rejects.toMatchObject({
       name: 'RpcError',

@@ -234,9 +234,12 @@ describe('the JSON-RPC proxy: sending transactions', () => {
     })
   })
 
-  test.each([[undefined], [5], ['0x'], ['0xzz'], ['0x123'], ['deadbeef'], [{}]])('returns error -32602 for %j', async (raw) => {
-    expect(await ask('eth_sendRawTransaction', raw)).toEqual(error(-32602))
-  })
+  test.each([[undefined], [5], ['0x'], ['0xzz'], ['0x123'], ['deadbeef'], [{}]])(
+    'returns error -32602 for %j',
+    async (raw) => {
+      expect(await ask('eth_sendRawTransaction', raw)).toEqual(error(-32602))
+    },
+  )
 
   test('executes a batch in order, and a read sees the transactions before it', async () => {
     const account = newAccount()

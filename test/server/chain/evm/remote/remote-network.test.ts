@@ -265,7 +265,7 @@ describe('a node that fails', () => {
     expect(full.bodies).toHaveLength(2)
   })
 
-  it("is not retried after a revert, whatever its message", async () => {
+  it('is not retried after a revert, whatever its message', async () => {
     const reverting = await pretend((body) => {
       const { id, method } = JSON.parse(body)
       const error = { code: 3, message: 'execution reverted: rate limited, try again: block not found' }
@@ -315,12 +315,12 @@ describe('a node with incomplete data', () => {
       })
     ).url
 
-  it("does not imply a network without a base fee if the newest block is missing", async () => {
+  it('does not imply a network without a base fee if the newest block is missing', async () => {
     const url = await knowing({ eth_chainId: '0x89', eth_getBlockByNumber: null, eth_gasPrice: '0x1' })
     await expect(connect({ urls: [url] }).publicNetwork.suggestFees()).rejects.toMatchObject({ code: 'unreachable' })
   })
 
-  it("does not imply a new account or network if a number is null", async () => {
+  it('does not imply a new account or network if a number is null', async () => {
     const url = await knowing({ eth_chainId: '0x89', eth_getTransactionCount: null, eth_blockNumber: null })
     const { publicNetwork } = connect({ urls: [url] })
     await expect(publicNetwork.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
