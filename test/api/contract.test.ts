@@ -212,11 +212,14 @@ describe('unusual spellings of the reference', () => {
     expect(validate(ENDPOINTS.transfernft.request, { ...rest, tokenid: '1', token_id: '2' }).ok).toBe(false)
   })
 
-  it.each(['createnft', 'createnfttrans'] as const)('%s accepts one metadata object or a list, and returns a list', (name) => {
-    const one = parse(ENDPOINTS[name], { metadata: METADATA })
-    expect(one).toMatchObject({ ok: true, value: { metadata: [METADATA] } })
-    expect(parse(ENDPOINTS[name], { metadata: [METADATA] })).toEqual(one)
-  })
+  it.each(['createnft', 'createnfttrans'] as const)(
+    '%s accepts one metadata object or a list, and returns a list',
+    (name) => {
+      const one = parse(ENDPOINTS[name], { metadata: METADATA })
+      expect(one).toMatchObject({ ok: true, value: { metadata: [METADATA] } })
+      expect(parse(ENDPOINTS[name], { metadata: [METADATA] })).toEqual(one)
+    },
+  )
 
   it('getisgdnnft accepts one ID as a string or as a list of one', () => {
     for (const ids of ['x', ['x']]) {

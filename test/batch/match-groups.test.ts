@@ -18,13 +18,25 @@ const kinds = (given: Group) => decideGroup(given).rows.map(({ kind }) => kind)
 describe('copies of one content', () => {
   test.each<[string, Group, string[]]>([
     ['are absent if none is found', group([copy('a'), copy('b')], []), ['absent', 'absent']],
-    ['are adopted if each is found', group([copy('a'), copy('b')], [nft('1', 'b'), nft('2', 'a')]), ['adopted', 'adopted']],
+    [
+      'are adopted if each is found',
+      group([copy('a'), copy('b')], [nft('1', 'b'), nft('2', 'a')]),
+      ['adopted', 'adopted'],
+    ],
     ['are undecided if too many are found', group([copy('a')], [nft('1', 'a'), nft('2', 'a')]), ['undecided']],
     ['are adopted by owner if one too many is found', group([copy('a')], [nft('1', 'a'), nft('2', 'x')]), ['adopted']],
     ['are undecided if another wallet has the NFT', group([copy('a')], [nft('1', 'x')]), ['undecided']],
     ['are adopted as far as they are found', group([copy('a'), copy('a')], [nft('1', 'a')]), ['adopted', 'absent']],
-    ['are undecided if another wallet has one of the NFTs', group([copy('a'), copy('a')], [nft('1', 'a'), nft('2', 'x')]), ['adopted', 'undecided']],
-    ['are undecided if only the NFT of another row is found', group([copy('a'), copy('b')], [nft('1', 'a')]), ['adopted', 'undecided']],
+    [
+      'are undecided if another wallet has one of the NFTs',
+      group([copy('a'), copy('a')], [nft('1', 'a'), nft('2', 'x')]),
+      ['adopted', 'undecided'],
+    ],
+    [
+      'are undecided if only the NFT of another row is found',
+      group([copy('a'), copy('b')], [nft('1', 'a')]),
+      ['adopted', 'undecided'],
+    ],
     ['are undecided while the owner is unknown', group([copy('a')], [nft('1', null)]), ['undecided']],
     ['are adopted if the sender still has the NFT', group([copy('a', 's')], [nft('1', 's')]), ['adopted']],
     [
@@ -32,15 +44,27 @@ describe('copies of one content', () => {
       group([copy('a', 's'), copy('b', 's')], [nft('1', 's')]),
       ['undecided', 'undecided'],
     ],
-    ['are undecided if the NFT may belong to another run', group([copy('a')], [nft('1', 'a')], { doubtful: 'why' }), ['undecided']],
-    ['are absent if no NFT is found that could belong to another run', group([copy('a')], [], { doubtful: 'why' }), ['absent']],
+    [
+      'are undecided if the NFT may belong to another run',
+      group([copy('a')], [nft('1', 'a')], { doubtful: 'why' }),
+      ['undecided'],
+    ],
+    [
+      'are absent if no NFT is found that could belong to another run',
+      group([copy('a')], [], { doubtful: 'why' }),
+      ['absent'],
+    ],
     ['are undecided if an NFT has nearly the same content', group([copy('a')], [], { alike: 1 }), ['undecided']],
     [
       'are undecided with a marker if the NFT may belong to another run',
       group([copy('a')], [nft('1', 'x')], { marked: true, doubtful: 'y' }),
       ['undecided'],
     ],
-    ['are adopted by their marker whatever the owner', group([copy('a')], [nft('1', null)], { marked: true }), ['adopted']],
+    [
+      'are adopted by their marker whatever the owner',
+      group([copy('a')], [nft('1', null)], { marked: true }),
+      ['adopted'],
+    ],
     [
       'are adopted if they were retried and both were accepted',
       group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('a')] }),

@@ -88,16 +88,19 @@ describe('after a restore', () => {
     expect(await run(server, 'third', { timeoutMs: 120_000 })).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
   })
 
-  test.each([true, false])('a request with an unknown outcome is not resent with its key (restored: %s)', async (is) => {
-    const server = serverWith(['cut_before', ...Array<Fault>(20).fill('not_sent')])
-    const first = await run(server, 'first', { unreachableMs: 1, noWait: true })
-    expect(first.counts.unknown).toBeGreaterThan(0)
-    const again = serverWith([])
-    const summary = await run(again, is ? 'second' : 'first', { timeoutMs: 120_000 })
-    // Each row has its own request. The other two were never sent.
-    expect(again.attempts).toBe(is ? 2 : 3)
-    expect(summary.counts).toMatchObject(is ? { unknown: 1, deployed: 2 } : { unknown: 0, deployed: 3 })
-  })
+  test.each([true, false])(
+    'a request with an unknown outcome is not resent with its key (restored: %s)',
+    async (is) => {
+      const server = serverWith(['cut_before', ...Array<Fault>(20).fill('not_sent')])
+      const first = await run(server, 'first', { unreachableMs: 1, noWait: true })
+      expect(first.counts.unknown).toBeGreaterThan(0)
+      const again = serverWith([])
+      const summary = await run(again, is ? 'second' : 'first', { timeoutMs: 120_000 })
+      // Each row has its own request. The other two were never sent.
+      expect(again.attempts).toBe(is ? 2 : 3)
+      expect(summary.counts).toMatchObject(is ? { unknown: 1, deployed: 2 } : { unknown: 0, deployed: 3 })
+    },
+  )
 
   test('the new incarnation is recorded after the check, so that a failed check is repeated', async () => {
     const server = serverWith([])

@@ -164,26 +164,23 @@ describe.each([
   test.each([
     ['after a timeout', () => ({ timeoutMs: 1500 })],
     ['after an abort', () => ({ signal: AbortSignal.timeout(1500) })],
-  ])(
-    'does not send a request that was canceled before the connection was open: %s',
-    async (_why, more) => {
-      const server = kept(await startTcpServer(() => {}))
-      let resolveName = () => {}
-      const asked = new Promise<void>((seen) => {
-        vi.spyOn(dns, 'lookup').mockImplementation(((_host: string, _options: unknown, done: LookupCallback) => {
-          resolveName = () => done(null, [{ address: '127.0.0.1', family: 4 }])
-          seen()
-        }) as typeof dns.lookup)
-      })
-      const pending = transport().request(post(`http://slow.test:${server.port}/`, more()))
-      pending.catch(() => {})
-      await asked
-      await expect(pending).rejects.not.toMatchObject({ sent: true })
-      resolveName()
-      await delay(150)
-      expect(server.received()).toBe(0)
-    },
-  )
+  ])('does not send a request that was canceled before the connection was open: %s', async (_why, more) => {
+    const server = kept(await startTcpServer(() => {}))
+    let resolveName = () => {}
+    const asked = new Promise<void>((seen) => {
+      vi.spyOn(dns, 'lookup').mockImplementation(((_host: string, _options: unknown, done: LookupCallback) => {
+        resolveName = () => done(null, [{ address: '127.0.0.1', family: 4 }])
+        seen()
+      }) as typeof dns.lookup)
+    })
+    const pending = transport().request(post(`http://slow.test:${server.port}/`, more()))
+    pending.catch(() => {})
+    await asked
+    await expect(pending).rejects.not.toMatchObject({ sent: true })
+    resolveName()
+    await delay(150)
+    expect(server.received()).toBe(0)
+  })
 
   test('asks for permission just before the first byte, and sends nothing without it, on a new or a reused connection', async () => {
     const server = kept(await startHttpServer([{ json: {} }]))

@@ -134,13 +134,16 @@ describe.each(['polygon', 'polygon-mumbai'])('POST /api/v1/createcollection on %
     expect((await service.ask('createcollection', given)).request).toEqual(given)
   })
 
-  it.each(['wallet_address', 'name', 'blockchain'])('requires %s, else returns a Request Validation Error', async (name) => {
-    for (const faulty of [without(body, name), ...NOTHING.map((value) => ({ ...body, [name]: value }))]) {
-      const { status, json } = await service.post('createcollection', faulty)
-      expect(status).toBe(400)
-      expect(json).toEqual(formA('Request Validation Error', expect.stringContaining(name)))
-    }
-  })
+  it.each(['wallet_address', 'name', 'blockchain'])(
+    'requires %s, else returns a Request Validation Error',
+    async (name) => {
+      for (const faulty of [without(body, name), ...NOTHING.map((value) => ({ ...body, [name]: value }))]) {
+        const { status, json } = await service.post('createcollection', faulty)
+        expect(status).toBe(400)
+        expect(json).toEqual(formA('Request Validation Error', expect.stringContaining(name)))
+      }
+    },
+  )
 
   it.each(['enable_api', 'enable_transfer'])('requires a boolean as %s', async (name) => {
     for (const value of ['true', 1, null, []]) {

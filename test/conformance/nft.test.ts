@@ -74,14 +74,11 @@ describe.each(['polygon', 'solana'])('NFT metadata, input of createnft on %s', (
     [8, 0],
     [4, 4],
     [7, 1],
-  ])(
-    'counts title, description, %i file_fields entries and %i extra keys as 10 items, the maximum',
-    async (f, e) => {
-      const metadata = metadataOf('Ten', { file_fields: fileFields(f), ...extras(e) })
-      expect(await create([metadata])).toMatchObject({ status: 200 })
-      expect(await create([{ ...metadata, one_more: 'text' }])).toMatchObject(refused)
-    },
-  )
+  ])('counts title, description, %i file_fields entries and %i extra keys as 10 items, the maximum', async (f, e) => {
+    const metadata = metadataOf('Ten', { file_fields: fileFields(f), ...extras(e) })
+    expect(await create([metadata])).toMatchObject({ status: 200 })
+    expect(await create([{ ...metadata, one_more: 'text' }])).toMatchObject(refused)
+  })
 
   it('uploads the file at the URL to storage', async () => {
     const { metadata_url } = await service.deployedNft(

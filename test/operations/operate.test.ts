@@ -189,7 +189,10 @@ describe('--operation', () => {
 describe('the outcome of a request decides what is stored', () => {
   test.each<[string, Fault]>([
     ['was never sent', 'not_sent'],
-    ...[400, 401, 403, 404, 413, 415, 422].map((status): [string, Fault] => [`was rejected with ${status}`, { status }]),
+    ...[400, 401, 403, 404, 413, 415, 422].map((status): [string, Fault] => [
+      `was rejected with ${status}`,
+      { status },
+    ]),
   ])('forgets a request that %s', async (_what, fault) => {
     const service = new Service(false)
     service.faults = [fault]
@@ -395,18 +398,21 @@ describe('the lookup of an unknown outcome in the collection', () => {
   test.each([
     ['createnfttrans of the same content', 'createnfttrans', {}],
     ['a mint to its current owner', 'createnft', { content: 'other', request: async () => TO_OTHER }],
-  ] as const)('stays undecided about an NFT that %s with an unknown outcome may have created', async (_what, endpoint, options) => {
-    const service = new Service(false)
-    service.faults = ['cut_before', 'cut_after']
-    service.hidden.add('nft-1')
-    expect((await machine.command(service, endpoint, options)).error).toEqual(unknown)
-    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
-    service.hidden.clear()
-    // The only NFT belongs to the second command. It was transferred since.
-    if (endpoint === 'createnft') for (const nft of service.nfts) nft.owner = OTHER
-    const { error } = await machine.command(service, endpoint, options)
-    expect(error?.message).toContain('to another command whose outcome is unknown too')
-  })
+  ] as const)(
+    'stays undecided about an NFT that %s with an unknown outcome may have created',
+    async (_what, endpoint, options) => {
+      const service = new Service(false)
+      service.faults = ['cut_before', 'cut_after']
+      service.hidden.add('nft-1')
+      expect((await machine.command(service, endpoint, options)).error).toEqual(unknown)
+      expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+      service.hidden.clear()
+      // The only NFT belongs to the second command. It was transferred since.
+      if (endpoint === 'createnft') for (const nft of service.nfts) nft.owner = OTHER
+      const { error } = await machine.command(service, endpoint, options)
+      expect(error?.message).toContain('to another command whose outcome is unknown too')
+    },
+  )
 
   test('assigns one NFT to each of two receivers of the same content', async () => {
     const service = new Service(false)
@@ -542,28 +548,25 @@ describe('a server that creates each reference ID once', () => {
     expect(ids[1]).toMatch(/^[0-9a-f-]{36}\/2$/)
   })
 
-  test.each(CREATING)(
-    'resolves %s by its references after a restore, and receives nothing again',
-    async (endpoint) => {
-      const service = new Service(true)
-      service.references = true
-      const first = { backend: { id: 'one', incarnation: 'first' } }
-      // The server sends an earlier response, so that the client knows its capabilities.
-      const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
-        await client.learnIdempotency()
-        return REQUESTS[endpoint]
-      }
-      service.faults = ['cut_after', ...Array<Fault>(20).fill('cut_before')]
-      expect((await machine.command(service, endpoint, { ...first, asking: request })).error).toEqual(unknown)
-      service.faults = []
-      service.hidden.add('nft-1')
-      const arrived = service.arrived.length
-      const tried = await machine.command(service, endpoint, { backend: { id: 'one', incarnation: 'second' } })
-      expect(tried).toMatchObject({ error: null, printed: { by: 'found' } })
-      expect(service.arrived).toHaveLength(arrived)
-      expect(service.made).toBe(1)
-    },
-  )
+  test.each(CREATING)('resolves %s by its references after a restore, and receives nothing again', async (endpoint) => {
+    const service = new Service(true)
+    service.references = true
+    const first = { backend: { id: 'one', incarnation: 'first' } }
+    // The server sends an earlier response, so that the client knows its capabilities.
+    const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
+      await client.learnIdempotency()
+      return REQUESTS[endpoint]
+    }
+    service.faults = ['cut_after', ...Array<Fault>(20).fill('cut_before')]
+    expect((await machine.command(service, endpoint, { ...first, asking: request })).error).toEqual(unknown)
+    service.faults = []
+    service.hidden.add('nft-1')
+    const arrived = service.arrived.length
+    const tried = await machine.command(service, endpoint, { backend: { id: 'one', incarnation: 'second' } })
+    expect(tried).toMatchObject({ error: null, printed: { by: 'found' } })
+    expect(service.arrived).toHaveLength(arrived)
+    expect(service.made).toBe(1)
+  })
 
   test('receives no reference IDs if it does not announce them', async () => {
     const service = new Service(true)

@@ -85,12 +85,15 @@ describe('sending an operation', () => {
     expect(keys(server)).toHaveLength(6)
   })
 
-  test.each([400, 401, 403, 404, 413, 415, 422])('treats %i as without effect, and reports it unchanged', async (status) => {
-    const server = await serve([formA(status, 'No', 'no')])
-    const error = await rejection(mint(client(server.url)))
-    expect(error.code).not.toBe('unknown_outcome')
-    expect(server.seen).toHaveLength(1)
-  })
+  test.each([400, 401, 403, 404, 413, 415, 422])(
+    'treats %i as without effect, and reports it unchanged',
+    async (status) => {
+      const server = await serve([formA(status, 'No', 'no')])
+      const error = await rejection(mint(client(server.url)))
+      expect(error.code).not.toBe('unknown_outcome')
+      expect(server.seen).toHaveLength(1)
+    },
+  )
 
   test.each<[string, Reply]>([
     [

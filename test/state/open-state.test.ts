@@ -90,16 +90,19 @@ describe('the file', () => {
   test.each([
     ['a command that sends', openState],
     ['a command that only reads', openStateIfThere],
-  ])('with an overwritten first page is reported as damaged by %s, without suggesting another folder', async (_, openIt) => {
-    await open()
-    const bytes = await readFile(statePath(stateDir))
-    await writeFile(statePath(stateDir), bytes.fill(0xa5, 0, 4096))
-    await expect(openIt(stateDir)).rejects.toMatchObject({
-      code: 'data_dir',
-      message: expect.stringContaining('state.db is damaged: '),
-      hint: expect.not.stringContaining('--state-dir'),
-    })
-  })
+  ])(
+    'with an overwritten first page is reported as damaged by %s, without suggesting another folder',
+    async (_, openIt) => {
+      await open()
+      const bytes = await readFile(statePath(stateDir))
+      await writeFile(statePath(stateDir), bytes.fill(0xa5, 0, 4096))
+      await expect(openIt(stateDir)).rejects.toMatchObject({
+        code: 'data_dir',
+        message: expect.stringContaining('state.db is damaged: '),
+        hint: expect.not.stringContaining('--state-dir'),
+      })
+    },
+  )
 
   test('that is replaced while in use rejects writes', async () => {
     const state = await open()

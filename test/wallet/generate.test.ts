@@ -213,31 +213,34 @@ describe('other responses', () => {
   })
 })
 
-test.each(['before the URL is requested', 'before it is called'])('Ctrl-C %s stops without leaving a file', async (when) => {
-  const stop = new AbortController()
-  const interrupted = new GdnError('interrupted', 'interrupted')
-  if (when === 'before the URL is requested') stop.abort(interrupted)
-  let asked = 0
-  let called = 0
-  const result = generateWallet({
-    source: {
-      async signedUrl() {
-        asked++
-        stop.abort(interrupted)
-        return new URL('https://wallet.example/')
+test.each(['before the URL is requested', 'before it is called'])(
+  'Ctrl-C %s stops without leaving a file',
+  async (when) => {
+    const stop = new AbortController()
+    const interrupted = new GdnError('interrupted', 'interrupted')
+    if (when === 'before the URL is requested') stop.abort(interrupted)
+    let asked = 0
+    let called = 0
+    const result = generateWallet({
+      source: {
+        async signedUrl() {
+          asked++
+          stop.abort(interrupted)
+          return new URL('https://wallet.example/')
+        },
+        async call() {
+          called++
+          return answer('')
+        },
       },
-      async call() {
-        called++
-        return answer('')
-      },
-    },
-    reservation: await reserve(folder, 'alice'),
-    folder,
-    password: PASSWORD,
-    otherFolders: [],
-    signal: stop.signal,
-  })
-  await expect(result).rejects.toBe(interrupted)
-  expect([asked, called]).toEqual([when === 'before it is called' ? 1 : 0, 0])
-  expect(readdirSync(folder)).toEqual([])
-})
+      reservation: await reserve(folder, 'alice'),
+      folder,
+      password: PASSWORD,
+      otherFolders: [],
+      signal: stop.signal,
+    })
+    await expect(result).rejects.toBe(interrupted)
+    expect([asked, called]).toEqual([when === 'before it is called' ? 1 : 0, 0])
+    expect(readdirSync(folder)).toEqual([])
+  },
+)

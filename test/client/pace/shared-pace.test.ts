@@ -419,21 +419,18 @@ describe('on the disk', () => {
   test.each([
     ['a file', (path: string) => writeFile(path, '')],
     ['a link to somewhere else', (path: string) => symlink(tmpdir(), path)],
-  ])(
-    'skips a folder that is %s, and without any folder each process keeps its own pace',
-    async (_what, make) => {
-      const bad = join(folder, 'bad')
-      await make(bad)
-      const next = join(folder, 'next')
-      const one = process({ folders: [bad, next] })
-      await takeAll(one)
-      expect(one.trouble).toEqual([])
-      expect(await readdir(next)).toHaveLength(1)
-      const alone = await takeAll(process({ folders: [bad] }))
-      expect(alone.trouble).toHaveLength(1)
-      expect(await waits(alone)).toBeGreaterThan(500)
-    },
-  )
+  ])('skips a folder that is %s, and without any folder each process keeps its own pace', async (_what, make) => {
+    const bad = join(folder, 'bad')
+    await make(bad)
+    const next = join(folder, 'next')
+    const one = process({ folders: [bad, next] })
+    await takeAll(one)
+    expect(one.trouble).toEqual([])
+    expect(await readdir(next)).toHaveLength(1)
+    const alone = await takeAll(process({ folders: [bad] }))
+    expect(alone.trouble).toHaveLength(1)
+    expect(await waits(alone)).toBeGreaterThan(500)
+  })
 
   test('removes the write permission of others from a folder first', async () => {
     const open = join(folder, 'open')
