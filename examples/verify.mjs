@@ -15,7 +15,8 @@ const TOKEN_URI = '0xc87b56dd'
 export async function verifyDrop({ url, blockchain, contract, nfts, rows, folder }) {
   const backend = { url, rpc: `${url}/rpc/${blockchain}`, contract, folder }
   const rowOf = new Map(rows.map((row) => [row.title, row]))
-  const faults = nfts.length === rows.length ? [] : [`the manifest has ${rows.length} rows, but there are ${nfts.length} NFTs`]
+  const faults =
+    nfts.length === rows.length ? [] : [`the manifest has ${rows.length} rows, but there are ${nfts.length} NFTs`]
   for (const nft of nfts) {
     const row = rowOf.get(nft.request_metadata?.title)
     if (row === undefined) faults.push(`token ${nft.token_id} is in no row of the manifest`)
@@ -32,11 +33,13 @@ async function verifyNft({ url, rpc, contract, folder }, nft, row) {
   const metadata = await (await fetchIpfs(url, uri)).json()
   const faults = []
   if (owner.toLowerCase() !== row.receiver.toLowerCase()) faults.push(`"${row.title}" belongs to ${owner}`)
-  if (uri !== nft.metadata_url) faults.push(`"${row.title}" has the token URI ${uri}, but the API returned ${nft.metadata_url}`)
+  if (uri !== nft.metadata_url)
+    faults.push(`"${row.title}" has the token URI ${uri}, but the API returned ${nft.metadata_url}`)
   if (metadata.name !== row.title) faults.push(`"${row.title}" is called "${metadata.name}" in its metadata`)
   for (const [key, path] of filesOf(row)) {
     const stored = Buffer.from(await (await fetchIpfs(url, metadata[key])).arrayBuffer())
-    if (!stored.equals(await readFile(join(folder, path)))) faults.push(`the ${key} of "${row.title}" differs from ${path}`)
+    if (!stored.equals(await readFile(join(folder, path))))
+      faults.push(`the ${key} of "${row.title}" differs from ${path}`)
   }
   return faults
 }

@@ -68,7 +68,9 @@ describe('verifying a drop against the chain', () => {
   test('names a token URI that differs from the API', async () => {
     nfts = nfts.map((nft) => ({ ...nft, metadata_url: 'ipfs://other/0.json' }))
     expect(await faults()).toHaveLength(2)
-    expect((await faults())[0]).toContain('has the token URI ipfs://folder/0.json, but the API returned ipfs://other/0.json')
+    expect((await faults())[0]).toContain(
+      'has the token URI ipfs://folder/0.json, but the API returned ipfs://other/0.json',
+    )
   })
 
   test('names metadata and pictures that differ from the row', async () => {

@@ -35,47 +35,43 @@ afterAll(async () => {
   if (typeof disk !== 'string') await disk.remove()
 })
 
-test(
-  'leaks no key, secret, password or signature when a command fails',
-  TIME,
-  async () => {
-    const { random } = seededRandom('canary')
-    const world: World = { server, template, smallDisk: typeof disk === 'string' ? null : disk }
-    const todo = combinations(COUNT, random)
-    const begun = performance.now()
-    const ends = new Map<string, number>()
-    const leaks: string[] = []
-    const succeeded = new Set<string>()
-    let searched = 0
-    const queue = todo.values()
-    const work = async () => {
-      for (const combination of queue) {
-        const outcome: Outcome = await runCombination(world, combination)
-        searched += outcome.searched
-        ends.set(outcome.ended, (ends.get(outcome.ended) ?? 0) + 1)
-        const { command, mode, debug, fault } = combination
-        if (outcome.ended === '0') succeeded.add(command.join(' '))
-        for (const leak of outcome.leaks) {
-          leaks.push(`gdn ${[...command, ...mode].join(' ')} (debug: ${debug}; ${fault}): ${leak}`)
-        }
+test('leaks no key, secret, password or signature when a command fails', TIME, async () => {
+  const { random } = seededRandom('canary')
+  const world: World = { server, template, smallDisk: typeof disk === 'string' ? null : disk }
+  const todo = combinations(COUNT, random)
+  const begun = performance.now()
+  const ends = new Map<string, number>()
+  const leaks: string[] = []
+  const succeeded = new Set<string>()
+  let searched = 0
+  const queue = todo.values()
+  const work = async () => {
+    for (const combination of queue) {
+      const outcome: Outcome = await runCombination(world, combination)
+      searched += outcome.searched
+      ends.set(outcome.ended, (ends.get(outcome.ended) ?? 0) + 1)
+      const { command, mode, debug, fault } = combination
+      if (outcome.ended === '0') succeeded.add(command.join(' '))
+      for (const leak of outcome.leaks) {
+        leaks.push(`gdn ${[...command, ...mode].join(' ')} (debug: ${debug}; ${fault}): ${leak}`)
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
-    const pairs = new Set(todo.map(({ command, fault }) => `${command.join(' ')} ${fault}`)).size
-    report({
-      combinations: todo.length,
-      pairs_of_command_and_fault: pairs,
-      commands_that_succeeded_too: succeeded.size,
-      searched,
-      leaks: leaks.length,
-      seconds: Math.round((performance.now() - begun) / 1000),
-      ended_with: Object.fromEntries([...ends].sort()),
-    })
-    expect(leaks).toEqual([])
-    // More than half of the commands also succeed, so the search covers more than rejections.
-    if (pairs === COMMANDS.length * FAULTS.length) expect(succeeded.size).toBeGreaterThan(COMMANDS.length / 2)
-  },
-)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  const pairs = new Set(todo.map(({ command, fault }) => `${command.join(' ')} ${fault}`)).size
+  report({
+    combinations: todo.length,
+    pairs_of_command_and_fault: pairs,
+    commands_that_succeeded_too: succeeded.size,
+    searched,
+    leaks: leaks.length,
+    seconds: Math.round((performance.now() - begun) / 1000),
+    ended_with: Object.fromEntries([...ends].sort()),
+  })
+  expect(leaks).toEqual([])
+  // More than half of the commands also succeed, so the search covers more than rejections.
+  if (pairs === COMMANDS.length * FAULTS.length) expect(succeeded.size).toBeGreaterThan(COMMANDS.length / 2)
+})
 
 test.each([
   ['as it is', (secret: string) => `key ${secret}!`],

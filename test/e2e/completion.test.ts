@@ -68,7 +68,11 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
 
     test.each([
       ['profiles', 'gdn nft list --profile ', ['local', 'main']],
-      ['runs by name, or by ID  where the name has control characters', 'gdn batch status ', ['drop-0123', 'fedcba9876543210']],
+      [
+        'runs by name, or by ID  where the name has control characters',
+        'gdn batch status ',
+        ['drop-0123', 'fedcba9876543210'],
+      ],
       ['names given with --run', 'gdn batch mint drop.csv --run ', ['drop-0123']],
       ['collections', 'gdn nft list --contract ', [ADDRESS, OTHER]],
       ['collections in the same word', 'gdn nft list --contract=0xa', [ADDRESS]],

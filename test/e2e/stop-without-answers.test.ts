@@ -76,18 +76,15 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s does not respon
   const open = () => startHangingPostgres(postgres.url('gdn'), 'gdn')
   const endOf = (run: Run) => Promise.race([run.ended, sleep(WITHIN_MS).then(() => 'never')])
 
-  test.concurrent.each([1, 4, 12])(
-    'serve stops during its start, while it waits for response %i',
-    async (answer) => {
-      const proxy = await open()
-      proxy.hang(answer)
-      const run = start(proxy, 'serve', '--port', '0')
-      await proxy.waitedFor()
-      run.kill('SIGTERM')
-      expect(await endOf(run)).toBe(0)
-      expect(run.stderr()).toBe('')
-    },
-  )
+  test.concurrent.each([1, 4, 12])('serve stops during its start, while it waits for response %i', async (answer) => {
+    const proxy = await open()
+    proxy.hang(answer)
+    const run = start(proxy, 'serve', '--port', '0')
+    await proxy.waitedFor()
+    run.kill('SIGTERM')
+    expect(await endOf(run)).toBe(0)
+    expect(run.stderr()).toBe('')
+  })
 
   test.concurrent('a second signal ends the start at once', async () => {
     const proxy = await open()
@@ -132,18 +129,15 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s does not respon
     expect(await endOf(run)).toBe(0)
   })
 
-  test.concurrent.each(['key list', 'db status', 'tx list', 'webhook list'])(
-    'gdn %s stops',
-    async (words) => {
-      const proxy = await open()
-      proxy.hang(2)
-      const run = start(proxy, ...words.split(' '))
-      await proxy.waitedFor()
-      run.kill('SIGTERM')
-      expect(await endOf(run)).toBe(143)
-      expect(JSON.parse(run.stderr()).error.code).toBe('terminated')
-    },
-  )
+  test.concurrent.each(['key list', 'db status', 'tx list', 'webhook list'])('gdn %s stops', async (words) => {
+    const proxy = await open()
+    proxy.hang(2)
+    const run = start(proxy, ...words.split(' '))
+    await proxy.waitedFor()
+    run.kill('SIGTERM')
+    expect(await endOf(run)).toBe(143)
+    expect(JSON.parse(run.stderr()).error.code).toBe('terminated')
+  })
 
   test.concurrent('an export stops, and leaves no file behind', async () => {
     const proxy = await open()

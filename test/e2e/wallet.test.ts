@@ -136,22 +136,19 @@ describe('on a terminal', () => {
     expect((await openKeystore(text, new Secret(PASSWORD), 'alice')).privateKey.reveal()).toBe(`0x${service.keys[0]}`)
   })
 
-  test.each(['first', 'second'])(
-    'Ctrl-C at the %s prompt sends no request, and leaves no file',
-    async (which) => {
-      const service = await walletService()
-      const terminal = atTerminal(line(service.url), { ...home.env, ...KEY })
-      await terminal.showsNow('Password for the keystore')
-      if (which === 'second') {
-        terminal.type(`${PASSWORD}${ENTER}`)
-        await terminal.showsNow('Repeat the password')
-      }
-      terminal.type(CTRL_C)
-      expect((await terminal.end()).code).toBe(3)
-      expect(service.asked).toEqual([])
-      expect(await found()).toEqual([])
-    },
-  )
+  test.each(['first', 'second'])('Ctrl-C at the %s prompt sends no request, and leaves no file', async (which) => {
+    const service = await walletService()
+    const terminal = atTerminal(line(service.url), { ...home.env, ...KEY })
+    await terminal.showsNow('Password for the keystore')
+    if (which === 'second') {
+      terminal.type(`${PASSWORD}${ENTER}`)
+      await terminal.showsNow('Repeat the password')
+    }
+    terminal.type(CTRL_C)
+    expect((await terminal.end()).code).toBe(3)
+    expect(service.asked).toEqual([])
+    expect(await found()).toEqual([])
+  })
 
   test('Ctrl-C during the request waits for the response and says so, and the key is saved', async () => {
     const { service, arrival, go } = await slow()

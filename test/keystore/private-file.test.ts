@@ -35,15 +35,18 @@ describe.skipIf(platform === 'win32')('a file with a secret', () => {
     expect(readPrivateFile(path, 100)).toBe('pässword\n')
   })
 
-  test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])('of mode %o is rejected with the command that fixes it', (mode) => {
-    writeFileSync(path, 'x')
-    chmodSync(path, mode)
-    const { code, hint } = refusal()
-    expect(code).toBe('invalid_input')
-    expect(hint).toBe(`Run \`chmod 600 '${path.replace("'", "'\\''")}'\`.`)
-    execFileSync('/bin/sh', ['-c', hint?.slice('Run `'.length, -'`.'.length) ?? ''])
-    expect(readPrivateFile(path, 100)).toBe('x')
-  })
+  test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])(
+    'of mode %o is rejected with the command that fixes it',
+    (mode) => {
+      writeFileSync(path, 'x')
+      chmodSync(path, mode)
+      const { code, hint } = refusal()
+      expect(code).toBe('invalid_input')
+      expect(hint).toBe(`Run \`chmod 600 '${path.replace("'", "'\\''")}'\`.`)
+      execFileSync('/bin/sh', ['-c', hint?.slice('Run `'.length, -'`.'.length) ?? ''])
+      expect(readPrivateFile(path, 100)).toBe('x')
+    },
+  )
 
   test('is rejected if it is a symbolic link, even to a good file', () => {
     writeFileSync(`${path}.real`, 'x', { mode: 0o600 })

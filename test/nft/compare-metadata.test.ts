@@ -43,7 +43,11 @@ test('keeps an ar URL unchanged', () => {
 describe('finds', () => {
   test.each<[string, (stored: Record<string, unknown>) => unknown, object]>([
     ['another title', (stored) => ({ ...stored, name: 'Dusk' }), { what: 'name', expected: 'Dawn', found: 'Dusk' }],
-    ['a missing description', ({ description: _, ...rest }) => rest, { what: 'description', expected: 'first', found: null }],
+    [
+      'a missing description',
+      ({ description: _, ...rest }) => rest,
+      { what: 'description', expected: 'first', found: null },
+    ],
     [
       'a file that was not stored',
       (stored) => ({ ...stored, image: 'https://example.com/a.png' }),

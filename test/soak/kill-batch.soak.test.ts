@@ -19,7 +19,9 @@ it(`completes ${ROUNDS} drops on a hosted service while gdn is killed, half of t
   expect(kills).toBeGreaterThan(ROUNDS)
 })
 
-it(`completes ${ROUNDS} drops on our own backend while gdn is killed on a bad connection`, { timeout: ROUNDS * ROUND_MS }, async () => {
+it(`completes ${ROUNDS} drops on our own backend while gdn is killed on a bad connection`, {
+  timeout: ROUNDS * ROUND_MS,
+}, async () => {
   const { random } = seededRandom('kill-batch backend soak')
   let kills = 0
   for (let round = 0; round < ROUNDS; round++) {
