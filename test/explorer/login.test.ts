@@ -77,24 +77,27 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('a web ex
   it.each([
     ['light', 1280],
     ['dark', 360],
-  ] as const)('has a login page that fits and has no serious accessibility violations (%s, %d pixels wide)', async (scheme, width) => {
-    const look = { scheme, width, except: /status of 40[13]|Cross-Origin-Opener-Policy/ }
-    const { page, errors, others, close } = await watchedPage(browser, url, look)
-    await page.emulateMedia({ reducedMotion: 'reduce' })
-    await page.goto(`${url}/`)
-    await page.getByLabel('API key').waitFor()
-    expect(await tooWide(page)).toBeLessThanOrEqual(0)
-    expect(await seriousViolations(page)).toEqual([])
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('Enter an API key.').waitFor()
-    await page.getByLabel('API key').fill('gdn_wrong')
-    await page.keyboard.press('Enter')
-    await page.getByText('This API key is not valid.').waitFor()
-    expect(await tooWide(page)).toBeLessThanOrEqual(0)
-    expect(await seriousViolations(page)).toEqual([])
-    expect([errors, others]).toEqual([[], []])
-    await close()
-  })
+  ] as const)(
+    'has a login page that fits and has no serious accessibility violations (%s, %d pixels wide)',
+    async (scheme, width) => {
+      const look = { scheme, width, except: /status of 40[13]|Cross-Origin-Opener-Policy/ }
+      const { page, errors, others, close } = await watchedPage(browser, url, look)
+      await page.emulateMedia({ reducedMotion: 'reduce' })
+      await page.goto(`${url}/`)
+      await page.getByLabel('API key').waitFor()
+      expect(await tooWide(page)).toBeLessThanOrEqual(0)
+      expect(await seriousViolations(page)).toEqual([])
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByText('Enter an API key.').waitFor()
+      await page.getByLabel('API key').fill('gdn_wrong')
+      await page.keyboard.press('Enter')
+      await page.getByText('This API key is not valid.').waitFor()
+      expect(await tooWide(page)).toBeLessThanOrEqual(0)
+      expect(await seriousViolations(page)).toEqual([])
+      expect([errors, others]).toEqual([[], []])
+      await close()
+    },
+  )
 
   it('returns to the login page once the key is revoked', async () => {
     const key = await makeKey(dataDir.path, { email: 'other@example.com' })

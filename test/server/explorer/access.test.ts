@@ -329,11 +329,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   })
 
   it.each([
-    [
-      'one client of a trusted proxy that forges a header',
-      ['127.0.0.1'],
-      (n: number) => `10.9.0.${n}, 203.0.113.1`,
-    ],
+    ['one client of a trusted proxy that forges a header', ['127.0.0.1'], (n: number) => `10.9.0.${n}, 203.0.113.1`],
     ['one IPv6 network of a customer', ['127.0.0.1'], (n: number) => `2001:db8:0:1::${n}`],
     ['one client with its port in the header', ['127.0.0.1'], (n: number) => `203.0.113.1:${4000 + n}`],
     ['a peer that is not a trusted proxy', [], (n: number) => `203.0.113.${n}`],

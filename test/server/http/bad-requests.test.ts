@@ -373,10 +373,13 @@ describe('a body that is not valid JSON', () => {
     expect(answer.json.error.message.length).toBeLessThan(10_000)
   })
 
-  it.each(['1e400', '-0', '9007199254740993', 'true', 'null'])('returns 422 for %s in place of a string', async (value) => {
-    const answer = await backend.post('/api/v1/getnfts', `{"nft_gdn_ids":[${value}]}`)
-    expectFormA(answer, validation(422, /nft_gdn_ids\[0\] must be a string/))
-  })
+  it.each(['1e400', '-0', '9007199254740993', 'true', 'null'])(
+    'returns 422 for %s in place of a string',
+    async (value) => {
+      const answer = await backend.post('/api/v1/getnfts', `{"nft_gdn_ids":[${value}]}`)
+      expectFormA(answer, validation(422, /nft_gdn_ids\[0\] must be a string/))
+    },
+  )
 
   it.each(['"\\ud800"', '"a\\u0000b"'])('rejects %s, which is text that no chain can store', async (text) => {
     const body = JSON.stringify(createNft({ metadata: 0 })).replace(

@@ -206,12 +206,15 @@ describe('GET /ipfs/<cid>', () => {
     expect(response.headers.get('content-range')).toBe(contentRange)
   })
 
-  it.each(['bytes=6-', 'bytes=99-100', 'bytes=-0'])('returns 416 for the range %s, which is beyond the file', async (range) => {
-    const response = await get(HELLO_CID, { range })
-    expect([response.status, response.headers.get('content-range')]).toEqual([416, 'bytes */6'])
-    expect(response.headers.get('cache-control') ?? '').not.toContain('immutable')
-    expect(await response.json()).toHaveProperty('error.message')
-  })
+  it.each(['bytes=6-', 'bytes=99-100', 'bytes=-0'])(
+    'returns 416 for the range %s, which is beyond the file',
+    async (range) => {
+      const response = await get(HELLO_CID, { range })
+      expect([response.status, response.headers.get('content-range')]).toEqual([416, 'bytes */6'])
+      expect(response.headers.get('cache-control') ?? '').not.toContain('immutable')
+      expect(await response.json()).toHaveProperty('error.message')
+    },
+  )
 
   it.each(['bytes=3-1', 'bytes=a-b', 'bytes=-', 'lines=0-1', 'bytes=0-1,3-4'])(
     'returns the whole file for the unsupported range %s',

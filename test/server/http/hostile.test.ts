@@ -155,13 +155,7 @@ describe('hostile requests store nothing', () => {
       ],
     ),
     [21, 'a token ID under both field names', 'transfernft', 400, () => withRaw('transfernft', 'tokenid', '"1"')],
-    [
-      34,
-      'two IDs in place of one',
-      'getisgdnnft',
-      422,
-      () => withRaw('getisgdnnft', 'nft_gdn_ids', '["a","b"]'),
-    ],
+    [34, 'two IDs in place of one', 'getisgdnnft', 422, () => withRaw('getisgdnnft', 'nft_gdn_ids', '["a","b"]')],
     [
       35,
       'an ID of 1 MB in a transfer',
@@ -243,13 +237,7 @@ describe('hostile requests store nothing', () => {
       400,
       () => withRaw('getpresignedurl', 'timeout', '5.0000000001'),
     ],
-    [
-      21,
-      'a number of 1 MB',
-      'getpresignedurl',
-      400,
-      () => withRaw('getpresignedurl', 'timeout', '9'.repeat(MIB)),
-    ],
+    [21, 'a number of 1 MB', 'getpresignedurl', 400, () => withRaw('getpresignedurl', 'timeout', '9'.repeat(MIB))],
     [21, 'a number for a title', 'createnft', 400, () => withTitle('1e400')],
     [21, 'NaN', 'getpresignedurl', 400, () => withRaw('getpresignedurl', 'timeout', 'NaN')],
     [22, 'a lone surrogate in a name', 'createcollection', 400, () => withRaw('createcollection', 'name', '"\\ud83d"')],
@@ -323,13 +311,7 @@ describe('hostile requests store nothing', () => {
       400,
       () => withRaw('getpresignedurl', 'email', `"${'a'.repeat(MIB)}@example.com"`),
     ],
-    [
-      35,
-      'a name of 1 MB',
-      'createcollection',
-      400,
-      () => withRaw('createcollection', 'name', `"${'n'.repeat(MIB)}"`),
-    ],
+    [35, 'a name of 1 MB', 'createcollection', 400, () => withRaw('createcollection', 'name', `"${'n'.repeat(MIB)}"`)],
     [
       37,
       'an unknown field in a collection',
@@ -465,14 +447,17 @@ describe('hostile requests store nothing', () => {
     expect(answer.status).toBe(200)
   })
 
-  it.each(['getnfts', 'createnft', 'getpresignedurl'] as const)('bad input 31: 30 MB for %s returns 413', async (name) => {
-    const told = await streamBytes(backend.url, head(name, JSON_TYPE, `content-length: ${30 * MIB}`), {
-      piece: ' '.repeat(0x10000),
-      most: 30 * MIB,
-    })
-    expect(read(told.answer)).toEqual({ status: 413, json: formOf(name) })
-    expect(told.sent).toBeLessThan(30 * MIB)
-  })
+  it.each(['getnfts', 'createnft', 'getpresignedurl'] as const)(
+    'bad input 31: 30 MB for %s returns 413',
+    async (name) => {
+      const told = await streamBytes(backend.url, head(name, JSON_TYPE, `content-length: ${30 * MIB}`), {
+        piece: ' '.repeat(0x10000),
+        most: 30 * MIB,
+      })
+      expect(read(told.answer)).toEqual({ status: 413, json: formOf(name) })
+      expect(told.sent).toBeLessThan(30 * MIB)
+    },
+  )
 
   it('bad input 31: an endless chunked body is cut off soon after 4 MiB', async () => {
     const { answer, sent, ms } = await streamBytes(
@@ -622,19 +607,22 @@ describe('hostile requests store nothing', () => {
     ['UTF-16', Buffer.from('{}', 'utf16le')],
     ['overlong', Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
     ['surrogates as UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ])('bad input 36: returns 400 for a body that is not UTF-8 (%s), with a length or in chunks', async (_what, bytes) => {
-    const [before = '', after = ''] = withTitle('HERE').split('HERE')
-    const body = Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])
-    const size = body.length.toString(16)
-    for (const [headers, sent] of [
-      [`content-length: ${body.length}`, [body]],
-      ['transfer-encoding: chunked', [Buffer.from(`${size}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]],
-    ] as const) {
-      const start = Buffer.from(head('createnft', JSON_TYPE, headers, 'connection: close'))
-      const answer = await exchangeBytes(backend.url, Buffer.concat([start, ...sent]))
-      expect(read(answer)).toEqual({ status: 400, json: FORM_A })
-    }
-  })
+  ])(
+    'bad input 36: returns 400 for a body that is not UTF-8 (%s), with a length or in chunks',
+    async (_what, bytes) => {
+      const [before = '', after = ''] = withTitle('HERE').split('HERE')
+      const body = Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])
+      const size = body.length.toString(16)
+      for (const [headers, sent] of [
+        [`content-length: ${body.length}`, [body]],
+        ['transfer-encoding: chunked', [Buffer.from(`${size}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]],
+      ] as const) {
+        const start = Buffer.from(head('createnft', JSON_TYPE, headers, 'connection: close'))
+        const answer = await exchangeBytes(backend.url, Buffer.concat([start, ...sent]))
+        expect(read(answer)).toEqual({ status: 400, json: FORM_A })
+      }
+    },
+  )
 
   it.each([
     [

@@ -124,31 +124,34 @@ it('the request ID is in the rows of the request and in the log lines of its tra
   expect([final.hash, final.transaction]).toEqual([signed.hash, signed.transaction])
 })
 
-it.each(['createcollection', 'createnft', 'transfernft'])('the request ID of %s is in the log lines of its transaction', async (endpoint) => {
-  const collection = await createTestCollection(backend, { enable_transfer: true })
-  const place = { contract_address: collection.address, blockchain: 'polygon' }
-  const minted = await backend.post('/api/v1/createnft', {
-    ...{ ...place, receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
-  })
-  const [nft] = await settled(backend, [minted.json.nfts[0].nft_gdn_ids])
-  const bodies: Record<string, object> = {
-    createcollection: { wallet_address: WALLETS[0], name: 'Logged', blockchain: 'polygon' },
-    createnft: { ...place, receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
-    transfernft: {
-      ...{ ...place, token_id: nft?.token_id, nft_gdn_id: nft?.nft_gdn_id },
-      ...{ sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] },
-    },
-  }
-  const answer = await backend.post(`/api/v1/${endpoint}`, bodies[endpoint])
-  expect(answer.status).toBe(200)
-  const told = await until(
-    async () => lines().filter(({ requests }) => requests?.includes(answer.headers.get('x-request-id'))),
-    (found) => found.length === 2,
-  )
-  expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is final'])
-})
+it.each(['createcollection', 'createnft', 'transfernft'])(
+  'the request ID of %s is in the log lines of its transaction',
+  async (endpoint) => {
+    const collection = await createTestCollection(backend, { enable_transfer: true })
+    const place = { contract_address: collection.address, blockchain: 'polygon' }
+    const minted = await backend.post('/api/v1/createnft', {
+      ...{ ...place, receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
+    })
+    const [nft] = await settled(backend, [minted.json.nfts[0].nft_gdn_ids])
+    const bodies: Record<string, object> = {
+      createcollection: { wallet_address: WALLETS[0], name: 'Logged', blockchain: 'polygon' },
+      createnft: { ...place, receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
+      transfernft: {
+        ...{ ...place, token_id: nft?.token_id, nft_gdn_id: nft?.nft_gdn_id },
+        ...{ sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] },
+      },
+    }
+    const answer = await backend.post(`/api/v1/${endpoint}`, bodies[endpoint])
+    expect(answer.status).toBe(200)
+    const told = await until(
+      async () => lines().filter(({ requests }) => requests?.includes(answer.headers.get('x-request-id'))),
+      (found) => found.length === 2,
+    )
+    expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is final'])
+  },
+)
 
-it("a client may send an ID twice: the log names the accepted request of each", async () => {
+it('a client may send an ID twice: the log names the accepted request of each', async () => {
   const body = { wallet_address: WALLETS[0], name: 'Twice', blockchain: 'polygon' }
   const headers = { 'x-request-id': 'same', 'idempotency-key': 'once' }
   await backend.post('/api/v1/createcollection', body, headers)

@@ -118,9 +118,12 @@ describe('POST /rpc/<blockchain>', () => {
     ])
   })
 
-  it.each(['solana', 'moon', '__proto__', 'toString', ''])('returns 404 for %j, which is not an EVM blockchain', async (name) => {
-    expect((await rpc('eth_chainId', [], name)).status).toBe(404)
-  })
+  it.each(['solana', 'moon', '__proto__', 'toString', ''])(
+    'returns 404 for %j, which is not an EVM blockchain',
+    async (name) => {
+      expect((await rpc('eth_chainId', [], name)).status).toBe(404)
+    },
+  )
 
   it('requires application/json, which a web page of another origin cannot send without a preflight', async () => {
     const answer = await backend.post('/rpc/polygon', '{}', { 'content-type': 'text/plain', 'x-api-key': '' })

@@ -65,15 +65,12 @@ describe('a server that requires TLS', () => {
     ],
     ['a wrong password', 'sslmode=require', { password: `${PASSWORD}-wrong` }, /user and password/],
     ['a connection without TLS', 'sslmode=disable', {}, /pg_hba|user and password/],
-  ])(
-    '%s is rejected without retries, with a hint and without the password',
-    async (_, parameters, place, hint) => {
-      const error = await refusal(parameters.replace('OTHER', at('other.pem')).replace('CA', at('ca.pem')), place)
-      expect(error).toBeInstanceOf(GdnError)
-      expect(error).toMatchObject({ code: 'invalid_config', hint: expect.stringMatching(hint) })
-      expect(inspect(error, { depth: 12, showHidden: true })).not.toContain(PASSWORD)
-    },
-  )
+  ])('%s is rejected without retries, with a hint and without the password', async (_, parameters, place, hint) => {
+    const error = await refusal(parameters.replace('OTHER', at('other.pem')).replace('CA', at('ca.pem')), place)
+    expect(error).toBeInstanceOf(GdnError)
+    expect(error).toMatchObject({ code: 'invalid_config', hint: expect.stringMatching(hint) })
+    expect(inspect(error, { depth: 12, showHidden: true })).not.toContain(PASSWORD)
+  })
 
   test('the name in its certificate is not checked with verify-ca and a private authority', async () => {
     await (await open(`sslmode=verify-ca&sslrootcert=${at('ca.pem')}`, { host: '127.0.0.1' })).close()

@@ -199,34 +199,37 @@ describe('a waiting setup', () => {
     expect(await spent()).toBe(3)
   })
 
-  it.each(['deployed', 'appointed'])('keeps waiting while the network is unavailable, until the transaction is final (%s)', async (what) => {
-    if (what === 'appointed') await setUp()
-    const one = await begin(what === 'appointed' ? [first, second] : [first])
-    await inPool()
-    const before = proxy.requests.length
-    node.refuse = () => ({ status: 503, body: '<html>try later</html>' })
-    await until(
-      async () => proxy.requests.length,
-      (count) => count > before + 20,
-    )
-    expect(one.said.filter((text) => text.includes('returned HTTP 503, retrying'))).toHaveLength(1)
-    expect(one.said.at(-1)).toContain('retrying')
-    node.refuse = () => undefined
-    await real.mine(2)
-    await until(
-      async () => one.said.at(-1),
-      (text) => text?.includes('503') === false,
-    )
-    node.refuse = () => ({ status: 429, headers: { 'retry-after': '0' } })
-    await until(
-      async () => one.said.at(-1),
-      (text) => text?.includes('429, retrying') === true,
-    )
-    node.refuse = () => undefined
-    keepMining()
-    await one.run
-    expect(await spent()).toBe(what === 'appointed' ? 2 : 1)
-  })
+  it.each(['deployed', 'appointed'])(
+    'keeps waiting while the network is unavailable, until the transaction is final (%s)',
+    async (what) => {
+      if (what === 'appointed') await setUp()
+      const one = await begin(what === 'appointed' ? [first, second] : [first])
+      await inPool()
+      const before = proxy.requests.length
+      node.refuse = () => ({ status: 503, body: '<html>try later</html>' })
+      await until(
+        async () => proxy.requests.length,
+        (count) => count > before + 20,
+      )
+      expect(one.said.filter((text) => text.includes('returned HTTP 503, retrying'))).toHaveLength(1)
+      expect(one.said.at(-1)).toContain('retrying')
+      node.refuse = () => undefined
+      await real.mine(2)
+      await until(
+        async () => one.said.at(-1),
+        (text) => text?.includes('503') === false,
+      )
+      node.refuse = () => ({ status: 429, headers: { 'retry-after': '0' } })
+      await until(
+        async () => one.said.at(-1),
+        (text) => text?.includes('429, retrying') === true,
+      )
+      node.refuse = () => undefined
+      keepMining()
+      await one.run
+      expect(await spent()).toBe(what === 'appointed' ? 2 : 1)
+    },
+  )
 
   it('is interrupted even if a node does not respond', async () => {
     const one = await begin([first], { timeoutMs: 30_000 })
