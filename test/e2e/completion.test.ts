@@ -69,7 +69,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
     test.each([
       ['profiles', 'gdn nft list --profile ', ['local', 'main']],
       [
-        'runs by name, or by ID  where the name has control characters',
+        'runs by name, or by ID if the name has control characters',
         'gdn batch status ',
         ['drop-0123', 'fedcba9876543210'],
       ],
