@@ -12,17 +12,14 @@ async function at(url: string, argv: string[], options: CliOptions = {}) {
 }
 
 describe('the endpoint', () => {
-  test.each([['getnfts'], ['/api/v1/getnfts'], ['api/v1/getnfts/']])(
-    'accepts a name or a path: %s',
-    async (word) => {
-      const { url, calls } = await fakeApi({ getnfts: () => ({ body: { any: 'thing' } }) })
-      const { code, stdout } = await at(url, [word])
-      expect({ code, stdout }).toEqual({ code: 0, stdout: '{"any":"thing"}\n' })
-      expect(calls[0]).toMatchObject({ path: '/api/v1/getnfts', body: {} })
-      expect(calls[0]?.headers).toMatchObject({ 'x-api-key': 'k' })
-      expect(calls[0]?.headers['idempotency-key']).toBeUndefined()
-    },
-  )
+  test.each([['getnfts'], ['/api/v1/getnfts'], ['api/v1/getnfts/']])('accepts a name or a path: %s', async (word) => {
+    const { url, calls } = await fakeApi({ getnfts: () => ({ body: { any: 'thing' } }) })
+    const { code, stdout } = await at(url, [word])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '{"any":"thing"}\n' })
+    expect(calls[0]).toMatchObject({ path: '/api/v1/getnfts', body: {} })
+    expect(calls[0]?.headers).toMatchObject({ 'x-api-key': 'k' })
+    expect(calls[0]?.headers['idempotency-key']).toBeUndefined()
+  })
 
   test.each([
     ['getnft', 'Did you mean getnfts?'],

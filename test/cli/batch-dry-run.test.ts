@@ -205,21 +205,24 @@ const SITUATIONS: Situation[] = [
 ]
 
 describe('batch mint --dry-run', () => {
-  test.each(SITUATIONS)('exits with the code of the real run and writes nothing for $name', async ({ refuse, prepare, code, error }) => {
-    const of = await machine(refuse)
-    const argv = await prepare(of)
-    const before = await of.state()
-    const sent = of.api.bodies('createnft').length
-    const dry = await cli([...argv, '--dry-run'], of.options)
-    expect(dry).toMatchObject({ code })
-    expect(await of.state()).toEqual(before)
-    expect(of.api.bodies('createnft')).toHaveLength(sent)
-    const real = await cli(argv, of.options)
-    expect(real).toMatchObject({ code })
-    if (error === null) return
-    expect(errorOf(dry)).toMatchObject({ code: error, message: errorOf(real).message })
-    expect(errorOf(real).code).toBe(error)
-  })
+  test.each(SITUATIONS)(
+    'exits with the code of the real run and writes nothing for $name',
+    async ({ refuse, prepare, code, error }) => {
+      const of = await machine(refuse)
+      const argv = await prepare(of)
+      const before = await of.state()
+      const sent = of.api.bodies('createnft').length
+      const dry = await cli([...argv, '--dry-run'], of.options)
+      expect(dry).toMatchObject({ code })
+      expect(await of.state()).toEqual(before)
+      expect(of.api.bodies('createnft')).toHaveLength(sent)
+      const real = await cli(argv, of.options)
+      expect(real).toMatchObject({ code })
+      if (error === null) return
+      expect(errorOf(dry)).toMatchObject({ code: error, message: errorOf(real).message })
+      expect(errorOf(real).code).toBe(error)
+    },
+  )
 
   test('works without the server with --no-lookup', async () => {
     const of = await machine()

@@ -212,7 +212,13 @@ test.each([
     'fail',
     /^0x\w+ has 0 coins, but a large request may cost/,
   ],
-  ['has little funds', { eth_getBalance: '0x470de4df820000' }, 'polygon signer', 'warn', /which is enough for few requests/],
+  [
+    'has little funds',
+    { eth_getBalance: '0x470de4df820000' },
+    'polygon signer',
+    'warn',
+    /which is enough for few requests/,
+  ],
   [
     'is not appointed',
     { eth_call: `0x${'0'.repeat(64)}` },

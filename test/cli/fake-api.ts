@@ -24,8 +24,8 @@ export interface FakeApi {
 }
 
 /**
-  * An API on loopback whose responses the test defines by endpoint. An endpoint without a handler returns 404.
-  * The test fails if a handler is never used. `*` handles all other requests, and may stay unused.
+ * An API on loopback whose responses the test defines by endpoint. An endpoint without a handler returns 404.
+ * The test fails if a handler is never used. `*` handles all other requests, and may stay unused.
  */
 export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeApi> {
   const calls: Call[] = []

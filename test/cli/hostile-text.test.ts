@@ -73,11 +73,7 @@ type Handlers = Record<string, (body: never) => Reply>
 const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[]][] = [
   ['an NFT', ['nft', 'show', 'a'], { getnfts: told() }],
   ['NFTs', ['nft', 'show', 'a', 'b'], { getnfts: told() }],
-  [
-    'an unknown ID',
-    ['nft', 'show', EVIL],
-    { getnfts: () => ({ body: { requests: { nft_gdn_ids: [] }, nfts: [] } }) },
-  ],
+  ['an unknown ID', ['nft', 'show', EVIL], { getnfts: () => ({ body: { requests: { nft_gdn_ids: [] }, nfts: [] } }) }],
   [
     'a list of IDs',
     ['nft', 'list', '--fields', 'nft_gdn_id', ...TARGET],

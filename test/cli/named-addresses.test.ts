@@ -250,10 +250,13 @@ describe('an unsafe name', () => {
     expect((await mint()).stderr).toContain('chmod 700')
   })
 
-  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])('is rejected if its file contains %j', async (text) => {
-    await writeFile(join(wallets, 'bob.address'), text)
-    expect((await mint()).code).toBe(2)
-  })
+  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])(
+    'is rejected if its file contains %j',
+    async (text) => {
+      await writeFile(join(wallets, 'bob.address'), text)
+      expect((await mint()).code).toBe(2)
+    },
+  )
 
   test('is rejected if its keystore contains no address', async () => {
     await writeFile(join(wallets, 'carol.json'), JSON.stringify(LIGHT.json), { mode: 0o600 })

@@ -91,20 +91,23 @@ describe('the page that gdn open shows', () => {
     expect(await opened(['x'], url)).toBe('/go?q=x')
   })
 
-  test.each([['drop'], ['drop.csv'], ['NAME'], ['ID']])('of a run of this machine is found by its ID: %s', async (called) => {
-    const { path, options } = await folder({ 'drop.csv': CSV })
-    const { createnft, getnfts } = service()
-    const { url } = await fakeApi({
-      createnft,
-      getnfts,
-      '/explorer/session': session(),
-      '*': () => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } }),
-    })
-    await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--rate', '1000'], options)
-    const [run] = await listRuns(join(path('.'), '.local', 'state', 'gdn'))
-    const word = called === 'NAME' ? run?.name : called === 'ID' ? run?.id : called
-    expect(await opened([word ?? ''], url, options)).toBe(`/runs/${run?.id}`)
-  })
+  test.each([['drop'], ['drop.csv'], ['NAME'], ['ID']])(
+    'of a run of this machine is found by its ID: %s',
+    async (called) => {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      const { createnft, getnfts } = service()
+      const { url } = await fakeApi({
+        createnft,
+        getnfts,
+        '/explorer/session': session(),
+        '*': () => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } }),
+      })
+      await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--rate', '1000'], options)
+      const [run] = await listRuns(join(path('.'), '.local', 'state', 'gdn'))
+      const word = called === 'NAME' ? run?.name : called === 'ID' ? run?.id : called
+      expect(await opened([word ?? ''], url, options)).toBe(`/runs/${run?.id}`)
+    },
+  )
 })
 
 describe('the server of gdn open', () => {

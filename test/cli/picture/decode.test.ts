@@ -145,7 +145,11 @@ describe('rejected pictures', () => {
   test.each([
     ['20,000 pixels a side', enormous(20_000, 20_000), 'is too large to be drawn here: 20000 x 20000 pixels'],
     ['one very long side', enormous(20_000, 1), 'is too large to be drawn here: 20000 x 1 pixels'],
-    ['too many pixels with allowed sides', enormous(16_000, 16_000), 'is too large to be drawn here: 16000 x 16000 pixels'],
+    [
+      'too many pixels with allowed sides',
+      enormous(16_000, 16_000),
+      'is too large to be drawn here: 16000 x 16000 pixels',
+    ],
     ['no pixels', enormous(0, 5), 'is broken'],
     ['more than 16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'is too large to be drawn here: more than 16 MiB'],
     ['an SVG', Buffer.from('<svg onload="alert(1)"/>'), "is an SVG, which can't be drawn here"],
