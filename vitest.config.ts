@@ -37,7 +37,7 @@ export default defineConfig({
     testTimeout: isSoak ? 3_600_000 : 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 4,
     // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
     projects: [

@@ -44,7 +44,7 @@ export async function measure(): Promise<Figure[]> {
   const runs = new Map(WORKERS.map((workers): [number, Run[]] => [workers, []]))
   for (let round = 0; round < ROUNDS; round++) {
     for (const workers of WORKERS) {
-      runs.get(workers)?.push(await withFolder((folder) => run(join(folder, 'set-up'), workers)))
+      runs.get(workers)?.push(await withFolder((folder) => run(join(folder, 'setup'), workers)))
     }
   }
   const of = (workers: number, what: (run: Run) => number) => (runs.get(workers) ?? []).map(what)

@@ -10,13 +10,13 @@ type Environment = NodeJS.ProcessEnv
 export async function timeToEnd(command: string, args: readonly string[], env: Environment = process.env) {
   const since = performance.now()
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], env })
-  let complaint = ''
+  let stderr = ''
   child.stderr.on('data', (chunk) => {
-    complaint += chunk
+    stderr += chunk
   })
   const [code] = await once(child, 'exit')
   const time = performance.now() - since
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}: ${complaint}`)
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}: ${stderr}`)
   return time
 }
 
@@ -39,9 +39,9 @@ export async function startUntil(
 ): Promise<Running> {
   const since = performance.now()
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
-  let complaint = ''
+  let stderr = ''
   child.stderr.on('data', (chunk) => {
-    complaint = (complaint + chunk).slice(-2000)
+    stderr = (stderr + chunk).slice(-2000)
   })
   const gone = once(child, 'exit')
   const found = new Promise<string>((resolve) => {
@@ -50,7 +50,7 @@ export async function startUntil(
     })
   })
   const early = gone.then(([code]) => {
-    throw new Error(`${command} exited with ${code} before it was ready: ${complaint}`)
+    throw new Error(`${command} exited with ${code} before it was ready: ${stderr}`)
   })
   early.catch(() => {})
   const line = await Promise.race([found, early])

@@ -44,7 +44,7 @@ export function currents(size, seed, palette) {
   }
 }
 
-/** Which points are taken, in buckets, so that asking for neighbours stays cheap. */
+/** Which points are taken, in buckets, so that asking for neighbors stays cheap. */
 function occupancy() {
   const buckets = new Map()
   const key = (x, y) => `${Math.floor(x / APART)},${Math.floor(y / APART)}`

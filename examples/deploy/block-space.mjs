@@ -7,11 +7,11 @@ const SHAPES = { 'to one receiver, 50 together': 5_947, 'to 50 receivers, togeth
 const DAY = 10_000_000 / 86_400
 
 const say = (line) => process.stdout.write(`${line}\n`)
-const complain = (line) => process.stderr.write(`${line}\n`)
+const printError = (line) => process.stderr.write(`${line}\n`)
 
 const [url] = process.argv.slice(2)
 if (url === undefined) {
-  complain('node block-space.mjs <rpc url>')
+  printError('node block-space.mjs <rpc url>')
   process.exit(2)
 }
 

@@ -84,7 +84,7 @@ describe('--marker-key', () => {
     })
   })
 
-  test('finds a row again whoever owns its NFT, among others with the same content', async () => {
+  test('finds a row again after its NFT was transferred, among others with the same content', async () => {
     const cut = new FakeHostedApi({
       idempotency: false,
       now: machine.time.now,

@@ -47,8 +47,8 @@ describe('requests to one origin', () => {
     const stop = new AbortController()
     const given = pace.enter('a', stop.signal)
     const next = pace.enter('a', never)
-    stop.abort(new Error('given up'))
-    await expect(given).rejects.toThrow('given up')
+    stop.abort(new Error('canceled'))
+    await expect(given).rejects.toThrow('canceled')
     leave()
     ;(await next)()
   })
@@ -82,7 +82,7 @@ describe('requests to one origin', () => {
         await Promise.all(
           steps.map(async ({ origin, ms, giveUp, pause }) => {
             const stop = new AbortController()
-            if (giveUp) setTimeout(() => stop.abort(new Error('given up')), ms)
+            if (giveUp) setTimeout(() => stop.abort(new Error('canceled')), ms)
             if (pause === 5) pace.pause(origin, 3)
             try {
               const leave = await pace.enter(origin, stop.signal)

@@ -15,7 +15,7 @@ export function faultyNetwork(
     const done = random() < 0.5
     if (done) await work()
     if (random() < 0.3) await sleep(random() * LONGEST_HANG_MS)
-    throw unreachable(done ? 'lost the answer on its way (test)' : "doesn't answer (test)")
+    throw unreachable(done ? 'lost the response (test)' : "doesn't respond (test)")
   }
   return {
     ...network,

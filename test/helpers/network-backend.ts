@@ -32,7 +32,7 @@ export const fund = (real: PublicNetwork, address: string) => real.call('anvil_s
 
 /** Sets polygon up on a network with 2 blocks of confirmations and 6 blocks until finality. */
 export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-set-up-'))
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-setup-'))
   const dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
   const [adminKey, key] = [generatePrivateKey(), generatePrivateKey()]

@@ -3,7 +3,7 @@ import type { Statement } from './asked-statements.ts'
 
 /** Indexes that contain only unfinished rows, or one row. */
 const UNFINISHED =
-  /_(files_due|mint_due|on_chain|leased|due|lane|ahead|watched|factory|unfinished|pending|unsigned|initiated|waiting)$/
+  /_(files_due|mint_due|on_chain|leased|due|ahead|watched|factory|unfinished|pending|unsigned|initiated|waiting)$/
 
 /** Keys of non-unique indexes with few rows each. */
 const FEW = [

@@ -204,7 +204,7 @@ describe('sending an operation', () => {
 
     test('shows nothing as sent or unknown without permission to send', async () => {
       const { told, record } = recorder()
-      const limited = new GdnError('rate_limited', 'the server wants to be left alone')
+      const limited = new GdnError('rate_limited', 'the server is busy')
       const pacer = { enter: () => Promise.reject(limited), take: () => Promise.reject(limited), hold: () => {} }
       expect(await rejection(mint(client('http://localhost', { pacer }), { record }))).toBe(limited)
       expect(told).toEqual(['no effect'])

@@ -33,7 +33,7 @@ export function Nft({ id }: { id: string }) {
             <Title text={data.collection.name} />
           </span>
         </a>
-        <div class="neighbours">
+        <div class="neighbors">
           <AdjacentNft id={data.previous} name="left" words="Previous NFT" />
           <AdjacentNft id={data.next} name="right" words="Next NFT" />
         </div>

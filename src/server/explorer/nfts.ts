@@ -1,5 +1,5 @@
 import { seenCollections } from '../store/explorer-collections.ts'
-import { neighbours, seenNft } from '../store/explorer-nfts.ts'
+import { neighbors, seenNft } from '../store/explorer-nfts.ts'
 import { refOf } from './collections.ts'
 import type { Explorer, Viewer } from './explorer.ts'
 import { coverOf, mediaOf } from './media.ts'
@@ -18,7 +18,7 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     seenCollections(db, accountId, [row.collection_id]),
     transactionsOf(explorer, row),
     Promise.all(fields.map((field) => mediaOf(media, field))),
-    neighbours(db, row),
+    neighbors(db, row),
   ])
   if (collection === undefined) return null
   const mint = transactions.find((transaction) => transaction.id === row.transaction_id)

@@ -41,7 +41,7 @@ export function parseCid(text: string): CID | null {
   try {
     const { code, multihash } = CID.parse(text, anyBase)
     if ((code !== RAW && code !== DAG_PB) || multihash.code !== SHA2_256 || multihash.digest.length !== 32) return null
-    // Created anew: the parsed one would keep a reference to its text, and its bytes may have longer varints.
+    // A new CID, because the parsed one would keep a reference to its text, and its bytes may have longer varints.
     return CID.createV1(code, createDigest(SHA2_256, multihash.digest))
   } catch {
     return null

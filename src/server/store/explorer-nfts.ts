@@ -157,7 +157,7 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
 }
 
 /** Returns IDs of the previous and the next NFT in a collection. */
-export async function neighbours(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
+export async function neighbors(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
   const one = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
     const { rows } = await sql<{ id: string }>`
       select nfts.id from nfts where ${placed(db, collection_id, part)} ${order} limit 1`.execute(db)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findTitled } from '../../../src/server/explorer/titled.ts'
-import { firstNfts, lastNfts, neighbours, nftsOfBuckets, nftsOwned } from '../../../src/server/store/explorer-nfts.ts'
+import { firstNfts, lastNfts, neighbors, nftsOfBuckets, nftsOwned } from '../../../src/server/store/explorer-nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { wordTerm } from '../../../src/server/store/title-index.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -53,7 +53,7 @@ const QUESTIONS: Record<string, (id: string) => Promise<unknown>> = {
   'a page of it': (id) => nftsOfBuckets(store.db, part(id, null), PAGE),
   'a page of its failed NFTs': (id) => nftsOfBuckets(store.db, part(id, 'failed'), PAGE),
   'a page of its NFTs of an owner': (id) => nftsOwned(store.db, { collectionId: id, owner: 'w' }, PAGE),
-  'the neighbors of one of its NFTs': (id) => neighbours(store.db, middleOf(id)),
+  'the neighbors of one of its NFTs': (id) => neighbors(store.db, middleOf(id)),
 }
 
 /** The fastest of several runs, as other load on the machine only slows a run. */
@@ -86,9 +86,9 @@ it('queries return only NFTs of the collection, in their order', async () => {
   expect(names(await nftsOwned(db, { collectionId: 'middle', owner: 'w' }, beyond))).toEqual([`middle${COUNT}`])
   const [first] = await firstNfts(db, ['middle'], 1)
   const seq = Number(first?.seq)
-  expect(await neighbours(db, { collection_id: 'middle', seq })).toEqual({ previous: null, next: 'middle2' })
+  expect(await neighbors(db, { collection_id: 'middle', seq })).toEqual({ previous: null, next: 'middle2' })
   const last = { collection_id: 'middle', seq: seq + COUNT - 1 }
-  expect(await neighbours(db, last)).toEqual({ previous: `middle${COUNT - 1}`, next: null })
+  expect(await neighbors(db, last)).toEqual({ previous: `middle${COUNT - 1}`, next: null })
 })
 
 it('a word is found in a collection, however many NFTs of later collections have it', async () => {

@@ -138,10 +138,10 @@ describe.skipIf(CHROMIUM === undefined)('/docs in Chromium', () => {
     async (colorScheme, width) => {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
       const page = await context.newPage()
-      const complaints: string[] = []
+      const problems: string[] = []
       const others: string[] = []
-      page.on('console', (message) => complaints.push(message.text()))
-      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('console', (message) => problems.push(message.text()))
+      page.on('pageerror', (error) => problems.push(error.message))
       page.on('request', (request) => {
         if (!request.url().startsWith(backend.url) && !request.url().startsWith('data:')) others.push(request.url())
       })
@@ -154,16 +154,16 @@ describe.skipIf(CHROMIUM === undefined)('/docs in Chromium', () => {
       const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
       expect(wide).toBe(width)
       expect(background).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)')
-      expect([complaints, others]).toEqual([[], []])
+      expect([problems, others]).toEqual([[], []])
       await context.close()
     },
   )
 
   it('sends requests and shows schemas within its strict content security policy', async () => {
     const page = await browser.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const problems: string[] = []
+    page.on('console', (message) => problems.push(message.text()))
+    page.on('pageerror', (error) => problems.push(error.message))
     await page.goto(`${backend.url}/docs`)
     const operation = page.locator('.opblock', { has: page.locator('[data-path="/healthz"]') })
     await operation.locator('.opblock-summary').click()
@@ -175,7 +175,7 @@ describe.skipIf(CHROMIUM === undefined)('/docs in Chromium', () => {
     await minting.locator('.opblock-summary').click()
     await minting.getByRole('tab', { name: 'Schema' }).first().click()
     await minting.getByText('receiver_wallet_address').first().waitFor()
-    expect(complaints).toEqual([])
+    expect(problems).toEqual([])
     await page.close()
   })
 })

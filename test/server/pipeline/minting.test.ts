@@ -166,9 +166,9 @@ describe('minting', () => {
   })
 
   it('uses every nonce of a signer once, without a gap', async () => {
-    const lanes = Object.values(await usedNonces(dataDir.path))
-    expect(lanes.length).toBeGreaterThanOrEqual(6)
-    for (const nonces of lanes) expect(nonces).toEqual(nonces.map((_, i) => i))
+    const signers = Object.values(await usedNonces(dataDir.path))
+    expect(signers.length).toBeGreaterThanOrEqual(6)
+    for (const nonces of signers) expect(nonces).toEqual(nonces.map((_, i) => i))
   })
 })
 

@@ -82,7 +82,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
     const { statusCode: status } = response
     const answer = await beginningOf(response.body)
     const [after] = [response.headers['retry-after']].flat()
-    return { status, answer, error: complaintAbout(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
+    return { status, answer, error: problemOf(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
   }
 
   return {
@@ -100,7 +100,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
 
 const failed = (error: string): PostOutcome => ({ status: null, answer: null, error, retryAfterMs: null })
 
-function complaintAbout(status: number): string | null {
+function problemOf(status: number): string | null {
   if (status >= 200 && status < 300) return null
   return status >= 300 && status < 400
     ? `the receiver returned HTTP ${status}, and redirects are not followed`

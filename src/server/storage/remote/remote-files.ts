@@ -34,7 +34,7 @@ export interface RemoteFiles {
   close(): Promise<void>
 }
 
-/** Blocks of a content-addressed place, whoever stored them. */
+/** Blocks of a content-addressed place. */
 export interface NodeBlocks {
   /** Returns an existing block, unchecked; null if it doesn't exist. */
   block(cid: CID): Promise<Uint8Array | null>

@@ -101,8 +101,8 @@ describe('a batch', () => {
     const last = await collection.send(chain.alice, 'transferFrom', [chain.alice, chain.bob, 200n])
     expect(last.gasUsed).toBeLessThan(110_000n)
     expect(await collection.read.ownerOf([200n])).toBe(chain.bob)
-    const neighbours = await Promise.all([1n, 10n, 11n, 199n].map((id) => collection.read.ownerOf([id])))
-    expect(new Set(neighbours)).toEqual(new Set([chain.alice]))
+    const neighbors = await Promise.all([1n, 10n, 11n, 199n].map((id) => collection.read.ownerOf([id])))
+    expect(new Set(neighbors)).toEqual(new Set([chain.alice]))
   })
 })
 

@@ -1,0 +1,68 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const FOLDERS = ['src', 'test', 'docs', 'examples', 'bench', 'completions', '.ci', '.github']
+const TEXT = /\.(ts|tsx|mjs|js|cjs|css|sol|md|yml|yaml|json|sh|fish|bash|ps1|cfg|service)$|_gdn$|\/run$/
+
+/** Phrases that are not plain technical English, or that name a thing by another word than the field does. */
+const BANNED = [
+  /\bbe(came|comes?) of\b/,
+  /\bunder way\b/,
+  /\bon (its|their) way\b/,
+  /\bnobody (knows|waits|looks|asks)\b/i,
+  /\bwhoever\b/i,
+  /\bfor ever\b/,
+  /\bblot(s|ted)?\b/,
+  /\bmend(s|ed|ing)?\b/,
+  /\bset-up\b/i,
+  /\bheed(s|ed)?\b/,
+  /\bfates?\b/,
+  /\blanes?\b/,
+  /\bstorms?\b/,
+  /\bweather\b/,
+  /\bwish(es)?\b/,
+  /\banew\b/,
+  /\bin good order\b/,
+  /\bgo(es)? on where\b/,
+  /\btold so\b/,
+  /\b(gives?|given|gave|giving) up\b/,
+  /\bleft? alone\b/,
+  /\bappetite\b/,
+  /\bneighbour/,
+  /\bcomplain(t|s|ts)?\b/,
+  /\bput right\b/,
+  /\bblack hole\b/,
+  /\bfaults on demand\b/,
+  /\bsettings in force\b/,
+  /\bstands here\b/,
+  /\bis in the manifest no more\b/,
+  /\bwithout both nobody\b/,
+  /\beverything is well\b/i,
+]
+
+async function textFiles(): Promise<string[]> {
+  const inFolders = await Promise.all(
+    FOLDERS.map(async (folder) => {
+      const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true })
+      return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+    }),
+  )
+  const onTop = (await readdir(root)).filter((name) => name.endsWith('.md')).map((name) => join(root, name))
+  return [...inFolders.flat(), ...onTop].filter(
+    (path) => TEXT.test(path) && !path.includes('/generated/') && path !== fileURLToPath(import.meta.url),
+  )
+}
+
+test('help, messages, comments, docs and test titles contain no banned phrase', async () => {
+  const found: string[] = []
+  for (const path of await textFiles()) {
+    const lines = (await readFile(path, 'utf8')).split('\n')
+    for (const [i, line] of lines.entries()) {
+      if (BANNED.some((phrase) => phrase.test(line))) found.push(`${relative(root, path)}:${i + 1}: ${line.trim()}`)
+    }
+  }
+  expect(found).toEqual([])
+})
