@@ -82,7 +82,7 @@ function enterChecked(sql: Sql, { rows, pending }: Checked): void {
   sql.run(
     `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.twin, r.content), r.files,
         CASE WHEN r.files > 0 THEN r.body END
-      FROM ${table} r JOIN json_each(?) p ON p.value = r.position`,
+      FROM json_each(?) p CROSS JOIN ${table} r ON r.position = p.value`,
     JSON.stringify([...pending]),
   )
 }

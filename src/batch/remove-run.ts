@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../core/errors.ts'
-import { isAtWork, LOCK_TIMING, lookAt } from '../core/lock-holder.ts'
+import { isAtWork, LOCK_TIMING } from '../core/lock-holder.ts'
+import { waitForEnd } from '../operations/hold.ts'
 import { dropsOf, forgetDrop } from '../state/drops.ts'
 import { type OpenState, openState } from '../state/open-state.ts'
+import { heldBy } from '../state/runs.ts'
 import { laterDrop, type Run } from './runs.ts'
 
 /**
@@ -16,8 +18,10 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const state = await openState(stateDir, open)
   try {
     const drops = await state.read((sql) => dropsOf(sql, family))
-    for (const { holder } of drops) {
-      if (holder !== null && (await lookAt(holder, LOCK_TIMING)).kind !== 'ended') throw isAtWork(holder)
+    for (const { id: runId, holder } of drops) {
+      if (holder === null) continue
+      const seen = await state.read((sql) => heldBy(sql, runId))
+      await waitForEnd(state, { by: { ...seen, holder }, runId }, LOCK_TIMING, undefined)
     }
     const later = await laterDrop(run)
     if (later !== null) {

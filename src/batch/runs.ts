@@ -1,6 +1,6 @@
 import { basename, extname, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
-import { LOCK_TIMING, type LockHolder, lookAt } from '../core/lock-holder.ts'
+import { seemsAtWork } from '../core/lock-holder.ts'
 import { type Drop, dropsOf, listDrops, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { commandRuns } from '../state/runs.ts'
@@ -36,11 +36,9 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
     inOrder: drop.inOrder,
     startedAt: new Date(drop.startedAt).toISOString(),
     reading: drop.reading,
-    running: drop.holder !== null && (await isAtWork(drop.holder)),
+    running: drop.holder !== null && (await seemsAtWork(drop.holder, drop.beatAt)),
   }
 }
-
-const isAtWork = async (holder: LockHolder): Promise<boolean> => (await lookAt(holder, LOCK_TIMING)).kind !== 'ended'
 
 /** Reads from the state; returns `none` if there is no state yet. */
 async function reading<Value>(

@@ -60,6 +60,12 @@ export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Kn
   return { kind: 'out_of_sight', patienceMs: wasRestarted ? 0 : timing.silentMs }
 }
 
+/** Whether a run with this holder is shown as running. Only watching shows for certain that a silent one has ended. */
+export async function seemsAtWork(holder: LockHolder, beatAt: number): Promise<boolean> {
+  const known = await lookAt(holder, LOCK_TIMING)
+  return known.kind === 'out_of_sight' ? Math.abs(Date.now() - beatAt) < known.patienceMs : known.kind === 'alive'
+}
+
 export const isAtWork = ({ pid, note }: LockHolder): GdnError =>
   new GdnError('run_busy', `another gdn process is working on this run: pid ${pid} (${note})`, {
     hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',

@@ -1,6 +1,7 @@
-import { isAtWork, LOCK_TIMING, lookAt, thisProcess } from '../core/lock-holder.ts'
+import { isAtWork, LOCK_TIMING, thisProcess } from '../core/lock-holder.ts'
 import { openState } from '../state/open-state.ts'
 import { forgetCommand, heldBy, takeRun } from '../state/runs.ts'
+import { waitForEnd } from './hold.ts'
 
 /** Removes the record of a single command. @throws GdnError `run_busy` while a process works on it */
 export async function removeCommand(stateDir: string, runId: string): Promise<void> {
@@ -8,7 +9,7 @@ export async function removeCommand(stateDir: string, runId: string): Promise<vo
   try {
     const seen = await state.read((sql) => heldBy(sql, runId))
     const { holder } = seen
-    if (holder !== null && (await lookAt(holder, LOCK_TIMING)).kind !== 'ended') throw isAtWork(holder)
+    if (holder !== null) await waitForEnd(state, { by: { ...seen, holder }, runId }, LOCK_TIMING, undefined)
     const mine = await thisProcess('batch rm')
     await state.write((sql) => {
       // Another process may have resumed it meanwhile.

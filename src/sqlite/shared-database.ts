@@ -191,8 +191,8 @@ export class SharedDatabase {
     return new GdnError('run_busy', `${path}: ${who} holds its lock and makes no progress`, {
       hint:
         named === null
-          ? 'Nothing was sent. Continue or end that process, then run the same command again.'
-          : `Nothing was sent. If that process is stopped, continue it with \`kill -CONT <pid>\` or end it, then run the same command again.`,
+          ? 'Continue or end that process, then run the same command again.'
+          : `If that process is stopped, continue it with \`kill -CONT <pid>\` or end it, then run the same command again.`,
       details: { pids },
       cause,
     })

@@ -50,6 +50,7 @@ export interface Drop {
   /** When the server last responded to a request with rows. */
   answeredAt: number | null
   holder: LockHolder | null
+  beatAt: number
 }
 
 /** The identity of a local file when its row was read. */
@@ -65,6 +66,7 @@ interface DropRow {
   started_at: number
   ended_at: number | null
   holder: string | null
+  beat_at: number
   family: string
   generation: number
   collection_id: number
@@ -93,7 +95,7 @@ interface DropRow {
   answered_at: number | null
 }
 
-const DROPS = `SELECT r.id, r.name, r.started_at, r.ended_at, r.holder, d.*, c.blockchain, s.origin FROM drops d
+const DROPS = `SELECT r.id, r.name, r.started_at, r.ended_at, r.holder, r.beat_at, d.*, c.blockchain, s.origin FROM drops d
   JOIN runs r ON r.id = d.run_id JOIN collections c ON c.id = d.collection_id JOIN servers s ON s.id = c.server_id`
 
 function dropOf(row: DropRow): Drop {
@@ -127,6 +129,7 @@ function dropOf(row: DropRow): Drop {
     endedAt: row.ended_at,
     answeredAt: row.answered_at,
     holder: row.holder === null ? null : parseHolder(row.holder),
+    beatAt: row.beat_at,
   }
 }
 
@@ -161,6 +164,7 @@ export type NewDrop = Omit<
   | 'endedAt'
   | 'answeredAt'
   | 'holder'
+  | 'beatAt'
 >
 
 /** Adds a run of a manifest. Its row of `runs` exists already. */

@@ -84,7 +84,7 @@ const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_ke
 function requestOf(row: RequestRow): RowRequest {
   if (hashOf(row.body) !== row.sha256) {
     throw new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', {
-      hint: 'Nothing was sent. Restore the state directory from a backup.',
+      hint: 'Nothing more was sent. Restore the state directory from a backup.',
     })
   }
   const { id, n, outcome, unknown_after: unknownAfter, idempotency_key: key, body, kind, honors_key } = row

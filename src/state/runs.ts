@@ -131,6 +131,7 @@ export interface CommandRun {
   note: string
   startedAt: number
   holder: LockHolder | null
+  beatAt: number
   kind: string
   state: OperationState
   reason: string | null
@@ -148,6 +149,7 @@ interface CommandRunRow {
   note: string
   started_at: number
   holder: string | null
+  beat_at: number
   kind: string
   state: OperationState
   reason: string | null
@@ -162,17 +164,18 @@ interface CommandRunRow {
 /** Returns the runs of single commands, newest first. */
 export function commandRuns(sql: Sql): CommandRun[] {
   const rows = sql.all<CommandRunRow>(
-    `SELECT r.id, r.name, r.note, r.started_at, r.holder, o.kind, o.state, o.reason, o.released_at, s.origin,
+    `SELECT r.id, r.name, r.note, r.started_at, r.holder, r.beat_at, o.kind, o.state, o.reason, o.released_at, s.origin,
         q.backend_url AS url, q.backend_id, coalesce(c.blockchain, q.body ->> '$.blockchain') AS blockchain,
         coalesce(q.body ->> '$.contract_address', c.address) AS address
       FROM runs r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
       LEFT JOIN collections c ON c.id = o.collection_id LEFT JOIN requests q ON q.id = o.request_id
       WHERE r.kind = 'command' ORDER BY r.started_at DESC, r.id`,
   )
-  return rows.map(({ started_at, holder, released_at, backend_id, ...row }) => ({
+  return rows.map(({ started_at, holder, beat_at, released_at, backend_id, ...row }) => ({
     ...row,
     startedAt: started_at,
     holder: holder === null ? null : parseHolder(holder),
+    beatAt: beat_at,
     isReleased: released_at !== null,
     backendId: backend_id,
   }))

@@ -173,7 +173,8 @@ CREATE UNIQUE INDEX one_live_operation ON operations (server_id, coalesce(collec
   WHERE released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed');
 CREATE INDEX operations_by_run ON operations (run_id, identity, released_at, state);
 CREATE INDEX operations_by_collection ON operations (collection_id, state);
-CREATE INDEX operations_by_request ON operations (request_id);
+CREATE INDEX operations_by_request ON operations (request_id, released_at, state);
+CREATE INDEX operations_by_name ON operations (server_id, kind, identity);
 
 CREATE TRIGGER allowed_transitions BEFORE UPDATE OF state ON operations
 WHEN NEW.state <> OLD.state AND (OLD.state || ' ' || NEW.state) NOT IN (

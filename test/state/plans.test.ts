@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
+import { statePath } from '../../src/state/open-state.ts'
+import { Machine } from '../batch/simulation.ts'
+import { row, rowsUpTo } from '../batch/simulation-rows.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+interface Step {
+  id: number
+  parent: number
+  detail: string
+}
+
+/** Tables that grow with the number of rows. */
+const LARGE = /\b(operations|requests|rows|nfts|known_nfts|attempts|o|q|r|n|draft|checked|claimed)\b/
+
+/**
+ * Returns the steps of a plan that read a large table, or parse a list, once for each row of another table. Statistics
+ * are never collected, so SQLite orders joins by the indexes alone.
+ */
+const repeated = (plan: readonly Step[]) =>
+  plan.filter(({ id, parent, detail }) => {
+    const isScan = detail.includes('VIRTUAL TABLE') || (/^SCAN /.test(detail) && LARGE.test(detail))
+    const outer = plan.filter((step) => step.parent === parent && step.id < id && /^(SCAN|SEARCH) /.test(step.detail))
+    return isScan && outer.length > 0
+  })
+
+/** Opens databases and records their statements. */
+function recording(statements: Set<string>): (path: string) => RawDatabase {
+  return (path) => {
+    const raw = openSqlite(path)
+    return {
+      exec(sql) {
+        if (sql.includes('CREATE TEMP TABLE')) statements.add(sql)
+        raw.exec(sql)
+      },
+      close: () => raw.close(),
+      prepare(sql) {
+        statements.add(sql)
+        return raw.prepare(sql)
+      },
+    }
+  }
+}
+
+test('a run beside another run of its collection reads no large table once per row', async () => {
+  const statements = new Set<string>()
+  const openDatabase = recording(statements)
+  const server = new FakeHostedApi({ idempotency: false, now: machine.time.now })
+  await machine.run(server, rowsUpTo(9), { manifestPath: '/a/drop.csv' }, { openDatabase })
+  const others = Array.from({ length: 9 }, (_, i) => row(20 + i))
+  await machine.run(server, others, { manifestPath: '/b/drop.csv' }, { openDatabase })
+  await machine.run(server, [...others, row(40)], { manifestPath: '/b/drop.csv' }, { openDatabase })
+
+  const database = openSqlite(statePath(machine.stateDir))
+  try {
+    for (const sql of statements) if (sql.includes('CREATE TEMP TABLE')) database.exec(sql)
+    const queries = [...statements].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql))
+    expect(queries.length).toBeGreaterThan(50)
+    const found: string[] = []
+    for (const sql of queries) {
+      const parameters = Array.from(sql.matchAll(/\?/g), () => null)
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters) as Step[]
+      if (repeated(plan).length > 0) found.push([sql, ...plan.map(({ detail }) => detail)].join('\n'))
+    }
+    expect(found).toEqual([])
+  } finally {
+    database.close()
+  }
+})
