@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { defineSheetScript } from './src/build/sheet-script.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
+import { SummaryReporter } from './test/helpers/summary-reporter.ts'
 
 /** The long form of a test takes minutes to hours. */
 const isSoak = process.env.GDN_SOAK === '1'
@@ -31,29 +32,59 @@ const postgres = {
   setupFiles: findPostgres() === null ? [] : ['test/helpers/use-postgres.ts'],
 }
 
+/** What `npm test` leaves to `npm run test:all`: it takes minutes, or needs programs that few machines have. */
+const LONG = [
+  // Kills, power cuts, crashes, full disks and races of processes.
+  'test/batch/{crash,kill,power-cut,race,race-backend,random-faults}.test.ts',
+  'test/operations/{crash,processes,random-faults}.test.ts',
+  'test/state/power-cut.test.ts',
+  'test/server/data-dir/disk-full.test.ts',
+  'test/server/{solana-kill,storage/killed,webhooks/kill}.test.ts',
+  'test/e2e/{batch-references,cluster,drop,kill-backend,kill-batch,machines,together}.test.ts',
+  // Chaos, reorgs, restored backups and failing networks.
+  'test/server/pipeline/{chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',
+  'test/server/chain/evm/embedded/replay-property.test.ts',
+  'test/e2e/{external-network,local-port,network,start-without-database}.test.ts',
+  // Browsers.
+  'test/explorer/{gallery,live,login,pages,search}.test.ts',
+  'test/cli/sheets-in-browser.test.ts',
+  'test/server/http/{browser,hostile-pages,playground}.test.ts',
+  // The package, the documents and every command of the CLI.
+  'test/docs/how-to-add.test.ts',
+  'test/cli/contract/output-contract.test.ts',
+  'test/e2e/{batch-machine,canary,docs,pack,try}.test.ts',
+]
+
 export default defineConfig({
   define: await defineSheetScript(),
   test: {
     testTimeout: isSoak ? 3_600_000 : 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 4,
+    maxWorkers: '100%',
     // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
+    reporters: ['default', new SummaryReporter()],
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/soak/**', 'test/server/postgres/**', 'test/postgres-missing.test.ts'],
+          exclude: ['test/e2e/**', 'test/soak/**', 'test/server/postgres/**', 'test/postgres-missing.test.ts', ...LONG],
         },
       },
-      { extends: true, test: postgres },
       {
         extends: true,
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: isSoak ? 3_600_000 : 180_000 },
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: LONG,
+          testTimeout: isSoak ? 3_600_000 : 180_000,
+        },
       },
+      { extends: true, test: { name: 'long', include: LONG, testTimeout: isSoak ? 3_600_000 : 180_000 } },
+      { extends: true, test: postgres },
       // Takes hours, so only `npm run soak` includes it.
       ...(isSoak ? [{ extends: true as const, test: soak }] : []),
     ],

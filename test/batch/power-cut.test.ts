@@ -63,16 +63,14 @@ function keySentBy(line: string): string | null {
   return /\bidempotency-key: ([\w-]+)/i.exec(text)?.[1] ?? null
 }
 
-test.each([
+test.for([
   ['that honors Idempotency-Key', true],
   ['that does not', false],
-])(
+] as const)(
   'a power cut at any system call of a batch loses no row and mints none twice, on a server %s',
-  async (_what, idempotency) => {
-    if (!existsSync('/usr/bin/strace')) {
-      report('strace is not installed')
-      return
-    }
+  { timeout: SOAK ? 3_600_000 : 120_000 },
+  async ([, idempotency], context) => {
+    if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
     const { random } = seededRandom('power cuts of a batch')
     const cuts: Cut[] = [
       { keepsWrite: () => true, keptNames: (pending) => pending },
@@ -122,5 +120,4 @@ test.each([
     expect(left.size).toBe(sent.size)
     report(`  ${tried} power cuts at ${calls} system calls`)
   },
-  SOAK ? 3_600_000 : 120_000,
 )

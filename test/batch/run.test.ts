@@ -576,7 +576,7 @@ describe('a dry run', () => {
     }
     expect(await orderOf(rowsUpTo(8), false)).toMatch(/^Rows are grouped by receiver/)
     expect(await orderOf([row(1), row(2)], false)).toMatch(
-      /^Rows are sent in the order of the manifest, but .* --in-order/,
+      /^Rows are sent in the order of the manifest, but .*--in-order/,
     )
     expect(await orderOf(rowsUpTo(8), true)).toBe('Token IDs follow the order of the manifest')
     expect(await orderOf([row(1)], false)).toBe('Token IDs follow the order of the manifest')

@@ -90,7 +90,7 @@ const CUT_OFF: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
   [
     'a 200 breaks the contract',
     () => answering({ json: { hello: 'world' } }),
-    /200 application\/json .*breaks the contract|breaks the contract .*200 application\/json/,
+    /200 application\/json .*breaks the contract|breaks the contract.*200 application\/json/,
   ],
   ['the body is empty', () => answering({ text: '' }), /200, an empty body/],
   ['the answer is a list', () => answering({ json: [1, 2] }), /200 application\/json "\[1,2\]"/],

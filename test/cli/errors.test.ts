@@ -81,7 +81,7 @@ test('suggests a command for a rejected key that works when run', async () => {
   const api = await fakeApi({ getnfts: () => ({ status: 401, body: {} }) })
   const { code, stderr } = await cli(['nft', 'show', 'x', '--base-url', api.url], { env: { GDN_API_KEY: 'wrong' } })
   expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining('GDN_API_KEY') })
-  const command = /gdn (auth login .*)$/m.exec(stderr)?.[1] ?? ''
+  const command = /`gdn (auth login [^`]*)`/.exec(stderr)?.[1] ?? ''
   expect(await cli(command.split(' '), { stdin: 'right\n' })).toMatchObject({ code: 0 })
 })
 

@@ -12,8 +12,6 @@ import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
 
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
-
 let browser: Browser | undefined
 
 beforeAll(async () => {

@@ -139,12 +139,6 @@ const powershell: RealShell = {
 
 export const SHELLS: readonly RealShell[] = [bash, zsh, fish, powershell]
 
-/** Warns about a missing shell, so that a skipped test doesn't look like a passed one. */
-export function sayWhatIsMissing(shell: RealShell): boolean {
-  if (!shell.isThere) process.stdout.write(`${shell.name} is not installed here: its completions are not tested\n`)
-  return !shell.isThere
-}
-
 function inParts(stdout: string): string[][] {
   const parts = stdout.split(/^--end$/m).map((part) => part.split('\n').filter((line) => line !== ''))
   return parts.slice(0, -1)

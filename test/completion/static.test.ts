@@ -7,7 +7,7 @@ import { generateCompletions } from '../../src/build/completions.mjs'
 import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
 import type { CommandTree } from '../../src/cli/help/tree.ts'
 import { cli } from '../cli/harness.ts'
-import { SHELLS, sayWhatIsMissing } from './shells.ts'
+import { SHELLS } from './shells.ts'
 
 let dir: string
 let folder: string
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
 describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion in %s', (_name, shell) => {
-  const isMissing = sayWhatIsMissing(shell)
+  const isMissing = !shell.isThere
   beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
 
   /** The suggested values for a line, without the part of the word before them. */

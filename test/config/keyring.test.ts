@@ -67,7 +67,7 @@ describe('a key in the system keyring', () => {
     })
     keyring.entries.clear()
     await expect(keyFor(home, { baseUrl: OURS }, {}, async () => keyring)).rejects.toMatchObject({
-      message: expect.stringContaining('no API key'),
+      message: expect.stringContaining('no longer has an API key'),
       hint: expect.stringContaining('gdn auth login'),
     })
   })

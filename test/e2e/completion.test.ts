@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { SHELLS, sayWhatIsMissing } from '../completion/shells.ts'
+import { SHELLS } from '../completion/shells.ts'
 import { enterDrop } from '../helpers/drops.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
@@ -63,7 +63,7 @@ const leftBehind = async () => {
 describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
   '%s completes values of this machine',
   (_name, shell) => {
-    const isMissing = sayWhatIsMissing(shell)
+    const isMissing = !shell.isThere
     beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
 
     test.each([
@@ -110,7 +110,7 @@ describe('pressing Tab on a terminal', () => {
     '%s runs the completed command, with the script that gdn completion prints',
     async ([name, start, print], { skip }) => {
       const shell = SHELLS.find((one) => one.name === name)
-      skip(shell === undefined || sayWhatIsMissing(shell), `${name} is not installed`)
+      skip(shell?.isThere !== true, `${name} is not installed`)
       const file = join(home.dir, `rc-${name}`)
       const out = join(home.dir, `typed-${name}`)
       await mkdir(`${file}.d`, { recursive: true })

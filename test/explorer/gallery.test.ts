@@ -11,13 +11,11 @@ import {
   WALLETS,
   withStore,
 } from '../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { show, store } from '../helpers/explorer.ts'
 import { pictureOf } from '../helpers/explorer-drop.ts'
 import { type Watched, watchedPage } from '../helpers/explorer-page.ts'
 import { insertNfts } from '../helpers/rows.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 const TOTAL = 10_000
 

@@ -9,12 +9,10 @@ import {
   startTestBackend,
   type TestBackend,
 } from '../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { blackPng } from '../helpers/explorer-drop.ts'
 import { watchedPage } from '../helpers/explorer-page.ts'
 import { type FileServer, startFileServer } from '../helpers/file-server.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 const RUN = '00112233445566ff'
 

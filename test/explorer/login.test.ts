@@ -2,12 +2,11 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seriousViolations } from '../helpers/axe.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { tooWide, watchedPage } from '../helpers/explorer-page.ts'
 import { makeKey, revokeKey } from '../helpers/keys.ts'
 import { NO_NETWORK, OUTER_ADDRESS } from '../helpers/this-machine.ts'
 
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 if (OUTER_ADDRESS === undefined) process.stdout.write(`${NO_NETWORK}\n`)
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>

@@ -11,12 +11,10 @@ import {
   until,
   WALLETS,
 } from '../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { show } from '../helpers/explorer.ts'
 import { type Drop, HOSTILE_RUN, hostileDrop, pictureDrop } from '../helpers/explorer-drop.ts'
 import { tooWide, type Watched, watchedPage } from '../helpers/explorer-page.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 const LONG = process.env.GDN_SOAK === '1'
 

@@ -1,11 +1,9 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { type Drop, pictureDrop } from '../helpers/explorer-drop.ts'
 import { type Watched, watchedPage } from '../helpers/explorer-page.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 const RUN = '0badcafe0badcafe'
 

@@ -194,7 +194,7 @@ export async function usedNonces(dataDir: string): Promise<Record<string, number
   return nonces
 }
 
-/** Sends raw bytes to a server. Resolves with the response when the server closes the connection, or after 5 s. */
+/** Sends raw bytes to a server. Resolves with the response when the server closes the connection, or after 30 s. */
 export function exchangeBytes(url: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -205,7 +205,7 @@ export function exchangeBytes(url: string, bytes: string | Uint8Array): Promise<
       socket.destroy()
       resolve(answer)
     }
-    const timer = setTimeout(end, 5000)
+    const timer = setTimeout(end, 30_000)
     socket.setEncoding('latin1')
     socket.on('data', (text) => {
       answer += text

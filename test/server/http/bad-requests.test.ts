@@ -110,7 +110,7 @@ describe('a request that breaks its schema', () => {
     ['getnfts', 422, { nft_gdn_ids: 'one' }, /nft_gdn_ids must be a list, not a string/],
     ['getnfts', 422, { nft_gdn_ids: [] }, /nft_gdn_ids must have at least one ID/],
     ['getnfts', 422, { nft_gdn_ids: ['a', 2] }, /nft_gdn_ids\[1\] must be a string, not a number/],
-    ['getnfts', 422, { nft_gdn_ids: Array.from({ length: 1001 }, String) }, /at most 1000 ids/],
+    ['getnfts', 422, { nft_gdn_ids: Array.from({ length: 1001 }, String) }, /at most 1000 IDs/],
     ['getcollections', 400, {}, /transaction_gdn_ids is required/],
   ])('%s returns %i that names the field', async (name, status, body, message) => {
     expectFormA(await backend.post(`/api/v1/${name}`, body), validation(status, message))
@@ -386,7 +386,7 @@ describe('a body that is not valid JSON', () => {
       '"metadata":0',
       `"metadata":[{"title":${text},"description":"","file_fields":[]}]`,
     )
-    expectFormA(await backend.post('/api/v1/createnft', body), validation(400, /metadata\[0\]\.title holds/))
+    expectFormA(await backend.post('/api/v1/createnft', body), validation(400, /metadata\[0\]\.title has/))
   })
 
   it('returns 415 for any other content type and for none', async () => {

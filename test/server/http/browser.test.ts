@@ -3,9 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDataDir, settled, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../../helpers/chromium.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
+import { CHROMIUM, startChromium } from '../../helpers/chromium.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend

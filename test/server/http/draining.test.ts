@@ -98,6 +98,7 @@ it('finishes a request that began before the shutdown while it rejects new conne
   await expect(fetch(`${backend.url}/healthz`)).rejects.toThrow()
   await client.send(body.slice(5))
   await closed
+  await client.closed
   expect(client.heard().slice(CONTINUE.length)).toMatch(
     /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close\r\n[\s\S]*"nfts":\[\]/i,
   )

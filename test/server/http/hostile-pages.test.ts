@@ -13,10 +13,8 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../../helpers/chromium.ts'
 import { rowCounts } from '../../helpers/hostile.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 const SECRET_NAME = 'Nobody else may read this'
 const RICH = '0x00000000000000000000000000000000000000ee'

@@ -1,10 +1,8 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
-import { CHROMIUM, NO_CHROMIUM, startChromium } from '../../helpers/chromium.ts'
+import { CHROMIUM, startChromium } from '../../helpers/chromium.ts'
 import { type Watched, watchedPage } from '../../helpers/explorer-page.ts'
-
-if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend

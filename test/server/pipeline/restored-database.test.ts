@@ -419,7 +419,7 @@ describe('unknown tokens', () => {
     expect(refused.headers.get('request-accepted')).toBe('no')
     expect(refused.json.error.message).toMatch(/has 3 tokens on polygon that this backend does not know/)
     const ready = await (await backend.get('/readyz')).json()
-    expect(JSON.stringify(ready)).toMatch(/3 tokens/)
+    expect(JSON.stringify(ready)).toMatch(/3 unknown tokens/)
     // Other collections aren't affected.
     const elsewhere = await settled(backend, await mint(backend, other, plainMetadata(1)))
     expect(elsewhere).toMatchObject([{ status: 'deployed', token_id: '1' }])

@@ -238,7 +238,7 @@ describe('a failed transaction', () => {
     run({ send: swallow, statuses: async (signatures) => signatures.map(() => failure) })
     const rows = await finished()
     const [{ hash: signature } = { hash: '' }] = await transactions()
-    const reason = `the collection could not be deployed: its transaction ${signature} failed: InsufficientFunds`
+    const reason = `the collection could not be deployed: its transaction ${signature} failed (InsufficientFunds)`
     expect(rows.map(({ status, error, token_id }) => [status, error, token_id])).toEqual(
       rows.map(() => ['failed', reason, null]),
     )

@@ -134,7 +134,9 @@ describe('a bucket', () => {
     )
     expect(large).toMatchObject({
       status: 'failed',
-      error: expect.stringMatching(/^the bucket art \(127.*\) refused: ServiceUnavailable \(tried 2 times\)$/),
+      error: expect.stringMatching(
+        /^the bucket art \(127.*\) rejected the request: ServiceUnavailable \(tried 2 times\)$/,
+      ),
     })
     expect(small?.status).toBe('deployed')
     const form = new FormData()

@@ -369,7 +369,8 @@ describe('a node with invalid responses', () => {
       await expect(publicNetwork.suggestFees()).rejects.toMatchObject({
         message: expect.stringContaining('invalid number'),
       })
-      expect(performance.now() - since).toBeLessThan(500)
+      // Without a retry and without waiting for the timeout.
+      expect(performance.now() - since).toBeLessThan(5000)
     },
   )
 

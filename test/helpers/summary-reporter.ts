@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import type { Reporter, TestModule } from 'vitest/node'
+import { CHROMIUM } from './chromium.ts'
+
+const SLOWEST = 10
+
+/** Prints the slowest files at the end of a run, and one line about the skipped tests with the reasons. */
+export class SummaryReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    if (modules.length < SLOWEST) return
+    const files = modules
+      .map((module) => ({ name: relative(process.cwd(), module.moduleId), ms: module.diagnostic().duration }))
+      .sort((a, b) => b.ms - a.ms)
+    const lines = files.slice(0, SLOWEST).map(({ name, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`)
+    process.stdout.write(`\nSlowest files:\n${lines.join('\n')}\n${skippedLine(modules)}`)
+  }
+}
+
+function skippedLine(modules: readonly TestModule[]): string {
+  const counts = new Map<string, number>()
+  for (const module of modules) {
+    for (const test of module.children.allTests('skipped')) {
+      const result = test.result()
+      const reason = (result.state === 'skipped' ? result.note : undefined) ?? reasonOf(module.moduleId)
+      counts.set(reason, (counts.get(reason) ?? 0) + 1)
+    }
+  }
+  if (counts.size === 0) return ''
+  return `Skipped: ${[...counts].map(([reason, n]) => `${n} (${reason})`).join(', ')}\n`
+}
+
+/** Suites that are skipped as a whole have no note. */
+function reasonOf(path: string): string {
+  const needsChromium = CHROMIUM === undefined && /helpers\/chromium\.ts/.test(readFileSync(path, 'utf8'))
+  return needsChromium ? 'Chromium is not installed' : 'for another platform, database or Node.js version'
+}
