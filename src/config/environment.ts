@@ -47,6 +47,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
     what: 'How images are drawn in the terminal: kitty, iterm, sixel, blocks or off. Detected by default',
     flag: '--no-image',
   },
+  { name: 'GDN_PAGER', what: 'Pager for tables that are longer than the terminal. Overrides PAGER. cat: no pager' },
   { name: 'GDN_KEYRING', what: 'off: store keys in files, not in the system keyring' },
   { name: 'GDN_NO_INPUT', what: 'Set: never prompt', flag: '--no-input' },
   { name: 'GDN_NO_UPDATE_NOTICE', what: 'Set: do not report newer versions. NO_UPDATE_NOTIFIER does the same' },
@@ -57,8 +58,10 @@ export const OWN_VARIABLES: readonly Variable[] = [
 export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NO_COLOR', what: 'Set and not empty: no colors. Overrides FORCE_COLOR', flag: '--no-color' },
   { name: 'FORCE_COLOR', what: 'Colors without a terminal too: 1, 2 or 3 for their depth, 0 for none' },
-  { name: 'TERM', what: 'dumb: no colors, no animation' },
-  { name: 'CI', what: 'Set: never prompt or animate, and do not report newer versions' },
+  { name: 'PAGER', what: 'Pager for tables that are longer than the terminal' },
+  { name: 'NO_PAGER', what: 'Set and not empty: no pager' },
+  { name: 'TERM', what: 'dumb: no colors, no animation, no pager' },
+  { name: 'CI', what: 'Set: never prompt, page or animate, and do not report newer versions' },
   { name: 'BROWSER', what: 'Browser that gdn open starts, or none to print the URL only' },
   {
     name: 'HTTPS_PROXY',

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -46,6 +47,29 @@ describe('a prompt on a terminal', () => {
     expect(screen).toContain('--yes')
     expect(await isThere()).toBe(true)
   })
+})
+
+test('a long table is shown in less, which gets Ctrl-C, until the user leaves it', async ({ skip }) => {
+  skip(spawnSync('less', ['--version']).error !== undefined, 'less is not installed')
+  const home = await makeHome()
+  onTestFinished(() => home.remove())
+  await mkdir(join(home.dir, 'config', 'gdn'), { recursive: true })
+  const profiles = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`shop-${i}`, {}]))
+  await writeFile(join(home.dir, 'config', 'gdn', 'config.json'), JSON.stringify({ profiles }))
+  const terminal = atTerminal('config list --profiles', { ...home.env, PAGER: 'less' }, '/dev/tty')
+  await terminal.shows('shop-20')
+  // Twice, because the second one would end gdn.
+  for (const _ of [1, 2]) {
+    await terminal.showsNow(':')
+    terminal.type(CTRL_C)
+  }
+  await terminal.showsNow(':')
+  terminal.type(' ')
+  await terminal.showsNow('shop-41')
+  terminal.type('q')
+  const { code, screen } = await terminal.end()
+  expect(code, screen).toBe(0)
+  expect(screen).not.toContain('shop-59')
 })
 
 describe('waiting on a terminal', () => {

@@ -9,6 +9,7 @@ import type { LiveBlock } from './live-block.ts'
 import type { OutStream } from './out-stream.ts'
 import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
+import type { Signals } from './signals.ts'
 
 export interface IoSettings {
   /** stdout has JSON, so stderr gets no text for people. */
@@ -30,6 +31,8 @@ export interface Io {
   data(text: string): Promise<void>
   /** Writes text for people to stdout, with colors, such as a table. External text in it must be inert already. */
   read(text: string): Promise<void>
+  /** Like read, but shows text that is longer than the terminal in the user's pager. */
+  page(text: string): Promise<void>
   /** Writes a line for people to stderr, except with -q and in JSON mode. Pass external text through `safe` first. */
   note(line: string): void
   /** Like note, but also written with -q. */
@@ -67,6 +70,7 @@ interface IoEdge {
   stdin: Readable & { isTTY?: boolean }
   stdout: OutStream
   stderr: OutStream
+  signals?: Pick<Signals, 'own'>
 }
 
 /** Redacts our own secrets. External text was already redacted thoroughly when it was received. */
@@ -88,7 +92,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
   // The log of a CI job is not animated, even if it has the width of a terminal.
-  const animates = stderrTty && env.TERM !== 'dumb' && !isSet(env.CI)
+  const isCapable = env.TERM !== 'dumb' && !isSet(env.CI)
+  const animates = stderrTty && isCapable
   const toWidth = (text: string) =>
     stderrTty
       ? text
@@ -105,12 +110,23 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const outLevel = colorLevel(stdout, env, settings.noColor)
   const errLevel = colorLevel(stderr, env, settings.noColor)
   const errPaint = await paintFor(errLevel)
+  const rows = stdout.rows || 24
+  const read: Io['read'] = (text) =>
+    writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text))
 
   return {
     settings,
     data: (text) =>
       writeAll(stdout, stdout.isTTY === true ? terminalLines(withoutSecrets(text)) : withoutSecrets(text)),
-    read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text)),
+    read,
+    async page(text) {
+      const mayPage = stdout.isTTY === true && isCapable && settings.input && text.split('\n').length > rows
+      const { pagerCommand, showInPager } = await import('./pager.ts')
+      const command = mayPage ? pagerCommand(env) : null
+      // Ctrl-C is for the pager.
+      if (command !== null) edge.signals?.own()
+      if (command === null || !(await showInPager(command, withoutSecrets(text), env))) await read(text)
+    },
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
     log: (line) => void stderr.write(stderrTty ? terminalLines(line) : line),
@@ -118,7 +134,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     stdoutTty: stdout.isTTY === true,
     stderrTty,
     columns: stdout.columns || 80,
-    rows: stdout.rows || 24,
+    rows,
     toWidth,
     outColors: outLevel,
     outPaint: await paintFor(outLevel),

@@ -65,7 +65,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       const all = (await collect(records)).map(cells)
       const table = { columns, id, dropsId: dropsId && fields === undefined }
       const { text, withoutIds } = await renderTable(io, all, table)
-      await io.read(text)
+      await io.page(text)
       if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
     },
   }

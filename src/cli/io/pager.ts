@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process'
+import { childEnvironment } from '../../core/child-environment.ts'
+
+/** Variables that configure pagers. */
+const OF_PAGERS = /^(?:LESS\w*|LV|MORE|BAT_\w+|COLORTERM|TERMINFO\w*)$/
+
+/** Returns the command of the user's pager, or null without one. `cat` means none, as in gh. */
+export function pagerCommand(env: NodeJS.ProcessEnv): string | null {
+  const command = (env.GDN_PAGER || env.PAGER || '').trim()
+  return command === '' || command === 'cat' || env.NO_PAGER ? null : command
+}
+
+/**
+ * Shows text in a pager, and waits until the user leaves it.
+ *
+ * @returns false if the pager failed or doesn't exist
+ */
+export async function showInPager(command: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const own = Object.entries(env).filter(([name]) => OF_PAGERS.test(name))
+  const child = spawn(command, {
+    shell: true,
+    stdio: ['pipe', 'inherit', 'inherit'],
+    // F: exit if the text fits. R: show colors. X: leave the text on the screen.
+    env: { LESS: 'FRX', LV: '-c', ...childEnvironment(env), ...Object.fromEntries(own) },
+  })
+  // The user may leave the pager before it has read everything.
+  child.stdin.on('error', () => {})
+  child.stdin.end(text)
+  return await new Promise((resolve) => {
+    child.once('error', () => resolve(false))
+    child.once('close', (code) => resolve(code === 0 || code === null))
+  })
+}
