@@ -1,10 +1,14 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createIo, type IoSettings } from '../../src/cli/io/io.ts'
 import { reportError } from '../../src/cli/render/report-error.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { fakeApi } from './fake-api.ts'
+import { insertAccount } from '../../src/server/store/accounts.ts'
+import { openStore } from '../../src/server/store/open-store.ts'
+import { insertRequest } from '../../src/server/store/requests.ts'
+import { insertCollection, insertNfts } from '../helpers/rows.ts'
+import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 
 const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColor: true }
@@ -14,6 +18,27 @@ async function report(error: unknown, settings: Partial<IoSettings> = {}) {
   const stderr = { write: (chunk: string) => (text += chunk) }
   const io = await createIo({ env: {}, stdin: process.stdin, stdout: stderr, stderr }, { ...SETTINGS, ...settings })
   return { code: reportError(io, stderr, error), text }
+}
+
+/** Creates a backend's database with one collection. */
+async function databaseWithNfts(path: string, nfts: number): Promise<void> {
+  const { db, close } = await openStore(path)
+  await insertAccount(db, { id: 'a', email: null, created_at: 0 })
+  await insertRequest(db, {
+    ...{ id: 'r', account_id: 'a', endpoint: 'createcollection', idempotency_key: null, body_hash: '' },
+    ...{ response: '', accepted_at: 0 },
+  })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'Tide', symbol: 'T' },
+    ...{ wallet_address: OWNER, contract_address: CONTRACT, factory_address: CONTRACT, description: null, image: null },
+    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, status: 'deployed', next_token_id: '4', next_attempt_at: 0 },
+  })
+  const nft = { request_id: 'r', collection_id: 'c', receiver: OWNER, metadata: '{}', next_attempt_at: 0 }
+  await insertNfts(
+    db,
+    Array.from({ length: nfts }, (_, i) => ({ ...nft, id: `n${i}`, status: 'initiated', step: 'files' })),
+  )
+  await close()
 }
 
 test('an error contains location, message and hint', async () => {
@@ -156,13 +181,21 @@ describe('local', () => {
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing was deleted') })
   })
 
-  test('reset requires --yes off a terminal', async () => {
+  test('reset requires --yes off a terminal, and says how many collections and NFTs are lost', async () => {
     const { dir, env } = await tempHome()
     const data = join(dir, '.local', 'share', 'gdn', 'local')
     await mkdir(data, { recursive: true })
     await writeFile(join(data, 'api-key'), 'x')
-    const asked = await cli(['local', 'reset'], { env })
-    expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
+    expect((await cli(['local', 'reset'], { env })).stderr).toContain('this deletes all collections and NFTs of')
+    await databaseWithNfts(join(data, 'gdn.db'), 3)
+    expect(await cli(['local', 'reset'], { env })).toEqual({
+      code: 3,
+      stdout: '',
+      stderr:
+        'error: confirmation required: this deletes 1 collection and 3 NFTs of the local backend, with its chains, files and API key\n' +
+        '  Add --yes to confirm.\n',
+    })
+    expect((await stat(data)).isDirectory()).toBe(true)
     expect((await cli(['local', 'reset', '--yes'], { env })).code).toBe(0)
     expect((await cli(['local', 'reset', '--yes'], { env })).stderr).toContain('nothing to delete')
   })

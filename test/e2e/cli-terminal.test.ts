@@ -1,22 +1,26 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../src/server/store/open-store.ts'
+import { CSV } from '../cli/drop.ts'
 import { makeHome } from '../helpers/gdn.ts'
 import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
 beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
-async function homeWithData() {
+async function homeWithPreview() {
   const home = await makeHome()
   onTestFinished(() => home.remove())
-  const data = join(home.dir, 'data', 'gdn', 'local')
-  await mkdir(data, { recursive: true })
-  await writeFile(join(data, 'api-key'), 'x')
-  return { home, data, isThere: () => stat(data).then(Boolean, () => false) }
+  const preview = join(home.dir, 'drop-preview.html')
+  await writeFile(join(home.dir, 'drop.csv'), CSV)
+  await writeFile(preview, 'mine')
+  const line = `batch preview '${join(home.dir, 'drop.csv')}' --to '${preview}' -b polygon`
+  return { home, line, isKept: async () => (await readFile(preview, 'utf8')) === 'mine' }
 }
 
 describe('a prompt on a terminal', () => {
@@ -25,14 +29,14 @@ describe('a prompt on a terminal', () => {
     ['n', 'n\r', 3, true],
     ['only Enter', '\r', 3, true],
     ['Ctrl-C', CTRL_C, 3, true],
-  ])('handles the answer %s', async (_, keys, code, isKept) => {
-    const { home, isThere } = await homeWithData()
-    const terminal = atTerminal('local reset', home.env)
-    await terminal.shows('Delete everything')
+  ])('handles the answer %s', async (_, keys, code, kept) => {
+    const { home, line, isKept } = await homeWithPreview()
+    const terminal = atTerminal(line, home.env)
+    await terminal.shows('Overwrite it?')
     terminal.type(keys)
     const { code: ended, screen } = await terminal.end()
     expect(ended, screen).toBe(code)
-    expect(await isThere()).toBe(isKept)
+    expect(await isKept()).toBe(kept)
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThanOrEqual(screen.lastIndexOf(HIDE_CURSOR))
   })
 
@@ -41,11 +45,39 @@ describe('a prompt on a terminal', () => {
     ['', { CI: '1' }],
     ['', { GDN_NO_INPUT: '1' }],
   ])('is skipped with "%s" and %j', async (flag, more) => {
-    const { home, isThere } = await homeWithData()
-    const { code, screen } = await atTerminal(`local reset ${flag}`, { ...home.env, ...more }).end()
+    const { home, line, isKept } = await homeWithPreview()
+    const { code, screen } = await atTerminal(`${line} ${flag}`, { ...home.env, ...more }).end()
     expect(code).toBe(3)
-    expect(screen).toContain('--yes')
-    expect(await isThere()).toBe(true)
+    expect(screen).toContain('--force')
+    expect(await isKept()).toBe(true)
+  })
+})
+
+describe('gdn local reset', () => {
+  async function homeWithBackend() {
+    const home = await makeHome()
+    onTestFinished(() => home.remove())
+    const data = join(home.dir, 'data', 'gdn', 'local')
+    await mkdir(data, { recursive: true })
+    await writeFile(join(data, 'api-key'), 'x')
+    await (await openStore(join(data, 'gdn.db'))).close()
+    return { home, isThere: () => existsSync(data) }
+  }
+
+  test.each([
+    ['the name', 'local\r', 0, false],
+    ['yes', 'yes\r', 3, true],
+    ['only Enter', '\r', 3, true],
+    ['Ctrl-C', CTRL_C, 3, true],
+  ])('says what is lost, and handles %s as the answer', async (_, keys, code, isKept) => {
+    const { home, isThere } = await homeWithBackend()
+    const terminal = atTerminal('local reset', home.env)
+    await terminal.shows('Type "local" to delete')
+    terminal.type(keys)
+    const { code: ended, screen } = await terminal.end()
+    expect(ended, screen).toBe(code)
+    expect(screen).toContain('This deletes 0 collections and 0 NFTs')
+    expect(isThere()).toBe(isKept)
   })
 })
 
@@ -97,7 +129,8 @@ describe('waiting on a terminal', () => {
   }
 
   test('a spinner turns on stderr and is erased; stdout contains only the data', async () => {
-    const { home } = await homeWithData()
+    const home = await makeHome()
+    onTestFinished(() => home.remove())
     const { url, deploy } = await slowServer()
     const out = join(home.dir, 'out')
     const terminal = atTerminal(`nft wait a -o ids --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' }, out)
@@ -126,7 +159,8 @@ describe('waiting on a terminal', () => {
   })
 
   test('Ctrl-C exits with 130 and shows the cursor again', async () => {
-    const { home } = await homeWithData()
+    const home = await makeHome()
+    onTestFinished(() => home.remove())
     const { url } = await slowServer()
     const terminal = atTerminal(`nft wait a --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
     await terminal.shows('0 done, 1 to go')

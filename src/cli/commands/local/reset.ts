@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isDataDirectory, runningBackend } from '../../../config/local-backend.ts'
 import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory } from '../../../config/paths.ts'
@@ -10,9 +11,14 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import { originOfBackend } from '../../connect/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { safe } from '../../io/io.ts'
+import { type Io, safe } from '../../io/io.ts'
+import { askText } from '../../prompt/ask-for.ts'
+import { count } from '../../render/count.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+
+/** What a user types to confirm: the name of the local backend, as in its profile. */
+const NAME = 'local'
 
 const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }
 
@@ -22,7 +28,8 @@ export interface ResetFlags extends OutputFlags {
 
 export function command(deps: Deps, run = reset): GdnCommand {
   const resetCommand = new GdnCommand({
-    about: 'Deletes its collections, NFTs, files, chains and key. Stop the backend first.',
+    about:
+      'Deletes its collections, NFTs, files, chains and key, which can\'t be restored. Stop the backend first. A prompt says what is lost, and you type the name "local" to confirm.',
     examples: [
       ['Start from scratch', 'gdn local stop', 'gdn local reset', 'gdn local start'],
       ['Reset from a script', 'gdn local reset --yes'],
@@ -54,14 +61,41 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
       hint: 'Check what it contains, and delete it yourself.',
     })
   }
-  if (!flags.yes && !(await io.confirm(`Delete everything in ${dataDir}?`, '--yes'))) {
-    throw new GdnError('not_confirmed', 'nothing was deleted')
-  }
+  if (!flags.yes) await confirmDeletion(io, dataDir)
   const id = await localBackendId(dataDir)
   if (id !== null) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   io.note(`Deleted ${safe(dataDir)}.`)
   await tell(true)
+}
+
+async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
+  const loss = `this deletes ${await contentOf(dataDir)} of the local backend, with its chains, files and API key`
+  if (!io.interactive) {
+    throw new GdnError('not_confirmed', `confirmation required: ${loss}`, { hint: 'Add --yes to confirm.' })
+  }
+  io.warn(`${loss.replace('t', 'T')}. They can't be restored.`)
+  const typed = await askText(io, { message: `Type "${NAME}" to delete ${dataDir}:`, flag: '--yes' })
+  if (typed.trim() !== NAME) throw new GdnError('not_confirmed', 'nothing was deleted: the name does not match')
+}
+
+/** Counts collections and NFTs. A database that can't be read may be deleted too. */
+async function contentOf(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'gdn.db')
+  const { openStore } = await import('../../../server/store/open-store.ts')
+  const store = existsSync(path) ? await openStore(path, { unchecked: true }).catch(() => null) : null
+  try {
+    if (store === null) return 'all collections and NFTs'
+    const rowsIn = async (table: 'collections' | 'nfts') => {
+      const counted = store.db.selectFrom(table).select(({ fn }) => fn.countAll<number>().as('rows'))
+      return (await counted.executeTakeFirstOrThrow()).rows
+    }
+    return `${count(await rowsIn('collections'), 'collection')} and ${count(await rowsIn('nfts'), 'NFT')}`
+  } catch {
+    return 'all collections and NFTs'
+  } finally {
+    await store?.close()
+  }
 }
 
 /** The next backend in this directory has another ID. */
