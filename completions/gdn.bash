@@ -205,7 +205,7 @@ __gdn_bundles() {
     'worker') REPLY='flags-786e4f output-96993d' ;;
     'open') REPLY='flags-4388a7 server-02a319 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-766381' ;;
-    'chain setup') REPLY='flags-353bc2 output-766381' ;;
+    'chain setup') REPLY='flags-5044c5 output-766381' ;;
     'chain status') REPLY='flags-dd572a output-766381' ;;
     'tx list') REPLY='flags-6e812c output-766381' ;;
     'tx show') REPLY='flags-3db50f output-766381' ;;
@@ -518,8 +518,8 @@ __gdn_flags() {
     'flags-dd572a') REPLY='--config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-353bc2') REPLY='--admin-keystore - file Keystore of the factory'\''s admin
---password-file - file File that holds its password; without it, gdn prompts
+    'flags-5044c5') REPLY='--admin-keystore - file Keystore of the factory'\''s admin
+--password-file - file File that holds its password; - is standard input
 --factory - text Existing factory of this admin
 --dry-run - - Show what would be sent and its maximum cost; send nothing
 --yes -y - Don'\''t prompt before spending

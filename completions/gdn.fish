@@ -297,7 +297,7 @@ function __gdn_bundles
     case 'chain list'
       printf '%s\n' 'flags-dd572a output-766381'
     case 'chain setup'
-      printf '%s\n' 'flags-353bc2 output-766381'
+      printf '%s\n' 'flags-5044c5 output-766381'
     case 'chain status'
       printf '%s\n' 'flags-dd572a output-766381'
     case 'tx list'
@@ -691,9 +691,9 @@ function __gdn_flags
       printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-353bc2'
+    case 'flags-5044c5'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
-        '--password-file - file File that holds its password; without it, gdn prompts' \
+        '--password-file - file File that holds its password; - is standard input' \
         '--factory - text Existing factory of this admin' \
         '--dry-run - - Show what would be sent and its maximum cost; send nothing' \
         '--yes -y - Don\'t prompt before spending' \

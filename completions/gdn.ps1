@@ -201,7 +201,7 @@ api Call an API endpoint and print the raw response'
     'worker' = 'flags-786e4f output-96993d'
     'open' = 'flags-4388a7 server-02a319 output-0969bc'
     'chain list' = 'flags-dd572a output-766381'
-    'chain setup' = 'flags-353bc2 output-766381'
+    'chain setup' = 'flags-5044c5 output-766381'
     'chain status' = 'flags-dd572a output-766381'
     'tx list' = 'flags-6e812c output-766381'
     'tx show' = 'flags-3db50f output-766381'
@@ -511,8 +511,8 @@ api Call an API endpoint and print the raw response'
     'flags-dd572a' = '--config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-353bc2' = '--admin-keystore - file Keystore of the factory''s admin
---password-file - file File that holds its password; without it, gdn prompts
+    'flags-5044c5' = '--admin-keystore - file Keystore of the factory''s admin
+--password-file - file File that holds its password; - is standard input
 --factory - text Existing factory of this admin
 --dry-run - - Show what would be sent and its maximum cost; send nothing
 --yes -y - Don''t prompt before spending

@@ -82,6 +82,18 @@ test('config path prints the paths in use, and follows the environment', async (
   })
 })
 
+test('config path uses the XDG directories for configuration, state and data', async () => {
+  const { gdn } = await home()
+  const env = { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s', XDG_DATA_HOME: '/d' }
+  expect(JSON.parse((await gdn(['config', 'path', '--json'], { env })).stdout)).toMatchObject({
+    config: '/c/gdn/config.json',
+    credentials: '/c/gdn/credentials.json',
+    state: '/s/gdn',
+    local_data: '/d/gdn/local',
+    wallets: '/d/gdn/wallets',
+  })
+})
+
 test('config list --profiles lists every profile, the built-in one included, and marks the one in use', async () => {
   const { gdn } = await home()
   await gdn(['config', 'set', 'base_url', 'https://a.test', '--profile', 'test'])

@@ -13,6 +13,8 @@ export interface CliOptions {
   /** Whether stderr is a terminal; messages are wrapped to its width then. */
   stderrTty?: boolean
   columns?: number
+  /** Whether terminals have colors. */
+  colors?: boolean
   env?: NodeJS.ProcessEnv
   cwd?: string
   stdin?: string
@@ -36,12 +38,12 @@ export async function tempHome(): Promise<{ dir: string; env: NodeJS.ProcessEnv 
   return { dir, env: { HOME: dir, TERM: 'xterm-256color', GDN_PACE_DIR: join(dir, 'pace') } }
 }
 
-function sink(tty: boolean, columns: number) {
+function sink(tty: boolean, columns: number, colors: boolean) {
   let text = ''
   return {
     isTTY: tty,
     columns,
-    getColorDepth: () => 1,
+    getColorDepth: () => (colors ? 4 : 1),
     write(chunk: string) {
       text += chunk
       return true
@@ -58,6 +60,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     tty = false,
     stderrTty = false,
     columns = 80,
+    colors = false,
     stdin = '',
     onStdin = () => {},
     signal = new AbortController().signal,
@@ -65,8 +68,8 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
   } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
   const input = Readable.from([Buffer.from(stdin)])
-  const stdout = sink(tty, columns)
-  const stderr = sink(stderrTty, columns)
+  const stdout = sink(tty, columns, colors)
+  const stderr = sink(stderrTty, columns, colors)
   const code = await run(argv, {
     env: { ...home?.env, ...options.env },
     cwd: options.cwd ?? home?.dir ?? options.env?.HOME ?? tmpdir(),

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CATALOGUE, COMMANDS } from '../../src/cli/catalogue.ts'
+import { TOPICS } from '../../src/cli/help/topics.ts'
+import type { TreeCommand } from '../../src/cli/help/tree.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { cli } from './harness.ts'
 
@@ -11,6 +13,19 @@ describe.each(COMMANDS)('gdn $command --help', ({ command: name }) => {
     expect(examples).toBeGreaterThan(0)
     expect(usage).toBeGreaterThan(examples ?? 0)
     expect(output).toBeGreaterThan(usage ?? 0)
+  })
+
+  test('shows each flag once, under the heading of its group, and refers to help topics', async () => {
+    const { stdout } = await cli([...name.split(' '), '--help'])
+    const { flags }: TreeCommand = JSON.parse((await cli([...name.split(' '), '--help', '--json'])).stdout)
+    for (const { name: flag, group } of flags) {
+      const line = new RegExp(`^ {2}(?:-\\w, | {4})${flag}(?: |$)`, 'm')
+      const under = stdout.split('\n\n').filter((part) => line.test(part))
+      expect(under.map((part) => part.split('\n')[0])).toEqual([group.toUpperCase()])
+    }
+    const topics = [...stdout.matchAll(/See gdn help ([\w-]+) and gdn help ([\w-]+)\.$/gm)].flatMap(([, ...two]) => two)
+    expect(topics.length).toBe(2)
+    expect(TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
   })
 
   test('fits into 80 columns', async () => {
@@ -37,6 +52,14 @@ test('gdn, gdn --help, gdn help and gdn -h print the same help, which lists ever
   expect((await cli([])).stdout).toBe(stdout)
   expect((await cli(['-h'])).stdout).toBe(stdout)
   expect((await cli(['--help'])).stdout).toBe(stdout)
+})
+
+test('gdn --help shows each command under the heading of its group', async () => {
+  const parts = (await cli(['--help'])).stdout.split('\n\n')
+  for (const { title, entries } of CATALOGUE) {
+    const part = parts.find((text) => text.startsWith(`${title.toUpperCase()}\n`)) ?? ''
+    expect(part.match(/(?<=^ {2})[\w-]+/gm)).toEqual(entries.map(({ name }) => name))
+  }
 })
 
 test('gdn --help fits into 80 columns and shows the global flags', async () => {

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { suggestCommands } from '../../src/cli/help/suggest.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
-import { cli, errorOf } from './harness.ts'
+import { fakeApi } from './fake-api.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
 
 const VERBS = ENTRIES.flatMap((entry) => (isNoun(entry) ? entry.verbs.map((verb) => [entry.name, verb.name]) : []))
 
@@ -79,6 +83,36 @@ describe('did you mean', () => {
     const { hint, code } = errorOf(await cli(['nft', 'mnt', '--json']))
     expect({ hint, code }).toEqual({ hint: 'Did you mean gdn nft mint?', code: 'usage' })
   })
+})
+
+test('never runs the command that it suggests, nor an abbreviation', async () => {
+  const { dir, env } = await tempHome()
+  const data = join(dir, '.local', 'share', 'gdn', 'local')
+  await mkdir(data, { recursive: true })
+  await writeFile(join(data, 'api-key'), 'x')
+  const api = await fakeApi({})
+  for (const words of [
+    ['local', 'rest', '--yes'],
+    ['local', 'rese', '--yes'],
+    ['locl', 'reset', '--yes'],
+    ['reset', 'local', '--yes'],
+    ['local', 'reset', '--ye'],
+    ['api', 'createnf', '-f', '-', '--yes', '--base-url', api.url],
+    ['nft', 'mnt', '--title', 'x', '--yes', '--base-url', api.url],
+  ]) {
+    const { code, stdout, stderr } = await cli(words, {
+      env: { ...env, GDN_API_KEY: 'key' },
+      tty: true,
+      stderrTty: true,
+    })
+    expect({ code, stdout, stderr }, words.join(' ')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Did you mean'),
+    })
+  }
+  expect(existsSync(data)).toBe(true)
+  expect(api.calls).toEqual([])
 })
 
 test('suggests the right word for a doubled letter in any command or topic', () => {

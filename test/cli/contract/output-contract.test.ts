@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { COMMANDS, makeCommand } from '../../../src/cli/catalogue.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
@@ -39,6 +40,10 @@ test.each(WAITING)('gdn %s waits for a chain, and accepts --timeout', async (nam
 })
 
 const ANSI = /\u001b/
+const COLOR = /\u001b\[[\d;]*m/
+
+/** Without numbers, because ages and durations change. */
+const words = (text: string) => text.match(/[a-z_]+/gi)
 
 async function run({ prepare }: Scenario, ...more: string[]): Promise<CliResult> {
   const { argv, options } = await prepare()
@@ -134,7 +139,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
   },
 )
 
-test('no command prints colors to a terminal with NO_COLOR, --no-color or TERM=dumb', async () => {
+test('no command prints colors to a terminal with NO_COLOR, --no-color or TERM=dumb, and colors change no word', async () => {
   const calm = ['collection show', 'nft show', 'batch list', 'batch status', 'batch results', 'config list']
   for (const name of calm) {
     const { prepare } = SCENARIOS[name] as Scenario
@@ -146,10 +151,19 @@ test('no command prints colors to a terminal with NO_COLOR, --no-color or TERM=d
     ] as const) {
       const terminal = { ...options, tty: true, stderrTty: true, env: { ...options.env, ...env } }
       const { stdout, stderr } = await cli([...argv, ...flags], terminal)
-      expect(stdout + stderr, name).not.toMatch(ANSI)
+      expect(stdout, name).not.toMatch(ANSI)
+      expect(stderr, name).not.toMatch(COLOR)
       expect(stdout, name).not.toBe('')
     }
-    const forced = { ...options, env: { ...options.env, FORCE_COLOR: '1' }, tty: true }
-    expect((await cli(argv, forced)).stdout, name).toMatch(ANSI)
+    // An empty NO_COLOR counts as not set.
+    const forced = { ...options, env: { ...options.env, NO_COLOR: '', FORCE_COLOR: '1' }, tty: true }
+    const colored = (await cli(argv, forced)).stdout
+    expect(colored, name).toMatch(ANSI)
+    const plain = (await cli([...argv, '--no-color'], forced)).stdout
+    expect(words(stripVTControlCharacters(colored)), name).toEqual(words(plain))
+    // No color without a word in it.
+    for (const [, text = ''] of colored.matchAll(/\u001b\[\d+m([^\u001b]*)/g)) {
+      if (text.trim() !== '') expect(text, name).toMatch(/\w/)
+    }
   }
 })

@@ -8,6 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { duration, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -39,7 +40,7 @@ export function command(deps: Deps, run = setup): GdnCommand {
   })
   addBlockchainArgument(setupCommand)
   valueFlag(setupCommand, '--admin-keystore <file>', "Keystore of the factory's admin", { parse: notEmpty })
-  valueFlag(setupCommand, '--password-file <file>', 'File that holds its password; without it, gdn prompts', {
+  valueFlag(setupCommand, '--password-file <file>', 'File that holds its password; - is standard input', {
     parse: notEmpty,
   })
   valueFlag(setupCommand, '--factory <address>', 'Existing factory of this admin', { parse: notEmpty })
@@ -135,7 +136,8 @@ function timeUp(ms: number): { signal: AbortSignal; clear(): void } {
 }
 
 async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFlags): Promise<Secret> {
-  const { readPasswordFile } = await import('../../../keystore/password.ts')
+  const { passwordIn, passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
+  if (passwordFile === '-') return passwordIn(await readInput(io, '-'), 'stdin', passwordProblem)
   if (passwordFile !== undefined) return readPasswordFile(passwordFile)
   const { Secret } = await import('../../../core/secret.ts')
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))

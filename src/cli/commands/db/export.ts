@@ -1,10 +1,9 @@
-import { resolve } from 'node:path'
 import { GdnCommand } from '../../command.ts'
 import { administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
+import { addDatabasePlace, type DatabaseFlags, exportFile } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
 export type ExportFlags = OutputFlags & DatabaseFlags
@@ -31,6 +30,6 @@ export async function exportAll(deps: Deps, file: string, flags: ExportFlags): P
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { exportDatabase } = await import('../../../server/database/export.ts')
   await output.one(
-    await exportDatabase(await administeredPlace(deps, flags), resolve(deps.cwd, file), deps.signals.signal),
+    await exportDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file), deps.signals.signal),
   )
 }

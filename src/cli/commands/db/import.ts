@@ -1,11 +1,10 @@
-import { resolve } from 'node:path'
 import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import { administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
+import { addDatabasePlace, type DatabaseFlags, exportFile } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
 export type ImportFlags = OutputFlags & DatabaseFlags
@@ -29,6 +28,6 @@ export async function importAll(deps: Deps, file: string, flags: ImportFlags): P
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { importDatabase } = await import('../../../server/database/import.ts')
   await output.one(
-    await orAborted(importDatabase(await administeredPlace(deps, flags), resolve(deps.cwd, file)), deps.signals.signal),
+    await orAborted(importDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file)), deps.signals.signal),
   )
 }

@@ -54,8 +54,10 @@ type Problem = (password: string) => string | null
 /** Returns the password from a file or a pipe, or null if a person has to enter it. */
 async function givenPassword(io: Io, file: string | undefined, problemOf: Problem): Promise<Secret | null> {
   if (file !== undefined && file !== '-') return fromFile(file, problemOf)
-  if (file === '-' || io.stdin.isTTY !== true) return passwordIn(await readInput(io, '-'), 'stdin', problemOf)
-  if (mayAsk(io)) return null
+  if (file === '-' || io.stdin.isTTY !== true) {
+    const text = await readInput(io, '-')
+    if (text !== '' || file === '-') return passwordIn(text, 'stdin', problemOf)
+  } else if (mayAsk(io)) return null
   throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
     place: { flag: FLAG },
     hint: `Add ${FLAG} <file>, or pipe the password in.`,

@@ -1,0 +1,98 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import type { CommandTree } from '../../src/cli/help/tree.ts'
+import { PASSWORD } from '../helpers/keystore-file.ts'
+import { SCENARIOS, type Scenario } from './contract/scenarios.ts'
+import { CSV, folder, TARGET } from './drop.ts'
+import { CONTRACT, OWNER } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+// Keystores with the default cost would take seconds.
+vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
+  ...(await original()),
+  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+}))
+
+let tree: CommandTree
+beforeEach(async () => {
+  tree = JSON.parse((await cli(['help', '--json'])).stdout)
+})
+
+test('no flag or argument takes a secret: it is a file, standard input or a variable', () => {
+  const named = tree.commands.flatMap(({ name, flags, arguments: args }) =>
+    [...flags, ...args].map((one) => ({ what: `${name} ${one.name}`, type: one.type })),
+  )
+  const secrets = named.filter(({ what }) =>
+    /key|password|secret|token|phrase|credential|auth\b/i.test(what.split(' ').at(-1) ?? ''),
+  )
+  const values = secrets.filter(({ type }) => type !== 'file' && (type as string) !== 'boolean').map(({ what }) => what)
+  // An ID, a public key of metadata, and a random key that only makes a request repeatable.
+  expect(values).toEqual(['nft transfer --token-id', 'batch mint --marker-key', 'api --idempotency-key'])
+})
+
+const mint = JSON.stringify({
+  ...{ contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: OWNER },
+  metadata: [{ title: 'Dawn', description: '', file_fields: [] }],
+})
+const collection = JSON.stringify({ name: 'Tide', blockchain: 'polygon', wallet_address: OWNER })
+const transfer = JSON.stringify({
+  ...{ nft_gdn_id: 'x', contract_address: CONTRACT, blockchain: 'polygon', token_id: '1' },
+  ...{ sender_wallet_address: OWNER, receiver_wallet_address: OWNER },
+})
+const AT = ['--base-url', 'https://a.test']
+
+/** Command lines that read standard input, with the text and a part of the output. */
+const READS: readonly [line: string[], stdin: string, prints: string][] = [
+  [['collection', 'create', '--file', '-', '--dry-run', ...AT], collection, 'Tide'],
+  [['nft', 'mint', '--file', '-', '--dry-run', ...AT], mint, 'Dawn'],
+  [
+    ['nft', 'grant', '--file', '-', '--dry-run', ...AT],
+    mint.replace('{', `{"sender_wallet_address":"${OWNER}",`),
+    'Dawn',
+  ],
+  [['nft', 'transfer', '--file', '-', '--dry-run', ...AT], transfer, '"token_id"'],
+  [['api', 'createnft', '--file', '-', '--dry-run', ...AT], mint, 'Dawn'],
+  [['batch', 'validate', '-', ...TARGET], CSV, '2 rows'],
+  [['batch', 'preview', '-', ...TARGET, '--to', 'page.html'], CSV, 'page.html'],
+  [['batch', 'mint', '-', ...TARGET, '--run', 'r', '--dry-run', '--no-lookup', ...AT], CSV, 'Dawn'],
+  [['auth', 'login', '--key-file', '-', '--no-check', ...AT], 'sesame-open\n', 'credentials'],
+  [['init', '--hosted', '--key-file', '-', '--no-check', ...AT], 'sesame-open\n', 'a.test'],
+]
+
+/** Commands that read a password. */
+const READ_PASSWORDS = ['wallet generate', 'wallet export', 'chain setup']
+
+test('lists every command that says that it reads standard input, and every manifest', () => {
+  const says = tree.commands
+    .filter(
+      ({ flags, arguments: args }) =>
+        flags.some(({ summary }) => summary.includes('standard input')) || args.some(({ name }) => name === 'manifest'),
+    )
+    .map(({ name }) => name)
+  const listed = READS.map(([[noun = '', verb = '']]) => (['api', 'init'].includes(noun) ? noun : `${noun} ${verb}`))
+  expect(says.sort()).toEqual([...listed, ...READ_PASSWORDS].sort())
+})
+
+test.each(READS)('%j reads standard input', async (line, stdin, prints) => {
+  const { options } = await folder({})
+  const { code, stdout, stderr } = await cli(line, { ...options, stdin })
+  expect(stdout + stderr).toContain(prints)
+  expect(code, stderr).toBe(0)
+})
+
+// Of `wallet export`, wallet.test.ts shows it.
+test.each(READ_PASSWORDS.filter((name) => name !== 'wallet export'))(
+  'gdn %s --password-file - reads the password from standard input',
+  async (name) => {
+    const { argv, options } = await (SCENARIOS[name] as Scenario).prepare()
+    const at = argv.indexOf('--password-file') + 1
+    if (at > 0) argv[at] = '-'
+    const right = await cli(at > 0 ? argv : [...argv, '--password-file', '-'], { ...options, stdin: `${PASSWORD}\n` })
+    expect(right.code, right.stderr).toBe(0)
+  },
+)
+
+test('an export of the database is never a stream', async () => {
+  for (const verb of ['export', 'import']) {
+    expect(await cli(['db', verb, '-'])).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a file') })
+  }
+})
