@@ -145,6 +145,34 @@ describe('waiting on a terminal', () => {
     expect(screen.slice(screen.lastIndexOf('to go'))).toMatch(/^to go.*\u001b\[1?G\u001b\[[02]?K/s)
   })
 
+  test.each([
+    ['nft show a'],
+    ['nft list -c 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed -b polygon'],
+    ['collection show c'],
+    ['api getnfts -f request.json'],
+  ])('gdn %s shows the server while its response takes long', async (line) => {
+    const home = await makeHome()
+    onTestFinished(() => home.remove())
+    await writeFile(join(home.dir, 'request.json'), '{"nft_gdn_ids":["a"]}')
+    const held: (() => void)[] = []
+    const server = createServer((_request, response) => {
+      held.push(() => {
+        response.writeHead(404, { 'content-type': 'application/json' })
+        response.end('{"error":{"title":"Not Found","message":"not here"}}')
+      })
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const typed = line.replace('request.json', `'${join(home.dir, 'request.json')}'`)
+    const terminal = atTerminal(`${typed} --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
+    await terminal.shows(`Waiting for ${url}`)
+    for (const respond of held) respond()
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(5)
+    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
+  })
+
   test('the spinner shows why the server keeps an NFT pending, without control characters', async () => {
     const home = await makeHome()
     onTestFinished(() => home.remove())

@@ -11,6 +11,7 @@ import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import { type Body, type BodyField, bodyField, bodyOf } from '../request/api-body.ts'
 import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
+import { awaitResponse } from '../request/slow-response.ts'
 
 export interface ApiFlags extends CommonFlags, ServerFlags {
   file?: string
@@ -77,7 +78,8 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     answer = given
   }
   try {
-    await client.raw(endpoint, Buffer.from(body.text), { idempotencyKey, signal: signals.signal, onAnswer })
+    const sending = client.raw(endpoint, Buffer.from(body.text), { idempotencyKey, signal: signals.signal, onAnswer })
+    await awaitResponse(io, server.origin, sending)
   } finally {
     if (answer !== null) await print(deps, flags, answer)
     if (idempotencyKey !== null) io.debug(safe(`its Idempotency-Key: ${idempotencyKey}`))

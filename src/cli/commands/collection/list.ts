@@ -7,6 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { COLLECTION_VIEW, collectionData } from '../../render/views.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
 import { lacksEndpoint } from './wait-for-collection.ts'
 
 const IDS_PER_REQUEST = 200
@@ -38,11 +39,8 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     return
   }
   const { client } = await deps.connect(settings)
-  const records = await ask(
-    deps,
-    client,
-    known.map(({ transaction_gdn_id }) => transaction_gdn_id),
-  )
+  const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
+  const records = await awaitResponse(deps.io, server.origin, ask(deps, client, ids))
   await output.many(
     known.map(({ created_at: _at, ...collection }) => {
       const record = records.get(collection.transaction_gdn_id)

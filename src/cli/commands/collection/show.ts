@@ -8,6 +8,7 @@ import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { COLLECTION_VIEW, collectionData } from '../../render/views.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   blockchain?: Blockchain
@@ -48,11 +49,8 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
   const known = await knownCollections(deps, connection)
   const onChain = known.filter(({ blockchain }) => (flags.blockchain ?? blockchain) === blockchain)
   const ids = names.map((name) => idOf(name, findByAddress(onChain, name)?.transaction_gdn_id, flags.blockchain))
-  const { collections } = await client.call(
-    'getcollections',
-    { transaction_gdn_ids: ids },
-    { signal: deps.signals.signal },
-  )
+  const reading = client.call('getcollections', { transaction_gdn_ids: ids }, { signal: deps.signals.signal })
+  const { collections } = await awaitResponse(deps.io, connection.server.origin, reading)
   const found = ids.flatMap((id) => collections.find(({ transaction_gdn_ids }) => transaction_gdn_ids === id) ?? [])
   const other = found.find(({ blockchain }) => blockchain !== (flags.blockchain ?? blockchain))
   if (other !== undefined) {

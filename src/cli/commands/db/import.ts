@@ -28,6 +28,9 @@ export async function importAll(deps: Deps, file: string, flags: ImportFlags): P
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { importDatabase } = await import('../../../server/database/import.ts')
   await output.one(
-    await orAborted(importDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file)), deps.signals.signal),
+    await orAborted(
+      importDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file)),
+      deps.signals.signal,
+    ),
   )
 }

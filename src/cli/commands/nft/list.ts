@@ -11,6 +11,7 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts, IDS_PER_REQUEST } from '../../request/fetch-nfts.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   contract?: string
@@ -54,7 +55,8 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { client, server } = await deps.connect(settings)
   const { contract, blockchain } = await whichCollection(deps, settings, server, io)
   const request = { contract_addresses: contract, blockchain }
-  const { nft_gdn_ids } = await client.call('getnftgdnids', request, { signal: signals.signal })
+  const reading = client.call('getnftgdnids', request, { signal: signals.signal })
+  const { nft_gdn_ids } = await awaitResponse(io, server.origin, reading)
   if (nft_gdn_ids.length === 0) io.note('The collection has no NFTs yet. Run `gdn nft mint` to mint one.')
   const isShown = output.mode === 'table' && io.stdoutTty && needsDetails
   const limit = flags.limit ?? (isShown ? SHOWN_ON_TERMINAL : nft_gdn_ids.length)
@@ -68,11 +70,12 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   let fetched = 0
   let records: NftRecord[]
   try {
-    records = await fetchNfts(deps, client, ids, async (chunk, asked) => {
+    const reading = fetchNfts(deps, client, ids, async (chunk, asked) => {
       fetched += asked
       progress?.update(`Reading ${fetched} of ${count(ids.length, 'NFT')}`)
       if (streams) await output.many(chunk.map(here))
     })
+    records = await (progress === null && !streams ? awaitResponse(io, server.origin, reading) : reading)
   } finally {
     progress?.stop()
   }

@@ -11,6 +11,7 @@ import { createOutput } from '../../render/output.ts'
 import type { Card } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
 import { withBlockchain } from './blockchain-of.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
@@ -59,7 +60,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft show <nft_gdn_id>`.' })
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
-  const records = await fetchNfts(deps, connection.client, asked)
+  const records = await awaitResponse(deps.io, connection.server.origin, fetchNfts(deps, connection.client, asked))
   const shown = await withBlockchain(deps, records, connection)
   const [first] = shown
   const [nft] = records

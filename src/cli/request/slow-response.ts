@@ -1,0 +1,21 @@
+import type { Io } from '../io/io.ts'
+import type { Progress } from '../io/progress.ts'
+
+/** A response that arrives earlier needs no progress. */
+const SLOW_MS = 500
+
+/** Awaits a response, and shows on a terminal which server is slow. */
+export async function awaitResponse<Response>(io: Io, origin: string, response: Promise<Response>): Promise<Response> {
+  if (!io.stderrTty) return await response
+  let progress: Promise<Progress> | undefined
+  const timer = setTimeout(() => {
+    progress = io.progress(`Waiting for ${origin}`)
+  }, SLOW_MS)
+  try {
+    return await response
+  } finally {
+    clearTimeout(timer)
+    const shown = await progress
+    shown?.stop()
+  }
+}
