@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import type { KnownBackends } from '../client/known-backends.ts'
 import { knowSecretsOf } from '../config/secret-variables.ts'
-import { GdnError } from '../core/errors.ts'
+import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { nearest } from '../core/nearest.ts'
 import { redactText } from '../core/redact.ts'
@@ -112,15 +112,29 @@ async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnComma
   return { command, result }
 }
 
+/** Where to read on after an error without a hint. */
+const READ_ON: Partial<Record<ErrorCode, string>> = {
+  invalid_manifest: 'Run `gdn help manifest` for columns and formats.',
+  invalid_config: 'Run `gdn help environment` for files and settings.',
+  unauthorized: 'Run `gdn auth status --check` to check your keys.',
+  unreachable: 'Run `gdn doctor` to check the server.',
+  bad_answer: 'Run `gdn doctor` to check the server.',
+}
+
 /** Parses the arguments and runs the command. Converts Commander's errors to usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
   try {
     await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
   } catch (error) {
+    const usage = `Run \`gdn ${command.name()} --help\` for its usage.`
+    if (error instanceof GdnError) {
+      const hint = ['usage', 'invalid_input'].includes(error.code) ? usage : READ_ON[error.code]
+      throw hint === undefined ? error : error.withHint(hint)
+    }
     if (!(error instanceof CommanderError)) throw error
     const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
     throw new GdnError('usage', inOurWords(error, command), {
-      hint: near === undefined ? `Run \`gdn ${command.name()} --help\` for its usage.` : `Did you mean ${near}?`,
+      hint: near === undefined ? usage : `Did you mean ${near}?`,
     })
   }
 }

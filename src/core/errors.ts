@@ -84,6 +84,13 @@ export class GdnError extends Error {
     this.details = options.details
   }
 
+  /** Returns this error with a hint, unless it has one. */
+  withHint(hint: string): GdnError {
+    if (this.hint !== undefined) return this
+    const { code, message, place, details, cause } = this
+    return new GdnError(code, message, { hint, details, cause, ...(place === undefined ? {} : { place }) })
+  }
+
   get exitCode(): ExitCode {
     return EXIT_BY_CODE[this.code]
   }

@@ -1,6 +1,7 @@
-import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -12,6 +13,21 @@ describe('bad input 6: an output file', () => {
     const result = await cli(['serve', '--port', '0', '--data-dir', path('data'), '--log-file', path('log')], options)
     expect(result).toMatchObject({ code: 2, stderr: expect.stringMatching(/--log-file: .*is a symbolic link/) })
     expect(await readFile(path('victim'), 'utf8')).toBe('theirs')
+  })
+
+  test('a page replaces a link only with --force, never its target, and goes where ../ leads', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV, victim: 'theirs' })
+    await mkdir(path('work'))
+    await symlink(path('victim'), path('work/page.html'))
+    const preview = (...argv: string[]) =>
+      cli(['batch', 'preview', path('drop.csv'), ...TARGET, '--to', ...argv], { ...options, cwd: path('work') })
+    expect(await preview('page.html')).toMatchObject({ code: 3, stderr: expect.stringContaining('--force') })
+    expect((await lstat(path('work/page.html'))).isSymbolicLink()).toBe(true)
+    expect(await preview('page.html', '--force')).toMatchObject({ code: 0 })
+    expect((await lstat(path('work/page.html'))).isFile()).toBe(true)
+    expect(await readFile(path('victim'), 'utf8')).toBe('theirs')
+    expect(await preview('../up.html')).toMatchObject({ code: 0 })
+    expect(await readFile(path('up.html'), 'utf8')).toContain('Dawn')
   })
 
   test('rejects a path in a missing folder and names the flag', async () => {
@@ -76,6 +92,11 @@ test('bad input 29: prints a megabyte of joined emoji or right-to-left text quic
   })
   expect(code).toBe(0)
   expect(stdout.length).toBeLessThan(5000)
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines).toHaveLength(4)
+  for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(100)
+  for (const [i, line] of lines.slice(1).entries()) expect(line.trimEnd()).toMatch(new RegExp(`id-${i}$`))
+  expect(stdout).toContain('שלום عالم')
   expect(performance.now() - begun).toBeLessThan(10_000)
 })
 
@@ -112,7 +133,12 @@ describe('bad input 53: a terminal of 20 columns', () => {
       columns: 20,
     })
     expect(code, stderr).toBe(what === 'an error' ? 2 : 0)
-    expect(stdout + stderr).toMatch(what === 'an error' ? /--limit/ : what === 'help' ? /--receiver/ : /deployed/)
+    const text = stdout + stderr
+    expect(text).toMatch(what === 'an error' ? /--limit/ : what === 'help' ? /--receiver/ : /deployed/)
+    if (what === 'help') return
+    expect(text).not.toContain('…')
+    // Only a word that is longer than a line goes beyond it.
+    for (const line of text.split('\n')) expect(line.slice(20)).not.toContain(' ')
   })
 })
 

@@ -8,6 +8,7 @@ import { insertAccount } from '../../src/server/store/accounts.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { insertRequest } from '../../src/server/store/requests.ts'
 import { insertCollection, insertNfts } from '../helpers/rows.ts'
+import { folder } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 
@@ -49,6 +50,36 @@ test('an error contains location, message and hint', async () => {
   expect(await report(error)).toEqual({ code: 2, text: 'error: drop.csv:7:3: is ragged\n  add a comma\n' })
 })
 
+test.each<[string[], string, string, string]>([
+  [
+    ['nft', 'show', '', '--base-url', 'http://127.0.0.1:9'],
+    'nft_gdn_ids[0]',
+    'must not be empty',
+    'gdn nft show --help',
+  ],
+  [['nft', 'list', '-b', 'polygn'], '--blockchain', 'unknown blockchain', 'polygon'],
+  [['nft', 'list', '--limit', 'x'], '--limit', 'must be a whole number', 'gdn nft list --help'],
+  [['nft', 'mint', '-f', 'none.json'], 'none.json', "doesn't exist", 'gdn nft mint --help'],
+  [['batch', 'validate', 'DROP'], 'drop.csv:1', '"description" is missing', 'gdn help manifest'],
+  [['config', 'list'], '.gdnrc.json', 'is not a known setting', 'Use one of'],
+  [['nft', 'show', 'x', '--base-url', 'http://127.0.0.1:9'], '127.0.0.1:9', 'nothing listens', 'gdn serve'],
+])('%j: the error says where, why and what to run', async (argv, place, why, fix) => {
+  const { path, options } = await folder({
+    'drop.csv': `title,receiver,blockchain\nDawn,${OWNER},polygon\n,${OWNER},polygon\n`,
+  })
+  if (argv[0] === 'config') await writeFile(path('.gdnrc.json'), '{"colour": 1}')
+  const { code, stderr } = await cli(
+    argv.map((word) => (word === 'DROP' ? path('drop.csv') : word)),
+    options,
+  )
+  expect(code).not.toBe(0)
+  const [first = '', ...rest] = stderr.trimEnd().split('\n')
+  expect(first).toContain(place)
+  expect(first).toContain(why)
+  expect(rest.at(-1)).toMatch(/^ {2}[A-Z].*[.?]$/)
+  expect(rest.at(-1)).toContain(fix)
+})
+
 test('prints one line of JSON with code, message, hint and details in JSON mode', async () => {
   const error = new GdnError('pending', 'not yet', { hint: 'wait', details: { nft_gdn_ids: ['a'] } })
   const { code, text } = await report(error, { machine: true })
@@ -65,6 +96,27 @@ test('prints an unexpected error in one sentence with how to report it, and the 
   expect(quiet.text).not.toMatch(/^\s+at /m)
   expect((await report(error, { debug: true })).text).toContain('errors.test.ts')
 })
+
+test.each([[[]], [['--debug']], [['--json']], [['--json', '--debug']]])(
+  'an unexpected error and its stack have no secrets, and say so, with %j',
+  async (flags) => {
+    const key = 'sesame-open-0123456789'
+    const { code, stderr } = await cli(
+      ['api', 'getnfts', '--file', '-', '--base-url', 'http://127.0.0.1:9', ...flags],
+      {
+        env: { GDN_API_KEY: key },
+        onStdin() {
+          throw new Error(`can't parse {"api_key":"${key}"}`, { cause: new Error(`sent x-api-key: ${key}`) })
+        },
+      },
+    )
+    expect(code).toBe(1)
+    expect(stderr).toContain('[redacted]')
+    expect(stderr).not.toContain('sesame')
+    expect(stderr).toContain('report the output. Keys are shown as [redacted].')
+    expect(stderr.includes('caused by')).toBe(flags.includes('--debug'))
+  },
+)
 
 test('limits the list of many similar errors in a file', async () => {
   const issues = Array.from({ length: 1000 }, (_, i) => ({

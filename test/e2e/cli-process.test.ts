@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 
@@ -100,6 +101,27 @@ test('a closed stdout or a missing home directory causes no crash', async () => 
   const gdn = `"${process.execPath}" "${BIN}"`
   expect((await run(`${gdn} --version >&-`)).err).not.toContain('    at ')
   expect(await run(`HOME=/nonexistent/none ${gdn} config list`)).toMatchObject({ code: 0 })
+})
+
+test.each<[string[], number, string]>([
+  [['init'], 2, '--hosted'],
+  [['auth', 'login', '--base-url', 'https://a.test'], 2, '--key-file'],
+  [['wallet', 'generate', '--email', 'a@example.com', '--base-url', 'https://a.test'], 2, '--password-file'],
+  [['collection', 'create'], 2, '--name'],
+])('without /dev/tty, gdn %j does not wait for an answer, and names the flag', async (argv, code, flag) => {
+  const { dir, env } = home
+  // A process that leads a session has no terminal.
+  const options = {
+    cwd: dir,
+    env: { ...env, GDN_API_KEY: 'k' },
+    extendEnv: false,
+    detached: true,
+    stdin: 'ignore',
+    reject: false,
+  } as const
+  const { exitCode, stdout, stderr } = await execa(process.execPath, [BIN, ...argv], options)
+  expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' })
+  expect(stderr).toContain(flag)
 })
 
 test.each([

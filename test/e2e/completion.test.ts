@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { CommandTree } from '../../src/cli/help/tree.ts'
 import { SHELLS } from '../completion/shells.ts'
 import { enterDrop } from '../helpers/drops.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
@@ -94,6 +95,27 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
     })
   },
 )
+
+test('bash offers a value of this machine for every flag and argument that takes one', async ({ skip }) => {
+  const bash = SHELLS.find(({ name }) => name === 'bash')
+  if (bash === undefined || !bash.isThere) return skip('bash is not installed')
+  const known = {
+    ...{ profile: 'main', run: 'drop-0123', run_name: 'drop-0123', collection: ADDRESS, address: '@alice' },
+  } as Readonly<Record<string, string>>
+  const tree: CommandTree = JSON.parse((await home.run(['help', '--json'])).stdout)
+  const places = tree.commands.flatMap(({ name, flags, arguments: args }) => [
+    ...flags.map((flag) => ({ line: `gdn ${name} ${flag.name} `, value: known[flag.type] })),
+    ...args.slice(0, 1).map(({ type }) => ({ line: `gdn ${name} `, value: known[type] })),
+  ])
+  const live = places.filter(({ value }) => value !== undefined)
+  expect(live.length).toBeGreaterThan(50)
+  const found = await bash.offers(
+    live.map(({ line }) => line),
+    { folder, env, cwd: join(home.dir, 'work') },
+  )
+  const without = live.filter(({ value }, i) => !found[i]?.some((offer) => offer.value.replaceAll("'", '') === value))
+  expect(without).toEqual([])
+})
 
 // A terminal by script(1) of util-linux, as in cli-terminal.test.ts: input goes through the shell's own editor.
 const PTY = 'script'

@@ -87,6 +87,17 @@ describe('a CSV manifest', () => {
     expect(rows[0]?.metadata).toMatchObject({ title, description })
   })
 
+  test('keeps dates, leading zeros and long numbers as they are, and never takes two of them for one', async () => {
+    const ids = ['00123', '123', '0123.0', '2024-01-05', '1/2', '02-Jan', '12345678901234567890']
+    const { rows, issues } = await read(
+      Papa.unparse([[...HEAD.split(','), 'id'], ...ids.map((id) => [id, id, ALICE, id])]),
+    )
+    expect(issues).toEqual([])
+    expect(rows.map(({ id, metadata }) => [id, metadata.title, metadata.description])).toEqual(
+      ids.map((id) => [id, id, id]),
+    )
+  })
+
   test('makes an unknown column an extra key only on request', async () => {
     const text = `${HEAD},artist\nDawn,First,${ALICE},Mo\n`
     expect((await read(text)).issues).toHaveLength(1)

@@ -2,6 +2,7 @@ import { formatProblem, GdnError, messageOf, type Place } from '../../core/error
 import { EXIT } from '../../core/exit-codes.ts'
 import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
+import { REPORT_IT } from '../io/harden.ts'
 import { type Io, safe } from '../io/io.ts'
 
 interface Problem {
@@ -72,9 +73,6 @@ function problemsOf(details: unknown): Problem[] {
 }
 
 const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')
-
-const REPORT_IT =
-  'This is a bug in gdn. Run the command again with --debug, and report the output. It never contains keys.'
 
 function unexpectedText(error: unknown): string {
   return `error: unexpected: ${safeLines(messageOf(error))}\n  ${REPORT_IT}\n`

@@ -229,6 +229,15 @@ describe('GET /ipfs/<cid>', () => {
     expect([response.status, await response.text()]).toEqual([304, ''])
   })
 
+  it('serves a polyglot of image and page as the image only, which no browser runs', async () => {
+    const polyglot = Buffer.from('GIF89a=1;/*<!doctype html><script>alert(1)</script>*/', 'latin1')
+    const { json } = await upload(polyglot)
+    const { status, headers } = await get(json.url.slice('ipfs://'.length))
+    expect([status, headers.get('content-type')]).toEqual([200, 'image/gif'])
+    expect(headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
   it('sandboxes every response and forbids sniffing, for missing files too', async () => {
     const { json } = await upload(SVG)
     const svg = await get(json.url.slice('ipfs://'.length))
