@@ -1,16 +1,15 @@
 import { dirname } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
-import { pageOf } from '../state/rows.ts'
+import { pageOf, pagesOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
 import { requestMetadata } from './request.ts'
 import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
-import { partsOf, rowOfParts } from './row-text.ts'
+import { rowOfParts } from './row-text.ts'
 import type { ResultRow, Run } from './types.ts'
 
 /** The outcome of a row, and the row itself; null for a row that was removed from the manifest after it was sent. */
@@ -23,30 +22,23 @@ export interface RunRow {
 
 type Json = Readonly<Record<string, unknown>>
 
-const PAGE = 1_000
-
 /** Yields results with their rows, in the manifest's order, even while a process works on the run. */
 export async function* runRows(run: Run): AsyncGenerator<RunRow> {
   const { state, drop } = await openDrop(run)
   try {
-    for (let after = -1; ; ) {
-      const page = await state.read((sql) => resultsPage(sql, drop, { after, limit: PAGE, live: run.running }))
-      for (const { key, result, receiver, sender, body } of page) {
+    const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: run.running }))
+    for await (const page of pages) {
+      for (const { key, result, receiver, sender, parts } of page) {
         const row: ManifestRow = {
           line: result.line,
           id: key.startsWith('id:') ? key.slice('id:'.length) : null,
-          ...rowOfParts(partsOf(body)),
+          ...rowOfParts(parts),
           // As the manifest spells the attributes.
           receiver,
           sender,
         }
         yield { result, row, sentMetadata: () => metadataOf(state, drop, key, row) }
       }
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) break
-      after = last.position
-      // libsql frees the memory of a page in a turn of the event loop. Without one, a million rows take 20 MB more.
-      await nextTurn()
     }
     for (const result of await state.read((sql) => resultsOutside(sql, drop, run.running))) {
       yield { result, row: null, sentMetadata: async () => null }
@@ -116,13 +108,9 @@ export async function runColumns(run: Run): Promise<ManifestColumns> {
   const { state, drop } = await openDrop(run)
   try {
     const columns = new ManifestColumns(run.manifestPath === null ? null : dirname(run.manifestPath))
-    for (let after = -1; drop.setId !== null; ) {
-      const set = drop.setId
-      const page = await state.read((sql) => pageOf(sql, { set }, after, PAGE))
+    const rows = { set: drop.setId ?? -1 }
+    for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
       for (const record of page) columns.learn(keptRow(record).row)
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) break
-      after = last.position
     }
     return columns
   } finally {

@@ -4,7 +4,7 @@ import { collectionsOf } from '../state/collections.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import type { StateReader } from '../state/open-state.ts'
 import { retriedOf, statesOf } from '../state/row-outcomes.ts'
-import { pageOf, plannedPage, type RowRecord, type RowsIn, rowsAt } from '../state/rows.ts'
+import { pageOf, pagesOf, plannedPage, type RowRecord, type RowsIn, rowsAt } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import type { RowCounts, RowStatus } from './types.ts'
@@ -25,7 +25,8 @@ export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
 
 export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
 
-const PAGE = 2_000
+/** Planned rows are small, and with pages of 100 an unchanged manifest takes 40% longer to resume. */
+const PLANNED_PAGE = 2_000
 
 interface Waiting {
   work(sql: Sql): unknown
@@ -106,12 +107,8 @@ export class RunStore {
 
   /** Yields rows in the manifest's order. */
   async *rows(rows: RowsIn): AsyncGenerator<KeptRow> {
-    for (let after = -1; ; ) {
-      const page = await this.read((sql) => pageOf(sql, rows, after, PAGE))
+    for await (const page of pagesOf(this.state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
       for (const record of page) yield keptRow(record)
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) return
-      after = last.position
     }
   }
 
@@ -128,14 +125,8 @@ export class RunStore {
   }
 
   /** Yields the rows with their states, in pages. */
-  async *planned(rows: RowsIn): AsyncGenerator<ReturnType<typeof plannedPage>> {
-    for (let after = -1; ; ) {
-      const page = await this.read((sql) => plannedPage(sql, rows, this.drop, after, PAGE))
-      yield page
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) return
-      after = last.position
-    }
+  planned(rows: RowsIn): AsyncGenerator<ReturnType<typeof plannedPage>> {
+    return pagesOf(this.state, (sql, after, limit) => plannedPage(sql, rows, this.drop, after, limit), PLANNED_PAGE)
   }
 
   async #drain(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
 import { countTwice } from '../state/row-outcomes.ts'
-import { type RowsIn, removeOtherSets } from '../state/rows.ts'
+import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { checkMarkerKey } from './marker.ts'
@@ -96,16 +96,10 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   }
 }
 
-const RESULTS_PAGE = 1_000
-
 async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
-  for (let after = -1; ; ) {
-    const page = await store.read((sql) => resultsPage(sql, store.drop, { after, limit: RESULTS_PAGE, live: false }))
-    for (const { result } of page) yield result
-    const last = page.at(-1)
-    if (last === undefined || page.length < RESULTS_PAGE) break
-    after = last.position
-  }
+  const { state, drop } = store
+  const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: false }))
+  for await (const page of pages) for (const { result } of page) yield result
   yield* await store.read((sql) => resultsOutside(sql, store.drop, false))
 }
 

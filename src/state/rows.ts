@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
+import type { StateReader } from './open-state.ts'
 import type { OperationState } from './transitions.ts'
 
 /** A row of a manifest as a run stores it. */
@@ -68,6 +70,26 @@ export function newSet(sql: Sql, runId: string): number {
 /** Removes the sets of a run that it doesn't point to. */
 export function removeOtherSets(sql: Sql, runId: string, kept: number | null): void {
   sql.run('DELETE FROM row_sets WHERE run_id = ? AND id IS NOT ?', runId, kept)
+}
+
+/** With pages of 200 rows or more, so many objects outlive a collection that V8 doubles its young generation. */
+const PAGE = 100
+
+/** Yields the rows of a query in the manifest's order, in pages. */
+export async function* pagesOf<Row extends { position: number }>(
+  state: StateReader,
+  query: (sql: Sql, after: number, limit: number) => Row[],
+  limit = PAGE,
+): AsyncGenerator<Row[]> {
+  for (let after = -1; ; ) {
+    const page = await state.read((sql) => query(sql, after, limit))
+    yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit) return
+    after = last.position
+    // libsql frees the memory of a page in a turn of the event loop. Without one, a million rows take 20 MB more.
+    await nextTurn()
+  }
 }
 
 /** Returns the rows after a position, in the manifest's order. */
