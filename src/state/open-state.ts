@@ -14,15 +14,17 @@ export const statePath = (stateDir: string): string => join(stateDir, 'state.db'
 /** `APPL` in the header of the file: "gdns". */
 const APPLICATION_ID = 0x67646e73
 
+// libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB.
+const READER_PRAGMAS = ['temp_store = FILE']
+
 const PRAGMAS = [
+  ...READER_PRAGMAS,
   // No WAL: it fails on network file systems. EXTRA: the journal's name is durably removed before a commit returns.
   'journal_mode = DELETE',
   'synchronous = EXTRA',
   'fullfsync = 1',
   'foreign_keys = ON',
   'trusted_schema = OFF',
-  // libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB.
-  'temp_store = FILE',
 ]
 
 export interface OpenState {
@@ -205,7 +207,7 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
   try {
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     const { open, signal } = options
-    const state = new StateReader(stateDir, { pragmas: [], ...(open === undefined ? {} : { open }) })
+    const state = new StateReader(stateDir, { pragmas: READER_PRAGMAS, ...(open === undefined ? {} : { open }) })
     const version = await state.version(signal).catch((error: unknown) => {
       state.close()
       throw error

@@ -51,6 +51,16 @@ describe('the file', () => {
     expect(pragmas).toEqual([{ journal_mode: 'delete' }, { synchronous: 3 }, { fullfsync: 1 }, { foreign_keys: 1 }])
   })
 
+  test.each([
+    ['a command that sends', openState],
+    ['a command that only reads', openStateIfThere],
+  ])('has its temporary tables in a file, not in memory, for %s', async (_, openIt) => {
+    await open()
+    const state = await openIt(stateDir)
+    expect(await state?.read((sql) => sql.get('PRAGMA temp_store'))).toEqual({ temp_store: 1 })
+    state?.close()
+  })
+
   test('is not created by a command that only reads', async () => {
     expect(await openStateIfThere(stateDir)).toBeNull()
     expect(existsSync(statePath(stateDir))).toBe(false)
