@@ -13,8 +13,13 @@ const ROWS = 1_000_000
 const SHORT = 10_000
 const RUNS = 3
 const FEW = 1000
-/** Chunk size of papaparse. */
+/** The time of planning, compared with papaparse. */
 const BUDGET = 8
+/**
+ * Peak memory of reading results, compared with a process that only opens the state. A fixed number would measure
+ * Node.js: that process alone has 60 to 75 MiB, and V8 may enlarge its young generation by 27 MiB.
+ */
+const RESULTS_BUDGET = 1.5
 
 /** Validating and planning all rows of a long manifest, compared with a CSV parser that discards its rows. */
 export function measure(): Promise<Figure[]> {
@@ -75,31 +80,37 @@ async function compare(folder: string, what: string, path: string): Promise<Figu
   ]
 }
 
-/** Starts of a run after some requests were accepted, with 50 rows each. */
+/**
+ * Starts of a run after some requests were accepted, with 50 rows each. A start changes nothing, so all runs have one
+ * state: to record a million rows takes minutes.
+ */
 async function resume(folder: string, path: string): Promise<Figure[]> {
-  const first: Measured[] = []
-  const half: Measured[] = []
-  const whole: Measured[] = []
-  const results: Measured[] = []
-  const idle: Measured[] = []
-  for (let run = 0; run < RUNS; run++) {
-    const stateDir = await mkdtemp(join(folder, 'state-'))
-    first.push(await inChild('plan', path, stateDir))
-    await inChild('answer', path, stateDir)
-    half.push(await inChild('plan', path, stateDir))
-    await inChild('answer rest', path, stateDir)
-    whole.push(await inChild('plan', path, stateDir))
-    results.push(await inChild('results', path, stateDir))
-    idle.push(await inChild('open', path, stateDir))
+  const stateDir = await mkdtemp(join(folder, 'state-'))
+  const measured = async (mode: string) => {
+    const runs: Measured[] = []
+    for (let run = 0; run < RUNS; run++) runs.push(await inChild(mode, path, stateDir))
+    return runs
   }
-  const against = { what: 'the first start', samples: times(first) }
+  const first = await inChild('plan', path, stateDir)
+  await inChild('answer', path, stateDir)
+  const half = await measured('plan')
+  await inChild('answer rest', path, stateDir)
+  const whole = await measured('plan')
+  const results = await measured('results')
+  const idle = await measured('open')
+  const against = { what: 'the first start', samples: times([first]) }
   const budget = { atMost: 0.3 }
   return [
     { what: 'resume after half of the requests', unit: 'ms', samples: times(half), against, budget },
     { what: 'resume after all requests', unit: 'ms', samples: times(whole), against, budget },
     memoryOf(whole, 200),
-    { ...memoryOf(results, 60), what: 'peak memory while reading 1,000,000 results' },
-    { what: 'peak memory of a process that only opens the state', unit: 'MiB', samples: idle.map(({ peak }) => peak) },
+    {
+      what: 'peak memory while reading 1,000,000 results',
+      unit: 'MiB',
+      samples: peaks(results),
+      against: { what: 'a process that only opens the state', samples: peaks(idle) },
+      budget: { atMost: RESULTS_BUDGET },
+    },
   ]
 }
 
@@ -108,12 +119,13 @@ interface Measured {
   peak: number
 }
 
+const peaks = (measured: readonly Measured[]): number[] => measured.map(({ peak }) => peak)
 const times = (measured: readonly Measured[]): number[] => measured.map(({ milliseconds }) => milliseconds)
 
 const memoryOf = (measured: readonly Measured[], atMost: number): Figure => ({
   what: 'peak memory of the process',
   unit: 'MiB',
-  samples: measured.map(({ peak }) => peak),
+  samples: peaks(measured),
   budget: { atMost },
 })
 
