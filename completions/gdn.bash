@@ -166,34 +166,34 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-6d04cf sending-and-waiting-8b5f9b server-02a319 output-766381' ;;
-    'collection show') REPLY='flags-883978 server-02a319 output-766381' ;;
-    'collection list') REPLY='server-02a319 output-766381' ;;
-    'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-02a319 output-766381' ;;
-    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-02a319 output-766381' ;;
-    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-3a5774 server-02a319 output-766381' ;;
-    'nft list') REPLY='flags-8c56ed server-02a319 output-766381' ;;
-    'nft show') REPLY='flags-7e3b14 server-02a319 output-766381' ;;
-    'nft wait') REPLY='sending-and-waiting-9d182f server-02a319 output-766381' ;;
-    'nft verify') REPLY='flags-bd33af verifying-817016 server-02a319 output-766381' ;;
-    'batch template') REPLY='flags-797821 output-b31709' ;;
-    'batch validate') REPLY='flags-425e53 server-02a319 output-766381' ;;
-    'batch preview') REPLY='flags-78549a server-02a319 output-766381' ;;
-    'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381' ;;
-    'batch list') REPLY='flags-1d15ba server-02a319 output-766381' ;;
-    'batch status') REPLY='server-02a319 output-766381' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381' ;;
-    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-02a319 output-766381' ;;
-    'batch results') REPLY='flags-eb98d6 verifying-809177 server-02a319 output-766381' ;;
-    'batch report') REPLY='flags-2979e6 server-02a319 output-766381' ;;
-    'batch rm') REPLY='flags-91185e server-02a319 output-766381' ;;
-    'wallet generate') REPLY='flags-30290f server-02a319 output-766381' ;;
-    'wallet url') REPLY='flags-6d551a server-02a319 output-766381' ;;
-    'wallet list') REPLY='output-766381' ;;
-    'wallet add') REPLY='output-766381' ;;
-    'wallet rm') REPLY='output-766381' ;;
-    'wallet export') REPLY='flags-b1dff9 output-639b4f' ;;
+    'collection create') REPLY='flags-6d04cf sending-and-waiting-8b5f9b server-b79987 output-766381' ;;
+    'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
+    'collection list') REPLY='server-b79987 output-766381' ;;
+    'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-b79987 output-766381' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-b79987 output-766381' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-3a5774 server-b79987 output-766381' ;;
+    'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
+    'nft show') REPLY='flags-7e3b14 server-b79987 output-766381' ;;
+    'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
+    'nft verify') REPLY='flags-bd33af verifying-817016 server-b79987 output-766381' ;;
+    'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
+    'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
+    'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
+    'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381' ;;
+    'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
+    'batch status') REPLY='server-b79987 output-766381' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381' ;;
+    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
+    'batch results') REPLY='flags-eb98d6 verifying-809177 server-b79987 output-766381' ;;
+    'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
+    'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
+    'wallet generate') REPLY='flags-30290f server-b79987 output-766381' ;;
+    'wallet url') REPLY='flags-6d551a server-b79987 output-766381' ;;
+    'wallet list') REPLY='server-f6609b output-766381' ;;
+    'wallet add') REPLY='server-f6609b output-766381' ;;
+    'wallet rm') REPLY='server-f6609b output-766381' ;;
+    'wallet export') REPLY='flags-b1dff9 server-f6609b output-639b4f' ;;
     'local start') REPLY='flags-afeabb output-766381' ;;
     'local stop') REPLY='output-766381' ;;
     'local status') REPLY='output-766381' ;;
@@ -203,7 +203,7 @@ __gdn_bundles() {
     'local exec') REPLY='flags-675cc1 output-b31709' ;;
     'serve') REPLY='flags-61e43e output-96993d' ;;
     'worker') REPLY='flags-786e4f output-96993d' ;;
-    'open') REPLY='flags-4388a7 server-02a319 output-0969bc' ;;
+    'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-766381' ;;
     'chain setup') REPLY='flags-5044c5 output-766381' ;;
     'chain status') REPLY='flags-dd572a output-766381' ;;
@@ -227,18 +227,18 @@ __gdn_bundles() {
     'db import') REPLY='flags-dd572a output-766381' ;;
     'db migrate') REPLY='flags-dd572a output-766381' ;;
     'db status') REPLY='flags-dd572a output-766381' ;;
-    'init') REPLY='flags-927732 output-766381' ;;
-    'auth login') REPLY='flags-073019 server-02a319 output-766381' ;;
-    'auth status') REPLY='flags-0a72fb server-02a319 output-766381' ;;
-    'auth logout') REPLY='flags-ba0c83 server-02a319 output-766381' ;;
-    'config get') REPLY='server-02a319 output-766381' ;;
-    'config set') REPLY='flags-2f88d1 output-766381' ;;
+    'init') REPLY='flags-927732 server-f6609b output-766381' ;;
+    'auth login') REPLY='flags-073019 server-b79987 output-766381' ;;
+    'auth status') REPLY='flags-0a72fb server-b79987 output-766381' ;;
+    'auth logout') REPLY='flags-ba0c83 server-b79987 output-766381' ;;
+    'config get') REPLY='server-b79987 output-766381' ;;
+    'config set') REPLY='flags-2f88d1 server-f6609b output-766381' ;;
     'config unset') REPLY='flags-a1b3fb output-766381' ;;
-    'config list') REPLY='flags-620c21 server-02a319 output-766381' ;;
-    'config path') REPLY='server-13c5a9 output-766381' ;;
-    'doctor') REPLY='server-02a319 flags-258ce0 output-766381' ;;
+    'config list') REPLY='flags-620c21 server-b79987 output-766381' ;;
+    'config path') REPLY='server-f6609b output-766381' ;;
+    'doctor') REPLY='server-b79987 flags-258ce0 output-766381' ;;
     'completion') REPLY='output-b31709' ;;
-    'api') REPLY='flags-0418aa output-d62863 server-02a319' ;;
+    'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
     *) REPLY='' ;;
   esac
 }
@@ -265,10 +265,10 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, whatever the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
-    'server-02a319') REPLY='--local - - Use the local backend (gdn local start)
+    'server-b79987') REPLY='--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
---state-dir - dir Directory where runs and commands are recorded' ;;
+--state-dir - dir Directory for runs, commands and saved addresses' ;;
     'output-766381') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print only these fields
@@ -342,6 +342,7 @@ __gdn_flags() {
     'flags-797821') REPLY='--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
 --receiver - @wallets Receiver of the rows' ;;
+    'server-f6609b') REPLY='--state-dir - dir Directory for runs, commands and saved addresses' ;;
     'output-b31709') REPLY='--quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
@@ -584,7 +585,6 @@ __gdn_flags() {
     'flags-a1b3fb') REPLY='--profile - @profiles Profile to change
 --base-url - text With api_key: server whose key is deleted' ;;
     'flags-620c21') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> selects one' ;;
-    'server-13c5a9') REPLY='--state-dir - dir Directory where runs and commands are recorded' ;;
     'flags-258ce0') REPLY='--config - file Configuration of a backend to check
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
@@ -608,7 +608,7 @@ __gdn_flags() {
 --version -V - Print the version
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
---state-dir - dir Directory where runs and commands are recorded
+--state-dir - dir Directory for runs, commands and saved addresses
 --output -o =output Output format: table, json, ndjson, csv or ids
 --fields - text Print only these fields' ;;
     'help') REPLY='--help -h - Help for the command

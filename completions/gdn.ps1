@@ -162,34 +162,34 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-6d04cf sending-and-waiting-8b5f9b server-02a319 output-766381'
-    'collection show' = 'flags-883978 server-02a319 output-766381'
-    'collection list' = 'server-02a319 output-766381'
-    'nft mint' = 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-02a319 output-766381'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-02a319 output-766381'
-    'nft transfer' = 'flags-f2fd82 sending-and-waiting-3a5774 server-02a319 output-766381'
-    'nft list' = 'flags-8c56ed server-02a319 output-766381'
-    'nft show' = 'flags-7e3b14 server-02a319 output-766381'
-    'nft wait' = 'sending-and-waiting-9d182f server-02a319 output-766381'
-    'nft verify' = 'flags-bd33af verifying-817016 server-02a319 output-766381'
-    'batch template' = 'flags-797821 output-b31709'
-    'batch validate' = 'flags-425e53 server-02a319 output-766381'
-    'batch preview' = 'flags-78549a server-02a319 output-766381'
-    'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381'
-    'batch list' = 'flags-1d15ba server-02a319 output-766381'
-    'batch status' = 'server-02a319 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-02a319 output-766381'
-    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-02a319 output-766381'
-    'batch results' = 'flags-eb98d6 verifying-809177 server-02a319 output-766381'
-    'batch report' = 'flags-2979e6 server-02a319 output-766381'
-    'batch rm' = 'flags-91185e server-02a319 output-766381'
-    'wallet generate' = 'flags-30290f server-02a319 output-766381'
-    'wallet url' = 'flags-6d551a server-02a319 output-766381'
-    'wallet list' = 'output-766381'
-    'wallet add' = 'output-766381'
-    'wallet rm' = 'output-766381'
-    'wallet export' = 'flags-b1dff9 output-639b4f'
+    'collection create' = 'flags-6d04cf sending-and-waiting-8b5f9b server-b79987 output-766381'
+    'collection show' = 'flags-883978 server-b79987 output-766381'
+    'collection list' = 'server-b79987 output-766381'
+    'nft mint' = 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-b79987 output-766381'
+    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-b79987 output-766381'
+    'nft transfer' = 'flags-f2fd82 sending-and-waiting-3a5774 server-b79987 output-766381'
+    'nft list' = 'flags-8c56ed server-b79987 output-766381'
+    'nft show' = 'flags-7e3b14 server-b79987 output-766381'
+    'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
+    'nft verify' = 'flags-bd33af verifying-817016 server-b79987 output-766381'
+    'batch template' = 'flags-797821 server-f6609b output-b31709'
+    'batch validate' = 'flags-425e53 server-b79987 output-766381'
+    'batch preview' = 'flags-78549a server-b79987 output-766381'
+    'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+    'batch list' = 'flags-1d15ba server-b79987 output-766381'
+    'batch status' = 'server-b79987 output-766381'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
+    'batch results' = 'flags-eb98d6 verifying-809177 server-b79987 output-766381'
+    'batch report' = 'flags-2979e6 server-b79987 output-766381'
+    'batch rm' = 'flags-91185e server-b79987 output-766381'
+    'wallet generate' = 'flags-30290f server-b79987 output-766381'
+    'wallet url' = 'flags-6d551a server-b79987 output-766381'
+    'wallet list' = 'server-f6609b output-766381'
+    'wallet add' = 'server-f6609b output-766381'
+    'wallet rm' = 'server-f6609b output-766381'
+    'wallet export' = 'flags-b1dff9 server-f6609b output-639b4f'
     'local start' = 'flags-afeabb output-766381'
     'local stop' = 'output-766381'
     'local status' = 'output-766381'
@@ -199,7 +199,7 @@ api Call an API endpoint and print the raw response'
     'local exec' = 'flags-675cc1 output-b31709'
     'serve' = 'flags-61e43e output-96993d'
     'worker' = 'flags-786e4f output-96993d'
-    'open' = 'flags-4388a7 server-02a319 output-0969bc'
+    'open' = 'flags-4388a7 server-b79987 output-0969bc'
     'chain list' = 'flags-dd572a output-766381'
     'chain setup' = 'flags-5044c5 output-766381'
     'chain status' = 'flags-dd572a output-766381'
@@ -223,18 +223,18 @@ api Call an API endpoint and print the raw response'
     'db import' = 'flags-dd572a output-766381'
     'db migrate' = 'flags-dd572a output-766381'
     'db status' = 'flags-dd572a output-766381'
-    'init' = 'flags-927732 output-766381'
-    'auth login' = 'flags-073019 server-02a319 output-766381'
-    'auth status' = 'flags-0a72fb server-02a319 output-766381'
-    'auth logout' = 'flags-ba0c83 server-02a319 output-766381'
-    'config get' = 'server-02a319 output-766381'
-    'config set' = 'flags-2f88d1 output-766381'
+    'init' = 'flags-927732 server-f6609b output-766381'
+    'auth login' = 'flags-073019 server-b79987 output-766381'
+    'auth status' = 'flags-0a72fb server-b79987 output-766381'
+    'auth logout' = 'flags-ba0c83 server-b79987 output-766381'
+    'config get' = 'server-b79987 output-766381'
+    'config set' = 'flags-2f88d1 server-f6609b output-766381'
     'config unset' = 'flags-a1b3fb output-766381'
-    'config list' = 'flags-620c21 server-02a319 output-766381'
-    'config path' = 'server-13c5a9 output-766381'
-    'doctor' = 'server-02a319 flags-258ce0 output-766381'
+    'config list' = 'flags-620c21 server-b79987 output-766381'
+    'config path' = 'server-f6609b output-766381'
+    'doctor' = 'server-b79987 flags-258ce0 output-766381'
     'completion' = 'output-b31709'
-    'api' = 'flags-0418aa output-d62863 server-02a319'
+    'api' = 'flags-0418aa output-d62863 server-b79987'
   }
 
   $flags = @{
@@ -258,10 +258,10 @@ api Call an API endpoint and print the raw response'
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, whatever the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
-    'server-02a319' = '--local - - Use the local backend (gdn local start)
+    'server-b79987' = '--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
---state-dir - dir Directory where runs and commands are recorded'
+--state-dir - dir Directory for runs, commands and saved addresses'
     'output-766381' = '--output -o =output Output format: table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print only these fields
@@ -335,6 +335,7 @@ api Call an API endpoint and print the raw response'
     'flags-797821' = '--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
 --receiver - @wallets Receiver of the rows'
+    'server-f6609b' = '--state-dir - dir Directory for runs, commands and saved addresses'
     'output-b31709' = '--quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
@@ -577,7 +578,6 @@ api Call an API endpoint and print the raw response'
     'flags-a1b3fb' = '--profile - @profiles Profile to change
 --base-url - text With api_key: server whose key is deleted'
     'flags-620c21' = '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
-    'server-13c5a9' = '--state-dir - dir Directory where runs and commands are recorded'
     'flags-258ce0' = '--config - file Configuration of a backend to check
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
@@ -601,7 +601,7 @@ api Call an API endpoint and print the raw response'
 --version -V - Print the version
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
---state-dir - dir Directory where runs and commands are recorded
+--state-dir - dir Directory for runs, commands and saved addresses
 --output -o =output Output format: table, json, ndjson, csv or ids
 --fields - text Print only these fields'
     'help' = '--help -h - Help for the command

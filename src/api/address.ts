@@ -132,3 +132,10 @@ export function addressProblem(address: string, blockchain: Blockchain): string 
 export function canonicalAddress(address: string, blockchain: Blockchain): string {
   return isEvm(blockchain) ? checksumAddress(address) : address
 }
+
+/** Returns the problem of an address of any blockchain, or null. */
+export function anyAddressProblem(address: string): string | null {
+  if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
+  if (solanaAddressProblem(address) === null) return null
+  return 'is neither an EVM address (0x and 40 hex digits) nor a Solana address (base58 of 32 bytes)'
+}

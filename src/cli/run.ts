@@ -11,12 +11,13 @@ import { makeCommand, type Verb } from './catalogue.ts'
 import type { GdnCommand } from './command.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
 import type { Deps, Edge } from './deps.ts'
+import type { ServerFlags } from './flags/common.ts'
 import { colorLevel } from './io/color.ts'
 import { isInActions, withoutCommands } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import { reportError } from './render/report-error.ts'
-import { nameFlags, nameSettings } from './request/named-addresses.ts'
+import { nameFlags } from './request/named-addresses.ts'
 import { route } from './route.ts'
 import { proseWidth } from './text/wrap.ts'
 import { VERSION } from './version.ts'
@@ -106,7 +107,7 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
 
 async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
   const result = { exitCode: EXIT.ok as number }
-  const deps = makeDeps(edge, io, result)
+  const deps = makeDeps(edge, io, result, () => command.opts<ServerFlags>().stateDir)
   const command = await makeCommand(verb, deps)
   command.hook('preAction', async () => await nameFlags(command, deps.addresses))
   return { command, result }
@@ -159,7 +160,7 @@ function nearestFlag(message: string, command: GdnCommand): string | undefined {
   return nearest(word.replace(/=.*$/s, ''), [...names, ...Object.keys(command.text.aliases ?? {})])
 }
 
-function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
+function makeDeps(edge: Edge, io: Io, result: { exitCode: number }, stateDirFlag: () => string | undefined): Deps {
   const openKeyring: Deps['openKeyring'] =
     edge.openKeyring ??
     (async () => {
@@ -169,7 +170,12 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
   let book: Promise<AddressBook> | undefined
   const addresses: Deps['addresses'] = async () => {
     book ??= Promise.all([import('../wallet/address-book.ts'), import('../config/paths.ts')]).then(
-      ([{ openAddressBook }, { walletsDirectory }]) => openAddressBook(walletsDirectory(edge.env)),
+      ([{ openAddressBook }, { stateDirectory, walletsDirectory }]) =>
+        openAddressBook({
+          folder: walletsDirectory(edge.env),
+          stateDir: stateDirectory(edge.env, stateDirFlag()),
+          signal: edge.signals.signal,
+        }),
     )
     return await book
   }
@@ -180,11 +186,7 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
   }
   const settings: Deps['settings'] = async (flags) => {
     const { loadSettings } = await import('../config/settings.ts')
-    return await nameSettings(
-      await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring }),
-      flags,
-      addresses,
-    )
+    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
   }
   return {
     io,

@@ -17,7 +17,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BLOCKCHAIN', what: 'Blockchain of the collection', flag: '--blockchain' },
   { name: 'GDN_CONTRACT', what: 'Contract address of the collection', flag: '--contract' },
   { name: 'GDN_WALLET_URL', what: 'Host of signed URLs for wallets, if it is not the server' },
-  { name: 'GDN_STATE_DIR', what: 'State directory, where gdn records what it sends', flag: '--state-dir' },
+  { name: 'GDN_STATE_DIR', what: 'State directory, for what gdn sends and for saved addresses', flag: '--state-dir' },
   {
     name: 'GDN_PACE_DIR',
     what: 'Directory in which processes share a rate limit. Use one directory for all containers that share a key',

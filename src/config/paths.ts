@@ -37,7 +37,7 @@ export function localDataDirectory(env: Env): string {
   return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'local')
 }
 
-/** Returns the folder of wallets and named addresses: `$XDG_DATA_HOME/gdn/wallets`. */
+/** Returns the folder of keystores: `$XDG_DATA_HOME/gdn/wallets`. */
 export function walletsDirectory(env: Env): string {
   return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'wallets')
 }

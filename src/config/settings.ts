@@ -27,8 +27,6 @@ export interface ConfigFlags {
 export interface Setting<Value> {
   value: Value
   from: string
-  /** The value in its source, if that is a name such as `@alice`. */
-  typed?: string
 }
 
 /** Flags, environment, project, user and defaults, in this order of precedence. */
@@ -37,6 +35,7 @@ export interface Settings {
   profile: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
+  /** An address, or a name such as `@alice`. */
   wallet: Setting<string> | null
   rate: Setting<number> | null
   /** E-mail address of the account, for wallets. */

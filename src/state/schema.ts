@@ -38,6 +38,12 @@ CREATE TABLE known_collections (
   PRIMARY KEY (server_id, transaction_gdn_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE addresses (
+  name TEXT PRIMARY KEY,
+  address TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE collections (
   id INTEGER PRIMARY KEY,
   server_id INTEGER NOT NULL REFERENCES servers,

@@ -1,103 +1,200 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { checksumAddress, evmAddressProblem, solanaAddressProblem } from '../api/address.ts'
+import { platform } from 'node:process'
+import { checksumAddress } from '../api/address.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
+import { quoted, refuseForeignFolder } from '../core/private-file.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { readPrivateFile } from '../keystore/private-file.ts'
-import { ADDRESS_ENDING, checkWalletFolder, filesEnding, KEYSTORE_ENDING } from './folder.ts'
+import { SAVED_ADDRESSES, type SavedAddress } from '../state/addresses.ts'
+import { openStateIfThere } from '../state/open-state.ts'
+import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
 import { readName } from './names.ts'
+import { nameTaken, refuseKeystore } from './new-names.ts'
 
 /** A named wallet whose keystore is here, or only an address with a name. */
 export interface KnownWallet {
   name: string
   kind: 'keystore' | 'address'
-  /** Null if the file can't be read, or has no address. */
+  /** Null if the keystore can't be read, or has no address. */
   address: string | null
-  file: string
+  /** The keystore; null for an address. */
+  file: string | null
   createdAt: string
   /** Why it can't be used by its name, if so. */
   problem: string | null
 }
 
-/** The wallets and addresses that have a name on this machine. Files are read on demand. */
+/**
+ * The wallets and addresses that have a name on this machine: keystores in the wallet folder, and addresses in the
+ * state. Keystores are read on demand.
+ */
 export interface AddressBook {
-  readonly folder: string
+  /** The error of reading the saved addresses, if they can't be read. It is thrown where one is needed. */
+  readonly problem: GdnError | null
   /**
    * Returns the address of `@alice`.
    *
    * @param place where the name is used, for messages
    * @throws GdnError `usage` for an invalid name; `not_found_locally` for an unknown one, with the nearest name;
-   *   `invalid_input` for a file that can't be used
+   *   `invalid_input` for a keystore that can't be used, or a name with two meanings; else the problem
    */
   resolve(name: string, place: Place): string
+  /** Returns the error for an unknown name, with the nearest name. */
+  unknown(name: string, place: Place): GdnError
+  /** Returns all names. Without SQLite, those of keystores. @throws GdnError the problem */
+  names(): Set<string>
+  /** @throws GdnError `invalid_input` if a wallet or an address has that name; else as `names` */
+  refuseTaken(name: string): void
+  /** Returns what has a name. Without SQLite, keystores. @throws GdnError the problem */
   list(): KnownWallet[]
 }
 
-const MAX_ADDRESS_BYTES = 256
+export interface AddressBookPlace {
+  /** The folder of wallets, which need not exist. */
+  folder: string
+  stateDir: string
+  signal?: AbortSignal | undefined
+}
 
-/** @param folder the folder of wallets, which need not exist */
-export function openAddressBook(folder: string): AddressBook {
+/** Opens the address book. Saved addresses are read once. */
+export async function openAddressBook({ folder, stateDir, signal }: AddressBookPlace): Promise<AddressBook> {
+  const saved = new Map<string, SavedAddress>()
+  let problem: GdnError | null = null
+  try {
+    for (const one of await readSaved(stateDir, signal)) saved.set(one.name, one)
+  } catch (error) {
+    // A command that opens the book may use no name, or only those of keystores.
+    if (!(error instanceof GdnError)) throw error
+    problem = error
+  }
+  const readable = () => {
+    if (problem !== null && problem.code !== 'native_missing') throw problem
+    return saved
+  }
   /** Null: the name does not exist. A manifest may look up a name a million times. */
   const asked = new Map<string, string | null>()
-  let names: string[] | null = null
+  let all: Set<string> | null = null
+  const names = () => {
+    all ??= new Set([...keystoreNames(folder), ...readable().keys()])
+    return all
+  }
 
-  function find(name: string): string | undefined {
-    if (!checkWalletFolder(folder)) return undefined
+  function find(name: string, place: Place): string | null {
     const keystore = join(folder, name + KEYSTORE_ENDING)
-    const file = join(folder, name + ADDRESS_ENDING)
-    if (existsSync(keystore)) return addressOfKeystore(keystore)
-    return existsSync(file) ? addressIn(file) : undefined
+    const hasKeystore = checkWalletFolder(folder) && existsSync(keystore)
+    if (problem !== null && !(hasKeystore && problem.code === 'native_missing')) throw unreadable(name, place, problem)
+    const address = saved.get(name)?.address ?? null
+    if (!hasKeystore) return address
+    if (address !== null) throw ambiguous(name, address, keystore, place)
+    return addressOfKeystore(keystore)
+  }
+
+  function unknown(name: string, place: Place): GdnError {
+    const near = nearest(name, [...names()])
+    return new GdnError('not_found_locally', `no wallet or address is named @${name} on this machine`, {
+      place,
+      hint:
+        near === undefined
+          ? `Run \`gdn wallet list\` to list the names, or \`gdn wallet add @${name} <address>\` to add this one.`
+          : `Did you mean @${near}?`,
+    })
   }
 
   return {
-    folder,
+    problem,
     resolve(typed, place) {
       const name = readName(typed, place)
       const before = asked.get(name)
-      const address = before === undefined ? (find(name) ?? null) : before
+      const address = before === undefined ? find(name, place) : before
       asked.set(name, address)
-      if (address !== null) return address
-      names ??= namesIn(folder)
-      throw unknown(name, names, place)
+      if (address === null) throw unknown(name, place)
+      return address
     },
-    list: () =>
-      (['keystore', 'address'] as const).flatMap((kind) => {
-        const ending = kind === 'keystore' ? KEYSTORE_ENDING : ADDRESS_ENDING
-        return filesEnding(folder, ending).map((name) => known(name, kind, join(folder, name + ending)))
-      }),
+    unknown,
+    names,
+    refuseTaken(name) {
+      refuseKeystore(folder, name)
+      const taken = readable().get(name)
+      if (taken !== undefined) throw nameTaken(name, taken.address)
+    },
+    list() {
+      const addresses = [...readable().values()].map(ofAddress)
+      const keystores = keystoreNames(folder).map((name) => ofKeystore(name, join(folder, name + KEYSTORE_ENDING)))
+      for (const keystore of keystores) {
+        const same = addresses.find(({ name }) => name === keystore.name)
+        if (same === undefined) continue
+        keystore.problem = withHint(ambiguous(same.name, same.address, keystore.file, {}))
+        same.problem = keystore.problem
+      }
+      return [...keystores, ...addresses]
+    },
   }
 }
 
-/** Returns every known name. */
-function namesIn(folder: string): string[] {
-  return [...filesEnding(folder, KEYSTORE_ENDING), ...filesEnding(folder, ADDRESS_ENDING)]
+async function readSaved(stateDir: string, signal: AbortSignal | undefined): Promise<SavedAddress[]> {
+  const state = await openStateIfThere(stateDir, { signal })
+  if (state === null) return []
+  try {
+    await refuseOpenFile(state.path)
+    return await state.read((sql) => sql.all<SavedAddress>(SAVED_ADDRESSES), signal)
+  } finally {
+    state.close()
+  }
 }
 
-function unknown(name: string, names: readonly string[], place: Place): GdnError {
-  const near = nearest(name, names)
-  return new GdnError('not_found_locally', `no wallet or address is named @${name} on this machine`, {
-    place,
-    hint:
-      near === undefined
-        ? `Run \`gdn wallet list\` to list the names, or \`gdn wallet add @${name} <address>\` to add this one.`
-        : `Did you mean @${near}?`,
+/** Refuses a state that others can change, because they could replace the receiver of an NFT. */
+async function refuseOpenFile(path: string): Promise<void> {
+  await refuseForeignFolder(path, { code: 'data_dir' })
+  if (platform === 'win32' || (statSync(path).mode & 0o022) === 0) return
+  throw new GdnError('data_dir', `${path} is writable by others, who could change saved addresses`, {
+    hint: `Run \`chmod 600 ${quoted(path)}\`.`,
   })
 }
 
-function known(name: string, kind: KnownWallet['kind'], file: string): KnownWallet {
+function unreadable(name: string, place: Place, { code, message, hint, details, cause }: GdnError): GdnError {
+  return new GdnError(code, `can't look up @${name}: ${message}`, {
+    place,
+    ...(hint === undefined ? {} : { hint }),
+    details,
+    cause,
+  })
+}
+
+function ambiguous(name: string, address: string, keystore: string, place: Place): GdnError {
+  return new GdnError('invalid_input', `@${name} is both the saved address ${address} and the keystore ${keystore}`, {
+    place,
+    hint: `Run \`gdn wallet rm ${name}\` to delete the saved address. The keystore stays.`,
+  })
+}
+
+const ofAddress = ({ name, address, created_at }: SavedAddress): KnownWallet & { address: string } => ({
+  name,
+  kind: 'address',
+  address,
+  file: null,
+  createdAt: new Date(created_at).toISOString(),
+  problem: null,
+})
+
+function ofKeystore(name: string, file: string): KnownWallet & { file: string } {
   let address: string | null = null
   let problem: string | null = null
   let createdAt = ''
   try {
     createdAt = statSync(file).mtime.toISOString()
-    address = kind === 'keystore' ? addressOfKeystore(file) : addressIn(file)
+    address = addressOfKeystore(file)
   } catch (error) {
-    const hint = error instanceof GdnError ? error.hint : undefined
-    problem = hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`
+    problem = withHint(error)
   }
-  return { name, kind, address, file, createdAt, problem }
+  return { name, kind: 'keystore', address, file, createdAt, problem }
+}
+
+function withHint(error: unknown): string {
+  const hint = error instanceof GdnError ? error.hint : undefined
+  return hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`
 }
 
 /** Returns the address in the keystore. It was checked when the file was created, and only the owner can change it. */
@@ -107,18 +204,4 @@ function addressOfKeystore(file: string): string {
   throw new GdnError('invalid_input', "has no address, so it can't be used by name", {
     place: { file },
   })
-}
-
-function addressIn(file: string): string {
-  const address = readPrivateFile(file, MAX_ADDRESS_BYTES).trim()
-  const problem = anyAddressProblem(address)
-  if (problem === null) return address
-  throw new GdnError('invalid_input', `has no valid address: it ${problem}`, { place: { file } })
-}
-
-/** Returns the problem of an address of any blockchain, or null. */
-export function anyAddressProblem(address: string): string | null {
-  if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
-  if (solanaAddressProblem(address) === null) return null
-  return 'is neither an EVM address (0x and 40 hex digits) nor a Solana address (base58 of 32 bytes)'
 }

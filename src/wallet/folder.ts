@@ -4,9 +4,8 @@ import { getuid, platform } from 'node:process'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { quoted } from '../keystore/private-file.ts'
 
-/** `alice.json` is a keystore. `bob.address` is an address whose key is elsewhere. */
+/** `alice.json` is the keystore of `@alice`. */
 export const KEYSTORE_ENDING = '.json'
-export const ADDRESS_ENDING = '.address'
 
 /**
  * Checks the folder of wallets. A link, or a folder that others can change, could be swapped.
@@ -53,11 +52,11 @@ export function makeWalletFolder(path: string): void {
   checkWalletFolder(path)
 }
 
-/** Returns the files of wallets and addresses with an extension. */
-export function filesEnding(folder: string, ending: string): string[] {
+/** Returns the names of the keystores. */
+export function keystoreNames(folder: string): string[] {
   if (!checkWalletFolder(folder)) return []
   return readdirSync(folder)
-    .filter((file) => file.endsWith(ending) && !file.startsWith('.'))
-    .map((file) => file.slice(0, -ending.length))
+    .filter((file) => file.endsWith(KEYSTORE_ENDING) && !file.startsWith('.'))
+    .map((file) => file.slice(0, -KEYSTORE_ENDING.length))
     .sort()
 }

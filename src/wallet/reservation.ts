@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../core/durable-file.ts'
@@ -10,7 +10,7 @@ import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { quoted, readPrivateFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { nameTaken, refuseTaken } from './new-names.ts'
+import { nameTaken, refuseKeystore } from './new-names.ts'
 
 /** More than the size of a keystore, so that the disk space is reserved together with the name. */
 const ROOM_BYTES = 4096
@@ -49,7 +49,7 @@ const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
 export async function reserve(folder: string, name: string): Promise<Reservation> {
   makeWalletFolder(folder)
   const draft = draftOf(folder, name)
-  refuseTaken(folder, name)
+  refuseKeystore(folder, name)
   let file: FileHandle | null = await takeDraft(folder, name)
   const path = pathOf(folder, name)
   const leave = async () => {
@@ -64,7 +64,7 @@ export async function reserve(folder: string, name: string): Promise<Reservation
   }
   try {
     // Checked again, because the earlier owner of the draft may have given the name to a keystore.
-    refuseTaken(folder, name)
+    refuseKeystore(folder, name)
     await syncFolder(folder)
   } catch (error) {
     await release()
@@ -113,7 +113,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
     await file.sync()
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       if (await claim(temp, draft)) return file
-      await clearDraft(folder, name)
+      await clearReservation(folder, name)
     }
     throw new Error(`${draft} reappears each time it is removed`)
   } catch (error) {
@@ -138,15 +138,19 @@ async function claim(temp: string, draft: string): Promise<boolean> {
   }
 }
 
-/** Removes leftovers of a killed gdn, or completes a keystore that it had written. */
-async function clearDraft(folder: string, name: string): Promise<void> {
+/**
+ * Removes leftovers of a killed gdn, or completes a keystore that it had written.
+ *
+ * @throws GdnError `invalid_input` if another process has reserved the name, or a keystore has it now
+ */
+export async function clearReservation(folder: string, name: string): Promise<void> {
   const draft = draftOf(folder, name)
+  if (lstatSync(draft, { throwIfNoEntry: false }) === undefined) return
   const text = readPrivateFile(draft, MAX_KEYSTORE_BYTES)
   const owner = ownerOf(text)
   if (owner !== null) {
     if (await isAlive(owner)) {
       throw new GdnError('invalid_input', `another gdn process is generating @${name} (pid ${owner.pid})`, {
-        place: { flag: '--name' },
         hint: 'Choose another name, or wait.',
       })
     }

@@ -7,6 +7,7 @@ import { localDataDirectory, walletsDirectory } from '../../src/config/paths.ts'
 import type { KnownCollectionOfServer } from '../../src/state/known-collections.ts'
 import { enterDrop, type KnownDrop } from '../helpers/drops.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
+import { saveAddresses } from '../helpers/saved-addresses.ts'
 import { tempHome } from './harness.ts'
 
 const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
@@ -136,11 +137,17 @@ describe('values that completions read from this machine', () => {
   })
 })
 
-test('include wallets with their checksum addresses', async () => {
-  const { env, values } = await home()
+test('include wallets and saved addresses with their checksum addresses', async () => {
+  const { env, state, values } = await home()
+  await saveAddresses(state, { bob: ADDRESS })
+  expect(await values('wallets')).toEqual([['@bob', `Address ${ADDRESS}`]])
   const folder = walletsDirectory(env)
   await mkdir(folder, { recursive: true })
   const address = ADDRESS.slice(2).toLowerCase()
   await writeFile(join(folder, 'alice.json'), JSON.stringify({ address, version: 3 }))
-  expect(await values('wallets')).toEqual([['@alice', `Wallet ${ADDRESS}`]])
+  expect(await values('wallets')).toEqual([
+    ['@alice', `Wallet ${ADDRESS}`],
+    ['@bob', `Address ${ADDRESS}`],
+  ])
+  expect(await values('wallets', 'nft', 'mint', '--state-dir', join(state, 'other'))).toHaveLength(1)
 })

@@ -1,7 +1,11 @@
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openSqlite } from '../../src/sqlite/driver.ts'
+import { statePath } from '../../src/state/open-state.ts'
 import { filesHolding } from '../helpers/leaks.ts'
+import { saveAddresses } from '../helpers/saved-addresses.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
 import { LIGHT } from '../keystore/vectors.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
@@ -15,6 +19,7 @@ const AT = ['--base-url', 'http://127.0.0.1:9']
 let path: (name: string) => string
 let options: CliOptions
 let wallets: string
+let stateDir: string
 
 beforeEach(async () => {
   const made = await folder({})
@@ -25,10 +30,17 @@ beforeEach(async () => {
   await writeFile(join(wallets, 'alice.json'), JSON.stringify({ ...LIGHT.json, address: LIGHT.address }), {
     mode: 0o600,
   })
-  await writeFile(join(wallets, 'bob.address'), `${BOB}\n`, { mode: 0o600 })
+  stateDir = path('.local/state/gdn')
+  await saveAddresses(stateDir, { bob: BOB })
 })
 
 const gdn = (argv: string[]) => cli(argv, options)
+
+function changeState(sql: string): void {
+  const raw = openSqlite(statePath(stateDir))
+  raw.exec(sql)
+  raw.close()
+}
 
 /** The body of the request that a command would send. */
 async function request(argv: string[]): Promise<Record<string, unknown>> {
@@ -147,7 +159,7 @@ describe('names in a manifest', () => {
       ]),
     )
     for (const typed of ['@alice', '@bob']) expect(await filesHolding(path('.local/state'), typed)).toEqual([])
-    const state = await filesHolding(path('.local/state'), BOB)
+    const state = await filesHolding(path('.local/state'), ALICE)
     expect(state.length).toBeGreaterThan(0)
   })
 
@@ -182,7 +194,8 @@ describe('names in a manifest', () => {
     const at = ['--base-url', api.url, '--rate', '1000', '--no-wait']
     expect((await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--no-lookup'])).code).toBe(7)
     isDown = false
-    await writeFile(join(wallets, 'bob.address'), OWNER)
+    await gdn(['wallet', 'rm', 'bob'])
+    await gdn(['wallet', 'add', 'bob', OWNER])
     const { code, stderr } = await gdn(['batch', 'retry', 'drop', ...at])
     expect(code, stderr).toBe(0)
     expect(api.bodies('createnft').at(-1)).toMatchObject({ receiver_wallet_address: BOB })
@@ -242,21 +255,13 @@ describe('an unsafe name', () => {
   const mint = () => gdn([...MINT, '--receiver', '@bob', ...AT, '--dry-run'])
 
   test('is rejected if others can change its address', async () => {
-    await chmod(join(wallets, 'bob.address'), 0o666)
+    await chmod(statePath(stateDir), 0o666)
     const { code, stderr } = await mint()
     expect([code, stderr]).toEqual([2, expect.stringContaining('chmod 600')])
-    await chmod(join(wallets, 'bob.address'), 0o600)
+    await chmod(statePath(stateDir), 0o600)
     await chmod(wallets, 0o777)
     expect((await mint()).stderr).toContain('chmod 700')
   })
-
-  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])(
-    'is rejected if its file contains %j',
-    async (text) => {
-      await writeFile(join(wallets, 'bob.address'), text)
-      expect((await mint()).code).toBe(2)
-    },
-  )
 
   test('is rejected if its keystore contains no address', async () => {
     await writeFile(join(wallets, 'carol.json'), JSON.stringify(LIGHT.json), { mode: 0o600 })
@@ -273,4 +278,102 @@ describe('an unsafe name', () => {
     const argv = ['nft', 'list', '-c', '@bob', '-b', 'polygon', ...AT]
     expect((await gdn(argv)).code).toBe(2)
   })
+})
+
+describe('a name of both a keystore and a saved address', () => {
+  const CAROL = OWNER
+  beforeEach(async () => {
+    await saveAddresses(stateDir, { carol: CAROL })
+    await copyFile(join(wallets, 'alice.json'), join(wallets, 'carol.json'))
+  })
+  const mint = () => gdn([...MINT, '--receiver', '@carol', ...AT, '--dry-run', '--json'])
+
+  test('is rejected by an error that names both and the fix', async () => {
+    expect(errorOf(await mint())).toMatchObject({
+      code: 'invalid_input',
+      message: `--receiver: @carol is both the saved address ${CAROL} and the keystore ${join(wallets, 'carol.json')}`,
+      hint: expect.stringContaining('`gdn wallet rm carol`'),
+    })
+  })
+
+  test('is listed with this problem', async () => {
+    const list: { name: string; error?: string }[] = JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)
+    expect(list.filter(({ error }) => error?.includes('gdn wallet rm carol')).map(({ name }) => name)).toEqual([
+      'carol',
+      'carol',
+    ])
+  })
+
+  test('is resolved by the fix, which keeps the keystore', async () => {
+    const { code, stderr } = await gdn(['wallet', 'rm', 'carol'])
+    expect([code, stderr]).toEqual([0, expect.stringContaining(CAROL)])
+    expect(JSON.parse((await mint()).stdout).body).toMatchObject({ receiver_wallet_address: ALICE })
+    expect((await gdn(['wallet', 'rm', 'carol'])).stderr).toContain('gdn never deletes keys')
+  })
+
+  test('is exported as the keystore', async () => {
+    expect((await gdn(['wallet', 'export', 'carol', '--to', path('copy.json')])).code).toBe(0)
+  })
+})
+
+describe.each([
+  ['damaged', () => writeFile(statePath(stateDir), Buffer.alloc(8192, 0xa5)), 'is damaged'],
+  ['of a newer gdn', () => changeState('PRAGMA user_version = 99'), 'newer gdn'],
+])('with a state.db that is %s', (_what, change, said) => {
+  beforeEach(async () => await change())
+
+  test.each([['@alice'], ['@bob'], ['@nobody']])('%s is rejected with its error', async (name) => {
+    const result = await gdn([...MINT, '--receiver', name, ...AT, '--dry-run', '--json'])
+    expect(errorOf(result)).toMatchObject({ code: 'data_dir', message: expect.stringContaining(said) })
+    expect(errorOf(result).message).toMatch(new RegExp(`^--receiver: can't look up ${name}: `))
+  })
+
+  test.each([
+    ['wallet', 'list'],
+    ['wallet', 'add', 'carol', OWNER],
+    ['wallet', 'rm', 'bob'],
+    ['wallet', 'generate', ...AT],
+  ])('gdn %s %s fails with its error', async (...argv) => {
+    expect(errorOf(await gdn([...argv, '--json']))).toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining(said),
+    })
+  })
+
+  test('commands that use no name work', async () => {
+    await writeFile(path('.gdnrc.json'), JSON.stringify({ wallet: '@bob' }))
+    expect(await request([...MINT, '--receiver', BOB])).toMatchObject({ receiver_wallet_address: BOB })
+    expect((await gdn(['config', 'get', 'wallet', '-o', 'ids'])).stdout).toBe('@bob\n')
+    await writeFile(path('drop.csv'), `title,description,receiver\nDawn,x,${BOB}\n`)
+    expect((await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])).code).toBe(0)
+  })
+})
+
+test('names work in a read-only state directory, which keeps its names', async (context) => {
+  const disk = await createSmallDisk(4096)
+  if (typeof disk === 'string') return context.skip(disk)
+  onTestFinished(() => disk.remove())
+  await saveAddresses(disk.path, { dan: OWNER })
+  await disk.makeReadOnly()
+  const there = ['--state-dir', disk.path]
+  expect(await request([...MINT, '--receiver', '@dan', ...there])).toMatchObject({ receiver_wallet_address: OWNER })
+  for (const argv of [
+    ['wallet', 'add', 'eve', OWNER],
+    ['wallet', 'rm', 'dan'],
+  ]) {
+    expect(errorOf(await gdn([...argv, ...there, '--json']))).toMatchObject({ code: 'data_dir' })
+  }
+  expect(JSON.parse((await gdn(['wallet', 'list', '--json', ...there])).stdout)).toMatchObject([
+    { name: 'alice' },
+    { name: 'dan' },
+  ])
+})
+
+test('every command with a flag for an address has --state-dir, where names are saved', async () => {
+  const commands: { name: string; flags: { name: string; type: string }[] }[] = JSON.parse(
+    (await gdn(['--json', '--help'])).stdout,
+  ).commands
+  const named = commands.filter(({ flags }) => flags.some(({ type }) => type === 'address'))
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter(({ flags }) => !flags.some(({ name }) => name === '--state-dir'))).toEqual([])
 })

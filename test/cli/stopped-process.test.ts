@@ -41,12 +41,14 @@ describe('another process stopped inside a transaction', { timeout: PATIENCE_MS 
     expect((await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at])).code).toBe(0)
     const pid = await stopInTransaction(join(stateDir, 'state.db'))
     expect(await gdn([...SHOW, ...at])).toMatchObject({ code: 0 })
+    expect(await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])).toMatchObject({ code: 0 })
     const results = await Promise.all(
       [
         ['batch', 'list', '--all'],
         ['batch', 'status', 'drop'],
         ['batch', 'results', 'drop'],
         ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'Dawn', ...at],
+        ['nft', 'mint', ...TARGET, '--receiver', '@bob', '--title', 'Dawn', ...at, '--dry-run'],
       ].map(gdn),
     )
     for (const result of results) {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
+import { reserve } from '../../src/wallet/reservation.ts'
 import { filesHolding, spellings } from '../helpers/leaks.ts'
 import { answerOf, type WalletServiceOptions, walletService } from '../helpers/wallet-service.ts'
 import { LIGHT } from '../keystore/vectors.ts'
@@ -16,6 +17,7 @@ vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
 }))
 
 const PASSWORD = 'correct horse'
+const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const EMAIL = ['--email', 'me@example.com']
 
 let path: (name: string) => string
@@ -128,10 +130,11 @@ describe('gdn wallet generate', () => {
     expect(await filesOf(wallets)).toEqual(['wallet-1.json'])
   })
 
-  test('uses the next free name if none is given', async () => {
+  test('uses the next free name if none is given, also beside saved addresses', async () => {
+    await gdn(['wallet', 'add', 'wallet-2', OWNER])
     await generate()
     await generate()
-    expect(await filesOf(wallets)).toEqual(['wallet-1.json', 'wallet-2.json'])
+    expect(await filesOf(wallets)).toEqual(['wallet-1.json', 'wallet-3.json'])
   })
 
   test('reads the password from standard input', async () => {
@@ -208,7 +211,7 @@ describe('gdn wallet generate sends no request', () => {
   test('if one of several names exists', async () => {
     await gdn(['wallet', 'add', 'x-2', OWNER])
     expect((await clear(['--name', 'x', '--count', '3'])).code).toBe(2)
-    expect(await filesOf(wallets)).toEqual(['x-2.address'])
+    expect(await filesOf(wallets)).toEqual([])
   })
 
   test.each([['../x'], ['a b'], ['Alice'], ['']])('if the name is %j', async (name) => {
@@ -343,7 +346,7 @@ describe('gdn wallet list', () => {
     ])
     expect(list[2].error).toContain('chmod 600')
     expect(list[1].address).toBeNull()
-    expect(list[3].address).toBe(OWNER)
+    expect(list[3]).toMatchObject({ address: OWNER, file: null })
   })
 })
 
@@ -456,10 +459,11 @@ describe('gdn wallet export', () => {
 describe('gdn wallet add and rm', () => {
   test('adds a name for an address with its checksum, and removes it again', async () => {
     expect((await gdn(['wallet', 'add', '@bob', OWNER.toLowerCase()])).stderr).toContain(OWNER)
-    expect((await stat(join(wallets, 'bob.address'))).mode & 0o777).toBe(0o600)
-    expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(2)
-    expect((await gdn(['wallet', 'rm', 'bob'])).code).toBe(0)
+    const again = await gdn(['wallet', 'add', 'bob', OTHER])
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`@bob exists already: ${OWNER}`)])
     expect(await filesOf(wallets)).toEqual([])
+    expect((await gdn(['wallet', 'rm', 'bob', '-o', 'csv'])).stdout).toContain(`bob,${OWNER}`)
+    expect((await gdn(['wallet', 'list', '--json'])).stdout).toBe('[]\n')
   })
 
   test('adds a Solana address', async () => {
@@ -478,7 +482,42 @@ describe('gdn wallet add and rm', () => {
   ])('rejects %s for %s', async (name, address, said) => {
     const { code, stderr } = await gdn(['wallet', 'add', name, address])
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
-    expect(await filesOf(wallets)).toEqual([])
+    expect((await gdn(['wallet', 'list', '--json'])).stdout).toBe('[]\n')
+  })
+
+  test('adds no name of a keystore', async () => {
+    await generate({}, ['--name', 'alice'])
+    const { code, stderr } = await gdn(['wallet', 'add', 'alice', OWNER])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('@alice exists already: /')])
+    expect(JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)).toHaveLength(1)
+  })
+
+  test('adds no name that a wallet is being generated for', async () => {
+    const reservation = await reserve(wallets, 'alice')
+    const { code, stderr } = await gdn(['wallet', 'add', 'alice', OWNER])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`is generating @alice (pid ${process.pid})`)])
+    await reservation.release()
+    expect((await gdn(['wallet', 'add', 'alice', OWNER])).code).toBe(0)
+  })
+
+  test('adds a name that a killed process reserved, unless the process had written the keystore', async () => {
+    await mkdir(wallets, { recursive: true, mode: 0o700 })
+    const ended = JSON.stringify({ reserved_by: { pid: 2 ** 22 + 1, startedAt: '1', bootId: 'x' } })
+    await writeFile(join(wallets, '.bob.part'), ended, { mode: 0o600 })
+    expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(0)
+    const keystore = JSON.stringify({ ...LIGHT.json, address: LIGHT.address })
+    await writeFile(join(wallets, '.alice.part'), keystore, { mode: 0o600 })
+    expect((await gdn(['wallet', 'add', 'alice', OWNER])).code).toBe(2)
+    expect(await filesOf(wallets)).toEqual(['alice.json'])
+  })
+
+  test('save names in the state directory that a flag names', async () => {
+    const there = ['--state-dir', path('there')]
+    await gdn(['wallet', 'add', 'bob', OWNER, ...there])
+    const template = ['batch', 'template', '--receiver', '@bob']
+    expect((await gdn([...template, ...there])).stdout).toContain(OWNER)
+    expect((await gdn(template)).stderr).toContain('no wallet or address is named @bob')
+    expect((await gdn(['wallet', 'rm', 'bob', ...there])).code).toBe(0)
   })
 
   test('never deletes a keystore', async () => {

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
+import { walletService } from '../helpers/wallet-service.ts'
+import { LIGHT } from '../keystore/vectors.ts'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
@@ -50,4 +52,76 @@ test('without SQLite, reads work, and create nothing in the state directory', as
   expect((await cli(['nft', 'show', 'id-1', '--base-url', api.url, '-o', 'ids'], { env })).stdout).toBe('id-1\n')
   expect((await cli(['batch', 'list', '--all', '--json'], { env })).stdout).toBe('[]\n')
   expect(existsSync(join(dir, '.local/state/gdn/state.db'))).toBe(false)
+})
+
+describe('without SQLite, beside saved addresses of another Node.js', () => {
+  /** With the keystore @alice. */
+  async function withWallet() {
+    const { dir, env } = await machine()
+    const wallets = join(dir, '.local/share/gdn/wallets')
+    await mkdir(wallets, { recursive: true, mode: 0o700 })
+    await writeFile(join(wallets, 'alice.json'), JSON.stringify({ ...LIGHT.json, address: LIGHT.address }), {
+      mode: 0o600,
+    })
+    await mkdir(join(dir, '.local/state/gdn'), { recursive: true })
+    await writeFile(join(dir, '.local/state/gdn/state.db'), '')
+    const gdn = (...argv: string[]) => cli(argv, { env, cwd: dir })
+    const mint = ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--title', 'Dawn', '--base-url', 'http://127.0.0.1:9']
+    return { dir, gdn, to: (name: string) => gdn(...mint, '--receiver', name, '--dry-run', '--json') }
+  }
+
+  test('names of keystores resolve, and other names fail with a hint', async () => {
+    const { to } = await withWallet()
+    expect(JSON.parse((await to('@alice')).stdout).body.receiver_wallet_address.toLowerCase()).toBe(LIGHT.address)
+    const result = await to('@bob')
+    expect(result.code).toBe(1)
+    expect(errorOf(result)).toMatchObject({
+      code: 'native_missing',
+      message: "--receiver: can't look up @bob: this Node.js has no built-in SQLite",
+      hint: expect.stringContaining('Node.js 22.16'),
+    })
+  })
+
+  test('gdn wallet list shows keystores, and a warning', async () => {
+    const { gdn } = await withWallet()
+    const { code, stdout, stderr } = await gdn('wallet', 'list')
+    expect({ code, stdout, stderr }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('@alice'),
+      stderr: expect.stringContaining('Saved addresses are not shown: this Node.js has no built-in SQLite'),
+    })
+  })
+
+  test('gdn wallet generate works', async () => {
+    const { dir, gdn } = await withWallet()
+    const { url } = await walletService()
+    await writeFile(join(dir, 'pw'), 'correct horse\n', { mode: 0o600 })
+    const argv = [
+      'wallet',
+      'generate',
+      '--base-url',
+      url,
+      '--email',
+      'me@example.com',
+      '--password-file',
+      join(dir, 'pw'),
+    ]
+    const { code, stdout, stderr } = await gdn(...argv, '--name', 'carol', '--json')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout).name).toBe('carol')
+  })
+
+  test.each([
+    ['add', ['bob', OWNER]],
+    ['rm', ['bob']],
+  ])('gdn wallet %s fails with a hint', async (verb, argv) => {
+    const { gdn } = await withWallet()
+    expect(errorOf(await gdn('wallet', verb, ...argv, '--json'))).toMatchObject({ code: 'native_missing' })
+  })
+
+  test('a manifest without names of saved addresses is valid', async () => {
+    const { dir, gdn } = await withWallet()
+    await writeFile(join(dir, 'drop.csv'), `title,description,receiver\nDawn,of a drop,${OWNER}\nDusk,x,@alice\n`)
+    expect((await gdn('batch', 'validate', join(dir, 'drop.csv'), '-c', CONTRACT, '-b', 'polygon')).code).toBe(0)
+  })
 })

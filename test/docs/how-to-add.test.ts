@@ -120,9 +120,9 @@ export function command(deps: Deps, run = count): GdnCommand {
 }
 
 export async function count(deps: Deps, flags: OutputFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, { fields: ['count', 'folder'], columns: ['count'], id: 'count' })
+  const output = createOutput(deps.io, flags, { fields: ['count', 'readable'], columns: ['count'], id: 'count' })
   const book = await deps.addresses()
-  await output.one({ count: book.list().length, folder: book.folder })
+  await output.one({ count: book.list().length, readable: book.problem === null })
 }
 `,
   )
@@ -134,7 +134,7 @@ export async function count(deps: Deps, flags: OutputFlags): Promise<void> {
   await addLine(
     'test/cli/contract/scenarios.ts',
     "'wallet url': { shape",
-    "  'wallet count': { shape: 'object', json: 'count folder', prepare: () => onWallets('wallet', 'count') },",
+    "  'wallet count': { shape: 'object', json: 'count readable', prepare: () => onWallets('wallet', 'count') },",
   )
   const completions = await node('src/build/completions.mjs')
   expect(completions.exitCode, completions.all).toBe(0)

@@ -10,6 +10,7 @@ import { SHELLS } from '../completion/shells.ts'
 import { enterDrop } from '../helpers/drops.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
+import { saveAddresses } from '../helpers/saved-addresses.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE || process.execPath
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const wallets = join(home.dir, 'data', 'gdn', 'wallets')
   await mkdir(wallets, { recursive: true })
   await writeFile(join(wallets, 'alice.json'), JSON.stringify({ address: ADDRESS.slice(2), version: 3 }))
-  await writeFile(join(wallets, 'bob.address'), OTHER)
+  await saveAddresses(state, { bob: OTHER })
   await writeFile(join(wallets, `${HOSTILE.replaceAll('/', '')}.json`), HOSTILE)
   env = { ...home.env, PATH: `${join(home.dir, 'bin')}:${process.env.PATH}` }
 })

@@ -230,3 +230,14 @@ test('of two processes with the same name one fails with an error, and no key is
   expect(service.calls).toHaveLength(1)
   expect(await found()).toEqual(['alice.json'])
 })
+
+test('eight processes that add one name save one address, and the others are rejected', async () => {
+  const addresses = Array.from({ length: 8 }, () => Wallet.createRandom().address)
+  const results = await Promise.all(addresses.map((address) => home.run(['wallet', 'add', 'bob', address])))
+  const [winner = -1] = results.flatMap(({ code }, i) => (code === 0 ? [i] : []))
+  expect(await home.json(['wallet', 'list'])).toMatchObject([{ name: 'bob', address: addresses[winner] }])
+  const rejected = results.filter((_, i) => i !== winner)
+  for (const { code, stderr } of rejected) {
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`@bob exists already: ${addresses[winner]}`)])
+  }
+})

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import { addOutputFlags } from '../flags/common.ts'
+import { addOutputFlags, addStateDirFlag } from '../flags/common.ts'
 import { address, blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
 import { choose } from '../prompt/ask-for.ts'
 import { mayAsk } from '../prompt/ask-missing.ts'
@@ -43,6 +43,7 @@ export function command(deps: Deps, run = init): GdnCommand {
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
   switchFlag(initCommand, '--no-check', "Don't check the server and the key")
   switchFlag(initCommand, '-y, --yes', 'Replace a profile of that name')
+  addStateDirFlag(initCommand)
   addOutputFlags(initCommand)
   return initCommand.action(async (flags: InitFlags) => await run(deps, flags)) as GdnCommand
 }

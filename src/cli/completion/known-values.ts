@@ -6,6 +6,7 @@ import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
+import { SAVED_ADDRESSES, type SavedAddress } from '../../state/addresses.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import { KNOWN_COLLECTIONS, type KnownCollectionOfServer } from '../../state/known-collections.ts'
 import { originOfBackend } from '../connect/run-origin.ts'
@@ -83,24 +84,27 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
     )
 }
 
-/** Names of wallets and addresses. Only the beginning of each file is read, because this runs at a keystroke. */
-async function wallets(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+/** Names of wallets and addresses. Only the beginning of each keystore is read, because this runs at a keystroke. */
+async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const folder = walletsDirectory(env)
-  const found = (await readdir(folder)).flatMap((file) => {
-    const [, name, ending] = /^([a-z0-9][a-z0-9._-]*)\.(json|address)$/.exec(file) ?? []
-    return name === undefined ? [] : [{ name, path: join(folder, file), isWallet: ending === 'json' }]
-  })
-  return await Promise.all(
-    found
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .slice(0, AT_MOST)
-      .map(async ({ name, path, isWallet }) => {
-        const [address = ''] = /(?:0x)?[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}/.exec(await glance(path)) ?? []
-        const { checksumAddress } = await import('../../api/address.ts')
-        const spelt = checksumAddress(isWallet && !address.startsWith('0x') ? `0x${address}` : address)
-        return { value: `@${name}`, what: `${isWallet ? 'Wallet' : 'Address'} ${spelt}` }
-      }),
-  )
+  const files = await readdir(folder).catch(() => [])
+  const names = files.flatMap((file) => /^([a-z0-9][a-z0-9._-]*)\.json$/.exec(file)?.[1] ?? [])
+  const keystores = names
+    .sort()
+    .slice(0, AT_MOST)
+    .map(async (name) => {
+      const [address = ''] = /(?:0x)?[0-9a-fA-F]{40}/.exec(await glance(join(folder, `${name}.json`))) ?? []
+      const { checksumAddress } = await import('../../api/address.ts')
+      return {
+        value: `@${name}`,
+        what: `Wallet ${checksumAddress(address.startsWith('0x') ? address : `0x${address}`)}`,
+      }
+    })
+  const addresses = glanceAtState<SavedAddress>(stateDirOf(words, env), SAVED_ADDRESSES)
+  return [
+    ...(await Promise.all(keystores)),
+    ...addresses.map(({ name, address }) => ({ value: `@${name}`, what: `Address ${address}` })),
+  ]
 }
 
 /** Returns the beginning of a regular file, or an empty text for anything else. */

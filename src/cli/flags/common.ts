@@ -64,7 +64,7 @@ export function addProfileFlags(command: GdnCommand): GdnCommand {
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--state-dir <dir>', 'Directory where runs and commands are recorded', {
+  return valueFlag(command, '--state-dir <dir>', 'Directory for runs, commands and saved addresses', {
     group: SERVER,
     parse: notEmpty,
   })

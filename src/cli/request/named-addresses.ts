@@ -1,5 +1,4 @@
-import type { ConfigFlags, Settings } from '../../config/settings.ts'
-import type { Place } from '../../core/errors.ts'
+import type { Settings } from '../../config/settings.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import type { GdnCommand } from '../command.ts'
 
@@ -35,21 +34,11 @@ export async function nameFields(
   return { ...request, ...Object.fromEntries(resolved) }
 }
 
-/** Replaces the wallet name of a profile by its address. An unknown name is an error only when the wallet is used. */
-export async function nameSettings(settings: Settings, flags: ConfigFlags, open: OpenBook): Promise<Settings> {
-  const { wallet } = settings
-  if (wallet === null || !isName(wallet.value)) return settings
-  const { value: typed, from } = wallet
-  const place: Place = { flag: flags.wallet === undefined ? `the wallet of ${from}` : from }
-  const book = await open()
-  return {
-    ...settings,
-    wallet: {
-      from,
-      typed,
-      get value() {
-        return book.resolve(typed, place)
-      },
-    },
-  }
+/**
+ * Returns the address of the configured wallet. Its name is resolved where the wallet is used: a wrong name is no error
+ * for other commands.
+ */
+export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
+  if (wallet === null || !isName(wallet.value)) return wallet?.value
+  return (await open()).resolve(wallet.value, { flag: `the wallet of ${wallet.from}` })
 }

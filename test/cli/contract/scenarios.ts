@@ -478,7 +478,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'wallet add': {
     shape: 'object',
-    json: 'name address file',
+    json: 'name address',
     prepare: () => onWallets('wallet', 'add', 'carol', SENDER),
   },
   'wallet rm': { shape: 'object', json: 'name address', prepare: () => onWallets('wallet', 'rm', 'bob') },

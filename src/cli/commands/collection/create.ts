@@ -16,7 +16,7 @@ import { createOutput, type Output } from '../../render/output.ts'
 import { COLLECTION_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { nameFields } from '../../request/named-addresses.ts'
+import { configuredWallet, nameFields } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce } from '../../request/operate.ts'
 import { askForMissing } from './ask-for-missing.ts'
 import { waitForCollection } from './wait-for-collection.ts'
@@ -94,7 +94,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     ...(await askForMissing(deps, flags, {
       name: flags.name ?? fromFile.name,
       blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
-      wallet_address: flags.wallet ?? fromFile.wallet_address ?? settings.wallet?.value,
+      wallet_address: flags.wallet ?? fromFile.wallet_address ?? (await configuredWallet(settings, deps.addresses)),
       description: flags.description ?? fromFile.description,
       image: flags.image ?? fromFile.image,
       enable_transfer: flags.enableTransfer ?? fromFile.enable_transfer,

@@ -7,7 +7,7 @@ import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
 import { keyIn } from '../../connect/read-key.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { addOutputFlags, addStateDirFlag, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
@@ -41,6 +41,7 @@ export function command(deps: Deps, run = set): GdnCommand {
   wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')
   valueFlag(setCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
   valueFlag(setCommand, '--base-url <url>', 'With api_key: server that the key is for', { parse: notEmpty })
+  addStateDirFlag(setCommand)
   addOutputFlags(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
     await run(deps, name, value, flags)

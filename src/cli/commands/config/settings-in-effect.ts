@@ -23,12 +23,9 @@ export interface SettingInEffect {
 /** Returns every setting with its value in effect and its source. Unset storage and wallet settings are left out. */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
   const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
-  const row = (
-    name: SettingName,
-    setting: { value: string | number; from: string; typed?: string } | null,
-  ): SettingInEffect => ({
+  const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({
     name,
-    value: setting === null ? null : (setting.typed ?? setting.value),
+    value: setting?.value ?? null,
     from: setting?.from ?? null,
   })
   return [

@@ -10,6 +10,7 @@ import { askAddress, orAsk } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
+import { configuredWallet } from '../../request/named-addresses.ts'
 import { addOperationFlags } from '../../request/operate.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
@@ -56,7 +57,8 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
     })
   }
   const { blockchain, sender_wallet_address } = prepared.request
-  const sender = await orAsk<unknown>(deps.io, flags.sender ?? sender_wallet_address ?? settings.wallet?.value, () =>
+  const given = flags.sender ?? sender_wallet_address ?? (await configuredWallet(settings, deps.addresses))
+  const sender = await orAsk<unknown>(deps.io, given, () =>
     askAddress(deps.io, {
       message: 'First owner',
       flag: '--sender',
@@ -64,8 +66,8 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
       blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,
     }),
   )
-  const given = { ...prepared.request, sender_wallet_address: sender }
-  const request = checkRequest(createnfttrans.request, given, prepared.file)
+  const fields = { ...prepared.request, sender_wallet_address: sender }
+  const request = checkRequest(createnfttrans.request, fields, prepared.file)
   await createNfts(deps, {
     endpoint: 'createnfttrans',
     request,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { checksumAddress } from '../../../api/address.ts'
+import { walletsDirectory } from '../../../config/paths.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { writeNewFile } from '../../../core/new-file.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
@@ -12,7 +13,7 @@ import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
 import { nameProblem, readName } from '../../../wallet/names.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addJsonFlag, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { addPasswordFlag, knownPassword } from './password.ts'
@@ -41,6 +42,7 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
   })
   valueFlag(exportCommand, '--to <file>', 'New file to write; - is standard output', { parse: notEmpty })
   addPasswordFlag(exportCommand)
+  addStateDirFlag(exportCommand)
   addJsonFlag(exportCommand, 'Print what was exported, and where it is, as JSON')
   return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags)) as GdnCommand
 }
@@ -103,10 +105,9 @@ async function fileOf(deps: Deps, what: string): Promise<string> {
   if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)
   const place = { flag: '<wallet>' }
   const name = readName(what, place)
-  const book = await deps.addresses()
-  const file = join(book.folder, name + KEYSTORE_ENDING)
+  const file = join(walletsDirectory(deps.env), name + KEYSTORE_ENDING)
   if (existsSync(file)) return file
-  const address = book.resolve(name, place)
+  const address = (await deps.addresses()).resolve(name, place)
   throw new GdnError('usage', `@${name} is only the name of ${address}: its key is not on this machine`, { place })
 }
 

@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os'
 import { isAbsolute } from 'node:path'
+import { walletsDirectory } from '../../../config/paths.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { generateWallet, type NewWallet } from '../../../wallet/generate.ts'
-import { newNames, refuseTaken } from '../../../wallet/new-names.ts'
+import { newNames } from '../../../wallet/new-names.ts'
 import { type Reservation, reserve } from '../../../wallet/reservation.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -66,9 +67,10 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   const { io } = deps
   const view = flags.showPrivateKey ? { ...VIEW, fields: [...VIEW.fields, 'private_key'] } : VIEW
   const output = createOutput(io, flags, view)
-  const { folder } = await deps.addresses()
-  const names = newNames(folder, flags.name, flags.count)
-  for (const name of names) refuseTaken(folder, name)
+  const folder = walletsDirectory(deps.env)
+  const book = await deps.addresses()
+  const names = newNames(book.names(), flags.name, flags.count)
+  for (const name of names) book.refuseTaken(name)
   const settings = await deps.settings(flags)
   const request = await signedUrlRequest(io, flags, settings)
   const connection = await deps.connect(settings)

@@ -1,7 +1,8 @@
+import { walletsDirectory } from '../../../config/paths.ts'
 import type { KnownWallet } from '../../../wallet/address-book.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { addOutputFlags, addStateDirFlag, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
@@ -20,9 +21,10 @@ export function command(deps: Deps, run = list): GdnCommand {
       'A keystore is a wallet whose key is in an encrypted file on this machine. An address was added by gdn wallet add. This command decrypts no key.',
     examples: [
       ['List all wallets and addresses', 'gdn wallet list'],
-      ['Show their files', 'gdn wallet list --fields name,file'],
+      ['Show the files of keystores', 'gdn wallet list --fields name,file'],
     ],
   })
+  addStateDirFlag(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
 }
@@ -32,10 +34,13 @@ export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   const output = createOutput(io, flags, VIEW)
   const book = await deps.addresses()
   const known = book.list()
+  if (book.problem !== null)
+    io.warn(`Saved addresses are not shown: ${book.problem.message}. ${book.problem.hint ?? ''}`)
   if (known.length === 0 && output.mode === 'table')
     io.note('There are no wallets yet. Run `gdn wallet generate` to create one.')
   await output.many(known.map(asRecord))
-  if (known.length > 0 && output.mode === 'table') io.note(`They are in ${safe(book.folder)}`)
+  if (known.some(({ kind }) => kind === 'keystore') && output.mode === 'table')
+    io.note(`Keystores are in ${safe(walletsDirectory(deps.env))}`)
 }
 
 const asRecord = ({ name, address, kind, createdAt, file, problem }: KnownWallet): DataRecord => ({

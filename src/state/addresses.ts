@@ -1,0 +1,24 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+
+/** An address with the name that `gdn wallet add` saved for it. */
+export interface SavedAddress {
+  name: string
+  address: string
+  /** In milliseconds. */
+  created_at: number
+}
+
+/** All saved addresses by name. */
+export const SAVED_ADDRESSES = 'SELECT name, address, created_at FROM addresses ORDER BY name'
+
+/** Saves an address, unless the name is taken: then returns the address that has it. */
+export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
+  const taken = sql.get<SavedAddress>('SELECT address FROM addresses WHERE name = ?', name)
+  if (taken === undefined) sql.run('INSERT INTO addresses VALUES (?, ?, ?)', name, address, created_at)
+  return taken?.address ?? null
+}
+
+/** Deletes a saved address, and returns it; null if there is none of that name. */
+export function deleteAddress(sql: Sql, name: string): string | null {
+  return sql.get<SavedAddress>('DELETE FROM addresses WHERE name = ? RETURNING address', name)?.address ?? null
+}
