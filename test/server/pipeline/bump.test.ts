@@ -1,10 +1,14 @@
 import { parseTransaction, serializeTransaction } from 'viem'
-import { expect, it } from 'vitest'
-import type { PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import { generatePrivateKey } from 'viem/accounts'
+import { describe, expect, it } from 'vitest'
+import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
+import type { Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createBumper } from '../../../src/server/pipeline/evm/public-network/bump.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
-import { WALLETS } from '../../helpers/backend.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertTransaction } from '../../helpers/rows.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 const STUCK_MS = 60_000
 const NONCE = 7
@@ -53,4 +57,64 @@ it("doesn't restart the wait because of a lagging node", async () => {
 
 it('only restarts the wait if the clock is set back by 30 days', async () => {
   expect(await stuckAfter(() => NONCE, 30 * 24 * 3_600_000)).toBe(30_000 + STUCK_MS)
+})
+
+const GAS = 100_000n
+const OFFERED = 800n
+/** An eighth more, which is the least that replaces the offer. */
+const RAISED = 900n
+
+/** Bumps a transaction once. Resolves with the fee that it offers then, and the warnings. */
+async function bumpOnce(
+  action: 'bump' | 'cancel' | null,
+  { feeCap, balance }: { feeCap: bigint; balance: bigint },
+): Promise<{ offers: bigint | undefined; gas: bigint | undefined; warnings: string[] }> {
+  const dir = await freshDataDir()
+  const store = await openTestStore(dir.path)
+  const signer = createSigner(generatePrivateKey())
+  const raw = serializeTransaction({
+    ...{ type: 'eip1559', chainId: 137, to: SIGNER as Hex, nonce: NONCE, gas: GAS },
+    ...{ maxFeePerGas: OFFERED, maxPriorityFeePerGas: 8n },
+  })
+  await insertTransaction(store.db, {
+    ...{ id: 't', blockchain: 'polygon', signer: signer.address, nonce: NONCE, kind: 'mint', collection_id: null },
+    ...{ start_id: '1', token_count: 1, directory: 'd', raw, hash: '0xaa', state: 'signed', requested_action: action },
+    ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
+  })
+  let clock = 0
+  const warnings: string[] = []
+  const log = { debug() {}, info() {}, warn: (_: object, message: string) => warnings.push(message), error() {} }
+  const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
+  const publicNetwork = {
+    ...{ stuckMs: STUCK_MS, feeCap, nextNonce: async () => NONCE, balance: async () => balance },
+    suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),
+  } as unknown as PublicNetwork
+  const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
+  for (clock of [0, STUCK_MS]) await bumper.bump({ chainId: 137, publicNetwork }, [await read()], new Map())
+  const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
+  await store.close()
+  await dir.remove()
+  return { offers: maxFeePerGas, gas, warnings }
+}
+
+describe.each([
+  ['a stuck transaction', null, GAS],
+  ['a requested bump', 'bump', GAS],
+  ['a requested cancellation', 'cancel', 21_000n],
+] as const)('%s', (_, action, gas) => {
+  it('offers at most the fee cap', async () => {
+    const balance = 10n ** 18n
+    expect(await bumpOnce(action, { feeCap: RAISED, balance })).toEqual({ offers: RAISED, gas, warnings: [] })
+    expect(await bumpOnce(action, { feeCap: RAISED - 1n, balance })).toEqual({
+      ...{ offers: OFFERED, gas: GAS, warnings: ['a transaction is stuck and its fees are at the cap'] },
+    })
+  })
+
+  it('is not signed again for more than its signer can pay', async () => {
+    const feeCap = 10n ** 9n
+    expect(await bumpOnce(action, { feeCap, balance: gas * RAISED })).toEqual({ offers: RAISED, gas, warnings: [] })
+    expect(await bumpOnce(action, { feeCap, balance: gas * RAISED - 1n })).toEqual({
+      ...{ offers: OFFERED, gas: GAS, warnings: ['a transaction is stuck and its signer has too little funds'] },
+    })
+  })
 })
