@@ -52,17 +52,20 @@ afterEach(async () => {
   await dir.remove()
 })
 
+const connect = ({ timeoutMs = 1000, feeCap }: { timeoutMs?: number; feeCap?: bigint } = {}) =>
+  createRemoteNetwork({
+    ...{ blockchain: 'polygon', urls: [proxy.url], confirmations: 2, finality: FINALITY, pollMs: 10 },
+    ...{ timeoutMs, tries: 2, retryMs: 1, ...(feeCap === undefined ? {} : { feeCap }) },
+  })
+
 /** Runs `gdn chain setup` for these operators until it is done or interrupted. */
 async function begin(
   operators: readonly Hex[],
-  { now = Date.now, timeoutMs = 1000 }: { now?: () => number; timeoutMs?: number } = {},
+  { now = Date.now, ...options }: { now?: () => number; timeoutMs?: number; feeCap?: bigint } = {},
 ) {
   const interrupt = new AbortController()
   const said: string[] = []
-  const network = createRemoteNetwork({
-    ...{ blockchain: 'polygon', urls: [proxy.url], confirmations: 2, finality: FINALITY, pollMs: 10 },
-    ...{ timeoutMs, tries: 2, retryMs: 1 },
-  })
+  const network = connect(options)
   const plan = await planSetup({ store, network, admin: admin.address, operators })
   const { signal } = interrupt
   const waiting = { now, log: SILENT, signal, say: (text: string) => void said.push(text) }
@@ -246,10 +249,16 @@ describe('a waiting setup', () => {
     expect(performance.now() - since).toBeLessThan(3000)
   })
 
-  it('limits the fee offers on a network that mines no blocks', async () => {
+  it.each([
+    ['four times the usual fees', { cap: 100n, limit: 4n }],
+    ['the fee cap', { cap: 2n, limit: 2n }],
+  ])('limits the fee offers to %s on a network that mines no blocks', async (_, { cap, limit }) => {
     await setUp()
+    const network = connect()
+    const { maxFeePerGas: usual } = await network.publicNetwork.suggestFees()
+    await network.close()
     let clock = Date.now()
-    const one = await begin([first, second], { now: () => (clock += 61_000) })
+    const one = await begin([first, second], { feeCap: cap * usual, now: () => (clock += 61_000) })
     const offers: bigint[] = []
     node.answer = ({ method, params }) => {
       if (method === 'eth_sendRawTransaction') offers.push(parseTransaction(params[0]).maxFeePerGas ?? 0n)
@@ -261,7 +270,7 @@ describe('a waiting setup', () => {
     )
     one.interrupt()
     const [lowest = 0n] = offers
-    expect(offers.every((offer) => offer <= 4n * lowest)).toBe(true)
+    expect(offers.every((offer) => offer <= limit * usual)).toBe(true)
     expect(offers.at(-1)).toBeGreaterThan(lowest)
   })
 })
