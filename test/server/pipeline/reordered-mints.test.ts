@@ -160,6 +160,14 @@ it('checks reverted mints in order, and none waits for a later one', async () =>
   expect(await nft('second')).toEqual(WAITS)
 })
 
+it('signs again for a single NFT whose start ID is not the next one, though its call would still revert', async () => {
+  await addMint('m', 1, '2')
+  await look({ state: { nextTokenId: 1n }, takes: false })
+  expect(await nft('m')).toEqual(WAITS)
+  const { next_token_id } = await store.db.selectFrom('collections').select('next_token_id').executeTakeFirstOrThrow()
+  expect(next_token_id).toBe('1')
+})
+
 it.each([
   ['mint', { enableApi: false }, 'switched off creating'],
   ['mint', { revoked: true }, "revoked the service's right"],

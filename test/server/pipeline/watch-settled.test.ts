@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
+import { deployNfts } from '../../../src/server/state/nfts.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { applyEvents, type OwnerEventRow } from '../../../src/server/store/owner-events.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import type { TransactionRow } from '../../../src/server/store/transactions.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+// A mint and a transfer are settled, and their blocks are watched until they are final. Meanwhile a reorg replaces them.
+
+const [ALICE, BOB, CAROL] = WALLETS
+const NOW = 1_800_000_000_000
+const HEAD = 200
+const CONFIRMATIONS = 3
+const OLD_BLOCK: Hex = `0x${'a'.repeat(64)}`
+const NEW_BLOCK: Hex = `0x${'b'.repeat(64)}`
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+  const { db } = store
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(db, { ...request, accepted_at: NOW })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: ALICE, description: null, image: null },
+    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', next_token_id: '2' },
+    next_attempt_at: NOW,
+  })
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+/** Adds a settled transaction in a block that isn't final yet. */
+const addSettled = (given: Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'start_id'>) =>
+  insertTransaction(store.db, {
+    ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', token_count: 1, directory: 'd', raw: '0x' },
+    ...{ hash: `0x${given.id}`, state: 'final', watched: 1, block_number: 195, block_hash: OLD_BLOCK, gas_used: '1' },
+    ...{ created_at: NOW, next_attempt_at: NOW },
+    ...given,
+  })
+
+/** Adds an NFT of ALICE with its mint. */
+async function addMint(changes: { status: 'deployed'; owner: string } | { status: 'initiated' }): Promise<void> {
+  await addSettled({ id: 'm', nonce: 0, kind: 'mint', start_id: '1' })
+  const minted = { token_id: '1', metadata_url: 'ipfs://d/0.json', step: 'done' } as const
+  await insertNfts(store.db, [
+    {
+      ...{ id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW },
+      ...{ step: 'chain', transaction_id: 'm', batch_index: 0, ...(changes.status === 'deployed' ? minted : {}) },
+      ...changes,
+    },
+  ])
+}
+
+/** Stores transfers of the token by wallets, from ALICE to BOB and back in two blocks, and on to CAROL. */
+async function addWalletTransfers(): Promise<void> {
+  const event = (block_number: number, log_index: number, previous: string, next: string): OwnerEventRow => ({
+    ...{ blockchain: 'polygon', collection_id: 'c', kind: 'transfer', token_id: '1', transaction_hash: '0xe' },
+    ...{ block_number, log_index, previous, next },
+  })
+  await applyEvents(store.db, [event(191, 5, ALICE, BOB), event(192, 1, BOB, ALICE), event(192, 2, ALICE, CAROL)])
+}
+
+/** Compares the settled transactions with the chain once, after a reorg to blocks with these receipts. */
+const watch = (receipt: (Pick<EvmReceipt, 'status'> & { block: number }) | null) => {
+  const network: Pick<EvmNetwork, 'blockchain' | 'confirmations' | 'receipts'> = {
+    ...{ blockchain: 'polygon', confirmations: CONFIRMATIONS },
+    receipts: async (hashes) =>
+      hashes.map((transactionHash) => {
+        if (receipt === null) return null
+        const { status, block } = receipt
+        return { transactionHash, status, blockNumber: BigInt(block), blockHash: NEW_BLOCK, gasUsed: 1n }
+      }),
+  }
+  const publicNetwork: Pick<PublicNetwork, 'finality' | 'head' | 'blockHashes'> = {
+    ...{ finality: 8, head: async () => HEAD },
+    blockHashes: async (numbers) => numbers.map(() => NEW_BLOCK),
+  }
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  return watchSettled({
+    ...{ store, now: () => NOW, log },
+    network: network as EvmNetwork,
+    publicNetwork: publicNetwork as PublicNetwork,
+  })
+}
+
+const nft = () =>
+  store.db.selectFrom('nfts').select(['status', 'step', 'token_id', 'owner', 'metadata_url']).executeTakeFirstOrThrow()
+const transaction = () =>
+  store.db.selectFrom('transactions').select(['state', 'block_number', 'block_hash']).executeTakeFirstOrThrow()
+
+const DEPLOYED = { status: 'deployed', step: 'done', token_id: '1', owner: ALICE, metadata_url: 'ipfs://d/0.json' }
+const PENDING = { status: 'initiated', step: 'chain', token_id: null, owner: null, metadata_url: null }
+
+describe('a mint whose block a reorg removed', () => {
+  it('stays deployed if it succeeded in another block with enough confirmations', async () => {
+    await addMint({ status: 'deployed', owner: ALICE })
+    await watch({ status: 'success', block: HEAD - CONFIRMATIONS + 1 })
+    expect(await nft()).toEqual(DEPLOYED)
+    const moved = { block_number: HEAD - CONFIRMATIONS + 1, block_hash: NEW_BLOCK }
+    expect(await transaction()).toEqual({ state: 'final', ...moved })
+  })
+
+  it.each([
+    ['reverted in another block', { status: 'reverted', block: HEAD - CONFIRMATIONS + 1 }],
+    ['is in another block with too few confirmations', { status: 'success', block: HEAD - CONFIRMATIONS + 2 }],
+    ['is in no block', null],
+  ] as const)('is pending again, without token ID and owner, if it %s', async (_, receipt) => {
+    await addMint({ status: 'deployed', owner: BOB })
+    await watch(receipt)
+    expect(await nft()).toEqual(PENDING)
+    expect(await transaction()).toEqual({ state: 'signed', block_number: null, block_hash: null })
+  })
+})
+
+it('makes a collection pending again if a reorg removed its block', async () => {
+  await addSettled({ id: 'make', nonce: 0, kind: 'collection', start_id: null })
+  await watch(null)
+  const { status } = await store.db.selectFrom('collections').select('status').executeTakeFirstOrThrow()
+  expect([status, (await transaction()).state]).toEqual(['initiated', 'signed'])
+})
+
+describe('a transfer whose block a reorg removed', () => {
+  beforeEach(async () => {
+    await addMint({ status: 'deployed', owner: BOB })
+    await store.db.updateTable('transactions').set({ watched: 0 }).execute()
+    await addSettled({ id: 't', nonce: 1, kind: 'transfer', start_id: null })
+    await insertTransfer(store.db, {
+      ...{ id: 'move', request_id: 'r', collection_id: 'c', nft_id: 'n', blockchain: 'polygon', status: 'deployed' },
+      ...{ sender: CAROL, receiver: BOB, transaction_id: 't' },
+    })
+  })
+
+  it('leaves the NFT to the owner by the newest earlier event, and is pending again', async () => {
+    await addWalletTransfers()
+    await store.db.updateTable('nfts').set({ owner: BOB }).execute()
+    await watch(null)
+    expect(await nft()).toEqual({ ...DEPLOYED, owner: CAROL })
+    const { status } = await store.db.selectFrom('transfers').select('status').executeTakeFirstOrThrow()
+    expect(status).toBe('initiated')
+  })
+
+  it('leaves the NFT to the receiver of the mint if no events are known', async () => {
+    await watch(null)
+    expect(await nft()).toEqual(DEPLOYED)
+  })
+})
+
+it('deploys an NFT with the owner by the newest of several events', async () => {
+  await addMint({ status: 'initiated' })
+  await addWalletTransfers()
+  await deployNfts(store.db, ['m'])
+  expect(await nft()).toEqual({ ...DEPLOYED, owner: CAROL })
+})
