@@ -130,6 +130,18 @@ describe('POST /rpc/<blockchain>', () => {
     expect(answer.status).toBe(415)
   })
 
+  // A sandboxed frame and a local file send `null`, and so does a page after a redirect to another origin.
+  it.each(['null', 'https://evil.example', 'http://localhost.evil.example'])(
+    'rejects a transaction from a page with the Origin %s, which may read',
+    async (origin) => {
+      const send = async (method: string, params: readonly unknown[]) =>
+        (await backend.post('/rpc/polygon', { jsonrpc: '2.0', id: 1, method, params }, { 'x-api-key': '', origin }))
+          .status
+      expect(await send('eth_chainId', [])).toBe(200)
+      expect(await send('eth_sendRawTransaction', ['0x02'])).toBe(403)
+    },
+  )
+
   it('every EVM blockchain of the contract has a path', async () => {
     // It is enough to start one more than polygon: the others differ only by their name.
     expect(EVM_BLOCKCHAINS).toHaveLength(13)
