@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { PERMISSIONS } from '../../../src/api/permissions.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
+import { failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import {
@@ -9,10 +10,13 @@ import {
   exchangeBytes,
   freshDataDir,
   plainMetadata,
+  showCollection,
   startTestBackend,
   type TestBackend,
   type TestCollection,
+  until,
   WALLETS,
+  withStore,
 } from '../../helpers/backend.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -218,6 +222,26 @@ describe('a request that does not match its collection', () => {
     const closed = await createTestCollection(backend, { enable_api: false })
     const answer = await backend.post('/api/v1/createnft', createNft({ contract_address: closed.address }))
     expectFormA(answer, { status: 400, title: 'Bad Request', message: /enable_api is off/ })
+  })
+
+  it.each(['createnft', 'createnfttrans'])('%s returns 400 with the reason if the collection failed', async (name) => {
+    const failed = await createTestCollection(backend, { enable_transfer: true })
+    await until(
+      () => showCollection(backend, failed.id),
+      ({ status }) => status === 'deployed',
+    )
+    await withStore(dataDir.path, (store) =>
+      store.transaction(async (db) => {
+        await withdrawCollection(db, failed.id)
+        await failCollection(db, failed.id, 'its transaction reverted')
+      }),
+    )
+    const sender = name === 'createnfttrans' ? { sender_wallet_address: WALLETS[0] } : {}
+    const answer = await backend.post(`/api/v1/${name}`, createNft({ contract_address: failed.address, ...sender }))
+    const message = 'the collection failed: its transaction reverted'
+    expectFormA(answer, { status: 400, title: 'Bad Request', message: new RegExp(`^${message}$`) })
+    const body = { contract_addresses: failed.address, blockchain: 'polygon' }
+    expect((await backend.post('/api/v1/getnftgdnids', body)).json.nft_gdn_ids).toEqual([])
   })
 
   it('returns 400 Bad Request if the collection is on the other kind of blockchain', async () => {
