@@ -90,6 +90,11 @@ export async function countNfts(
     "  countnfts: async () => (await import('../services/count-nfts.ts')).countNfts,",
   )
   await addLine(
+    'test/server/http/permissions.test.ts',
+    'const REQUIRED',
+    "  countnfts: { permissions: ['nft:read'], form: 'A' },",
+  )
+  await addLine(
     'test/server/http/tenancy.test.ts',
     'const REQUESTS',
     "  countnfts: ({ contract }) => ({ contract_address: contract, blockchain: 'polygon' }),",
@@ -99,7 +104,8 @@ export async function countNfts(
     'const real:',
     '      countnfts: { contract_address: collection.address },',
   )
-  await expectGreen('test/api', 'test/server/http/tenancy.test.ts', 'test/server/http/openapi.test.ts')
+  const cases = ['permissions', 'tenancy', 'openapi'].map((name) => `test/server/http/${name}.test.ts`)
+  await expectGreen('test/api', ...cases)
 }, 180_000)
 
 test('adding a command touches only the files that the document names', async () => {
