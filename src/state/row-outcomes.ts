@@ -76,7 +76,8 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
 
 /** Reopens ended rows as accepted after the backend was restored, since their outcomes may differ now. */
 export function reopenEnded(sql: Sql, runId: string): void {
-  sql.run("UPDATE operations SET was_deployed = state = 'deployed' WHERE run_id = ? AND released_at IS NULL", runId)
+  // Never cleared: the last start may have ended before it polled the rows that an earlier restore reopened.
+  sql.run("UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'", runId)
   const ended = sql.all<{ id: string }>(
     `SELECT id FROM operations WHERE run_id = ? AND released_at IS NULL AND accepted_at IS NOT NULL
       AND state IN ('deployed', 'failed')`,

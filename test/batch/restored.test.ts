@@ -77,6 +77,19 @@ describe('after a restore', () => {
     ])
   })
 
+  test('a row that was deployed is never reported as absent after a second restore', async () => {
+    const server = serverWith([])
+    await run(server, 'first')
+    // Ends before it polls the rows, so they are not deployed again in the state.
+    expect(await run(server, 'second', { noWait: true })).toMatchObject({ counts: { accepted: 3 } })
+    lose(server, '#1')
+    const third = await run(server, 'third', { timeoutMs: 120_000 })
+    expect(third).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 }, absentRows: [] })
+    const attempts = server.attempts
+    await run(server, 'third', { retryAbsent: true, timeoutMs: 120_000 })
+    expect(server.attempts).toBe(attempts)
+  })
+
   test('an ID that a later backup contains again is adopted again', async () => {
     const server = serverWith([])
     await run(server, 'first')
