@@ -8,6 +8,7 @@ import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
 import { positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
+import { requestMetadata } from './request.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
 
@@ -71,7 +72,11 @@ function foundRequests(adopted: readonly Adopted[]) {
   return [...groups].flatMap(([receiver, pieces]) =>
     pieces.map((piece) => ({
       receiver,
-      rows: piece.map(({ row: { key, content, row }, nftGdnId }) => ({ key, content, line: row.line, nftGdnId })),
+      rows: piece.map(({ row: { key, content, row }, nftGdnId }) => ({
+        ...{ key, content, line: row.line, nftGdnId },
+        // The URL of a local file is not known.
+        metadata: requestMetadata(row, (path) => path),
+      })),
     })),
   )
 }

@@ -1,4 +1,3 @@
-import { sentMetadata } from '../operations/reconcile/content.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
 import type { OperationState } from '../state/transitions.ts'
@@ -44,6 +43,10 @@ export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with
 
 /** Why a row is undecided whose NFT was deployed before the backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
+
+/** The same for an adopted row, whose NFT may have been deployed. */
+export const ADOPTED_NOT_KNOWN =
+  'it was minted before this run, but the backend was restored from a backup and no longer knows its NFT'
 
 /** Why a row is absent. */
 export const ABSENCE = {
@@ -104,10 +107,9 @@ export function resultsOutside(sql: Sql, { id, scope, setId, contract }: Drop, l
   return rows.map((row) => {
     const { receiver_wallet_address: receiver, metadata } = JSON.parse(row.body) as {
       receiver_wallet_address: string
-      metadata?: unknown
+      metadata: { title: string }[]
     }
-    const titles = metadata === undefined ? [] : (sentMetadata(row.body) as { title: string }[])
-    const title = titles[row.place]?.title ?? null
+    const title = metadata[row.place]?.title ?? null
     return resultOf(row, { key: row.key, line: row.line, title, receiver, contract }, live)
   })
 }

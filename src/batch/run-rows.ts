@@ -7,7 +7,6 @@ import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
-import { requestMetadata } from './request.ts'
 import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
 import { rowOfParts } from './row-text.ts'
 import type { ResultRow, Run } from './types.ts'
@@ -16,7 +15,7 @@ import type { ResultRow, Run } from './types.ts'
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
-  /** Its metadata as it was sent, with URLs for local files. For an adopted row, its metadata in the manifest. */
+  /** Its metadata as it was sent, with URLs for local files. An adopted row has the paths of its local files. */
   sentMetadata(): Promise<Json | null>
 }
 
@@ -37,7 +36,7 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
           receiver,
           sender,
         }
-        yield { result, row, sentMetadata: () => metadataOf(state, drop, key, row) }
+        yield { result, row, sentMetadata: () => metadataOf(state, drop, key) }
       }
     }
     for (const result of await state.read((sql) => resultsOutside(sql, drop, run.running))) {
@@ -56,22 +55,16 @@ async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateRead
   throw new GdnError('not_found_locally', `the run ${name} was removed in the meantime`)
 }
 
-async function metadataOf(
-  state: StateReader,
-  { id, scope }: Drop,
-  key: string,
-  row: ManifestRow,
-): Promise<Json | null> {
+async function metadataOf(state: StateReader, { id, scope }: Drop, key: string): Promise<Json | null> {
   const sent = await state.read((sql) =>
-    sql.get<{ body: string; outcome: string | null; position: number }>(
-      `SELECT q.body, q.outcome, o.position FROM operations o JOIN requests q ON q.id = o.request_id
+    sql.get<{ body: string; position: number }>(
+      `SELECT q.body, o.position FROM operations o JOIN requests q ON q.id = o.request_id
         WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL`,
       id,
       scope + key,
     ),
   )
   if (sent === undefined) return null
-  if (sent.outcome === 'found') return requestMetadata(row, (path) => path)
   return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
 }
 

@@ -68,7 +68,7 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
   takeNft(sql, operationId, LOST)
   sql.run(
     `UPDATE requests SET outcome = 'unknown', unknown_after = ?
-      WHERE id = (SELECT request_id FROM operations WHERE id = ?)`,
+      WHERE id = (SELECT request_id FROM operations WHERE id = ?) AND outcome <> 'found'`,
     last,
     operationId,
   )
@@ -77,7 +77,10 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
 /** Reopens ended rows as accepted after the backend was restored, since their outcomes may differ now. */
 export function reopenEnded(sql: Sql, runId: string): void {
   // Never cleared: the last start may have ended before it polled the rows that an earlier restore reopened.
-  sql.run("UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'", runId)
+  sql.run(
+    "UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'",
+    runId,
+  )
   const ended = sql.all<{ id: string }>(
     `SELECT id FROM operations WHERE run_id = ? AND released_at IS NULL AND accepted_at IS NOT NULL
       AND state IN ('deployed', 'failed')`,

@@ -125,7 +125,7 @@ export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome): 
 export function openRequests(sql: Sql, runId: string): number[] {
   return sql
     .all<{ id: number }>(
-      `SELECT id FROM requests q WHERE run_id = ? AND (outcome = 'unknown' OR (outcome = 'accepted' AND EXISTS
+      `SELECT id FROM requests q WHERE run_id = ? AND (outcome = 'unknown' OR (outcome IN ('accepted', 'found') AND EXISTS
         (SELECT 1 FROM operations o WHERE o.request_id = q.id AND o.released_at IS NULL
           AND o.state IN ('unknown', 'absent')))) ORDER BY n`,
       runId,

@@ -169,10 +169,14 @@ export const NO_ANSWER = 'it was sent, or about to be, and no response was recor
 export function enterFound(
   sql: Sql,
   drop: Drop,
-  found: { receiver: string; rows: readonly (NewRequest['rows'][number] & { nftGdnId: string })[] },
+  found: {
+    receiver: string
+    rows: readonly (NewRequest['rows'][number] & { metadata: object; nftGdnId: string })[]
+  },
   now: number,
 ): void {
-  const body = JSON.stringify({ receiver_wallet_address: found.receiver })
+  const metadata = found.rows.map((row) => row.metadata)
+  const body = JSON.stringify({ receiver_wallet_address: found.receiver, metadata })
   const { id } = enterRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
   sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
   for (const [position, row] of found.rows.entries()) {

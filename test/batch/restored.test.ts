@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runRows } from '../../src/batch/run-rows.ts'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import { contentOf } from '../../src/operations/reconcile/content.ts'
+import { contestedContents } from '../../src/operations/reconcile/contested.ts'
 import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
 import { Machine } from './simulation.ts'
-import { rowsUpTo } from './simulation-rows.ts'
+import { row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
 beforeEach(async () => {
@@ -131,6 +134,68 @@ describe('after a restore', () => {
     expect(await incarnation()).toBe('first')
     expect(await run(server, 'second', { noWait: true })).toMatchObject({ exitCode: 9, counts: { unknown: 1 } })
     expect(await incarnation()).toBe('second')
+  })
+})
+
+describe('an adopted row that a restored backend no longer knows', () => {
+  /** Loses the state, adopts all rows, and restores a backup without the second. */
+  async function loseAdopted() {
+    const server = serverWith([], 1000)
+    await run(server, 'first', { noWait: true })
+    await machine.lose()
+    const adopted = await run(server, 'first', { adopt: true, noWait: true })
+    expect(adopted).toMatchObject({ counts: { accepted: 3 } })
+    const [id = ''] = server.idsOf('#2')
+    const nft = server.minted.get(id)
+    if (nft === undefined) throw new Error('#2 was not minted')
+    server.minted.delete(id)
+    return { server, nft, adopted }
+  }
+
+  test('is undecided, because its NFT may have been deployed', async () => {
+    const { server } = await loseAdopted()
+    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1, accepted: 2 }, absentRows: [] })
+    expect(summary.undecidedRows).toEqual([
+      expect.objectContaining({ line: 3, reason: expect.stringContaining('minted before this run') }),
+    ])
+    expect(server.attempts).toBe(3)
+  })
+
+  test('is adopted again when a later backup contains its NFT', async () => {
+    const { server, nft } = await loseAdopted()
+    await run(server, 'second', { timeoutMs: 120_000 })
+    server.minted.set(nft.id, nft)
+    const summary = await run(server, 'third', { timeoutMs: 120_000 })
+    expect(summary).toMatchObject({ counts: { unknown: 0 }, reconciled: { adopted: 1 } })
+    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain(nft.id)
+  })
+
+  test('contests its content, and is shown with its metadata', async () => {
+    const { server, adopted } = await loseAdopted()
+    await run(server, 'second', { noWait: true })
+    const { origin, blockchain, contractAddress: contract } = machine.options()
+    const contested = await machine.state((sql) =>
+      contestedContents(sql, { origin, backendId: 'the backend', blockchain, contract }),
+    )
+    const [, second] = rowsUpTo(3)
+    expect([...contested]).toEqual([contentOf(second?.metadata)])
+    const sent: unknown[] = []
+    for await (const { sentMetadata } of runRows(await openRun(machine.stateDir, adopted.run.id))) {
+      sent.push(await sentMetadata())
+    }
+    expect(sent).toEqual(rowsUpTo(3).map(({ metadata }) => metadata))
+    // Another run reads the contested contents too.
+    const unknown = serverWith(['cut_before'])
+    const other = { manifestPath: '/drops/other.csv', backend: backend('second'), timeoutMs: 120_000 }
+    await expect(machine.run(unknown, [row(9)], other)).resolves.toMatchObject({ counts: { total: 1 } })
+  })
+
+  test('is named where the manifest is edited', async () => {
+    const { server } = await loseAdopted()
+    await run(server, 'second', { noWait: true })
+    const edited = machine.run(server, [row(1), row(3), row(7)], { backend: backend('second') })
+    await expect(edited).rejects.toMatchObject({ code: 'edited_rows', details: { vanished: 1, new: 1 } })
   })
 })
 

@@ -1,7 +1,7 @@
 import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
 import { ownersOf } from '../../operations/reconcile/owners.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
-import { ABSENT_BY_WORD, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
+import { ABSENT_BY_WORD, ADOPTED_NOT_KNOWN, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
 import type { RunStore } from '../run-store.ts'
 
 /** A sent row whose outcome isn't known. */
@@ -49,8 +49,7 @@ export async function openSendings(store: RunStore, markerKey: string | undefine
       } else if (row.state === 'absent' && row.reason === ABSENT_BY_WORD) {
         if (row.isCurrent) open.settled++
       } else if (state !== null) {
-        const taken = row.wasDeployed ? NOT_KNOWN : request.outcome === 'accepted' ? NOT_SHOWN : null
-        open.sendings.push({ ...said, id: row.id, request, state, reason: row.reason, taken })
+        open.sendings.push({ ...said, id: row.id, request, state, reason: row.reason, taken: takenBy(row, request) })
       }
     }
   }
@@ -60,6 +59,13 @@ export async function openSendings(store: RunStore, markerKey: string | undefine
 function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): Sending['state'] | null {
   if (!isCurrent) return outcome === 'unknown' ? 'superseded' : null
   return state === 'unknown' || state === 'absent' ? state : null
+}
+
+/** Returns why the server has had an NFT of the row; null if it may never have had one. */
+function takenBy({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
+  if (wasDeployed) return NOT_KNOWN
+  if (outcome === 'found') return ADOPTED_NOT_KNOWN
+  return outcome === 'accepted' ? NOT_SHOWN : null
 }
 
 function sentRows(sentBody: string, markerKey: string | undefined) {
