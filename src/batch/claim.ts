@@ -5,6 +5,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, listDrops } from '../state/drops.ts'
 import { addedKeys, type RowsIn } from '../state/rows.ts'
 import { refuseEdited } from './edited-rows.ts'
+import type { KeptRow } from './manifest-row.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 import type { RunStore } from './run-store.ts'
@@ -30,6 +31,8 @@ interface Checked {
   isRead: boolean
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
+  /** Rows that were minted under another key. They are not sent, so only their keys must be free. */
+  renamed?: readonly KeptRow[]
 }
 
 /**
@@ -45,6 +48,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
   const taken: Taken = { rows: [], keys: new Set(), runs: new Set() }
+  const renamed = new Set(checked.renamed?.map(({ key }) => key))
   enterChecked(sql, checked)
   let added: Set<string> | null = null
   for (const other of others) {
@@ -59,7 +63,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     }
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
-      if (!isChecked(row.key)) continue
+      if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       taken.runs.add(other.name)
       if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
@@ -75,7 +79,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   if (taken.keys.size > 0) throw alreadyAccepted(taken, drop.setId === null)
 }
 
-function enterChecked(sql: Sql, { rows, pending }: Checked): void {
+function enterChecked(sql: Sql, { rows, pending, renamed = [] }: Checked): void {
   sql.script(`DROP TABLE IF EXISTS temp.checked;
     CREATE TEMP TABLE checked (key TEXT PRIMARY KEY, line INTEGER NOT NULL, twin TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)`)
   const table = rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${rows.set})`
@@ -83,7 +87,7 @@ function enterChecked(sql: Sql, { rows, pending }: Checked): void {
     `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.twin, r.content), r.files,
         CASE WHEN r.files > 0 THEN r.body END
       FROM json_each(?) p CROSS JOIN ${table} r ON r.position = p.value`,
-    JSON.stringify([...pending]),
+    JSON.stringify([...pending, ...renamed.map(({ position }) => position)]),
   )
 }
 

@@ -27,8 +27,11 @@ export async function enterRows(
   const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   const entered = [...positionsOf(plan), ...before.adopted.map(({ row }) => row.position)]
+  const renamed = edits.renamed.map(({ row }) => row)
   await store.write((sql) => {
-    if (entered.length > 0) refuseTaken(sql, store, options, { ...gathered, pending: entered })
+    if (entered.length + renamed.length > 0) {
+      refuseTaken(sql, store, options, { ...gathered, pending: entered, renamed })
+    }
     const now = Date.now()
     if (isNew && before.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })

@@ -50,9 +50,10 @@ export async function prepare(
         )
   const known = new Map(edits.renamed.map(({ row }): [number, 'renamed' | 'adopted'] => [row.position, 'renamed']))
   if (known.size > 0) plan = await planRows(store, gathered, options, known)
-  if (plan.rows > 0) {
-    const pending = plan
-    await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(pending) }))
+  const renamed = edits.renamed.map(({ row }) => row)
+  if (plan.rows + renamed.length > 0) {
+    const pending = [...positionsOf(plan)]
+    await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending, renamed }))
   }
   const before = await lookBefore(store, options, deps, { gathered, plan })
   before.notes.push(...notes)

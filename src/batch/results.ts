@@ -1,5 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
+import { RIVAL_NFT } from '../state/row-outcomes.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf } from './row-text.ts'
@@ -17,11 +18,13 @@ interface OutcomeColumns {
   metadata_url: string | null
   error: string | null
   twice: string | null
+  rival: string | null
 }
 
 const OUTCOME = `o.state, o.reason, n.nft_gdn_id, n.token_id, n.contract, n.receiver AS owner, n.metadata_url, n.error,
   (SELECT x.nft_gdn_id FROM operations late JOIN nfts x ON x.operation_id = late.id WHERE late.run_id = o.run_id
-    AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = 'late' LIMIT 1) AS twice`
+    AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = 'late' LIMIT 1) AS twice,
+  (${RIVAL_NFT}) AS rival`
 
 interface RowColumns extends OutcomeColumns {
   position: number
@@ -35,8 +38,10 @@ interface RowColumns extends OutcomeColumns {
 /** Prefixes of the errors of rows that reconciling did not find, or could not resolve. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
-/** Prefix of the error of a row that may be minted twice. The ID of the other NFT follows. */
-export const TWICE = 'possibly minted twice: its first request, found absent, or another client minted the same: '
+/** Prefix of the error of a row that may be minted twice. The reason follows, which ends with the ID of the other NFT. */
+export const TWICE = 'possibly minted twice: '
+const LATE_NFT = `${TWICE}its first request, found absent, or another client minted the same: `
+const OF_RIVAL = `${TWICE}the run `
 
 /** Why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'
@@ -140,7 +145,8 @@ export function resultOf(row: OutcomeColumns, shown: Shown, live: boolean): Resu
   const { state } = row
   const base = unsentResult(shown)
   if (state === null || STATUS[state] === 'pending' || (live && state === 'sent')) return base
-  const twice = row.twice === null ? null : TWICE + row.twice
+  const rival = row.rival === null ? null : OF_RIVAL + row.rival
+  const twice = row.twice === null ? rival : LATE_NFT + row.twice
   const reason = state === 'sent' || state === 'unknown' || state === 'absent' || state === 'failed' ? row.reason : null
   return {
     ...base,

@@ -55,7 +55,8 @@ export async function nameRows(
     const row = { key, line }
     if (error?.startsWith(TWICE) === true) {
       left.doubled--
-      add(rows.doubledRows, { ...row, nft_gdn_id: error.slice(TWICE.length) })
+      const reason = error.slice(TWICE.length)
+      add(rows.doubledRows, { ...row, reason, nft_gdn_id: reason.slice(reason.lastIndexOf(' ') + 1) })
     }
     if (status === 'unknown') {
       left.unknown--

@@ -257,8 +257,8 @@ export interface BatchSummary {
   /** Of the unknown rows: those that aren't in the collection, and those that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
-  /** Rows found absent and sent again, for which another NFT appeared: of the first request, or of another client. */
-  doubledRows: { key: string; line: number; nft_gdn_id: string }[]
+  /** Rows with a second NFT: of another request of this run or another run, or of another client. */
+  doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
   /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode

@@ -5,7 +5,7 @@ import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { addAttempt, endLastAttempt } from './attempts.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
-import { moveOperation, type OperationState } from './transitions.ts'
+import { LIVE, moveOperation, type OperationState } from './transitions.ts'
 
 /** Identifies a live operation: no other live operation has the same four values. */
 export interface OperationName {
@@ -86,8 +86,6 @@ interface RequestRow {
 }
 
 export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
-
-const LIVE = `released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
 /** The live operation of this name, or null. */
 export function findLive(sql: Sql, name: OperationName): Operation | null {

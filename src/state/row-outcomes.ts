@@ -110,11 +110,17 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Returns the number of rows of which two requests were accepted. */
+/** Selects the run and the NFT of the rival of the operation `o`, if both operations have an NFT. */
+export const RIVAL_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations rival
+  JOIN runs r ON r.id = rival.run_id JOIN nfts x ON x.operation_id = rival.id
+  WHERE rival.id = o.rival AND rival.state IN ('accepted', 'deployed') AND o.state IN ('accepted', 'deployed')`
+
+/** Returns the number of rows of which two requests were accepted, in one run or in two. */
 export function countTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
-      'SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NOT NULL AND reason = ?',
+      `SELECT count(*) AS n FROM operations o WHERE o.run_id = ? AND (o.released_at IS NOT NULL AND o.reason = ?
+        OR o.released_at IS NULL AND o.rival IS NOT NULL AND EXISTS (${RIVAL_NFT}))`,
       runId,
       reason,
     )?.n ?? 0

@@ -172,11 +172,13 @@ CREATE TABLE operations (
   retried_by INTEGER,
   is_replaced INTEGER NOT NULL DEFAULT 0,
   was_deployed INTEGER NOT NULL DEFAULT 0,
+  rival TEXT,
   CHECK (state = 'planned' OR request_id IS NOT NULL),
   CHECK (state NOT IN ('accepted', 'deployed') OR accepted_at IS NOT NULL)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX one_live_operation ON operations (server_id, coalesce(collection_id, 0), kind, identity)
-  WHERE released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed');
+  WHERE released_at IS NULL AND rival IS NULL
+    AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed');
 CREATE INDEX operations_by_run ON operations (run_id, identity, released_at, state);
 CREATE INDEX operations_by_collection ON operations (collection_id, state);
 CREATE INDEX operations_by_request ON operations (request_id, released_at, state);

@@ -27,13 +27,29 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   deployed: ['accepted', 'unknown'],
 }
 
+/** Operations that no other may be beside, as the index `one_live_operation` has it. */
+export const LIVE = `released_at IS NULL AND rival IS NULL
+  AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
+
+/** Selects the live operation of another run with the name of the operation `o`. */
+const RIVAL = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_id
+  AND coalesce(collection_id, 0) = coalesce(o.collection_id, 0) AND kind = o.kind AND identity = o.identity
+  AND run_id <> o.run_id`
+
 /**
- * Moves an operation to a state. Nothing else writes `operations.state`.
+ * Moves an operation to a state. Nothing else writes `operations.state`. A failed or absent operation does not keep its
+ * name, so another run may have taken it. Then the operation is live beside that one, its `rival`.
  *
  * @param reason why the outcome is unknown, or what failed; null clears it
  */
 export function moveOperation(sql: Sql, id: string, to: OperationState, reason: string | null = null): void {
-  const changed = sql.run('UPDATE operations SET state = ?, reason = ? WHERE id = ?', to, reason, id)
+  const changed = sql.run(
+    `UPDATE operations AS o SET state = ?, reason = ?,
+      rival = CASE WHEN state IN ('failed', 'absent') THEN (${RIVAL}) ELSE rival END WHERE id = ?`,
+    to,
+    reason,
+    id,
+  )
   if (changed !== 1) throw new Error(`operation ${id} does not exist`)
 }
 

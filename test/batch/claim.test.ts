@@ -234,6 +234,108 @@ describe('two runs with the same rows in one collection', () => {
   })
 })
 
+describe('a failed or absent row that another run has minted since', () => {
+  const backend = (incarnation: string) => ({
+    ...{ url: 'http://127.0.0.1:4680', id: 'the backend', incarnation },
+    ...{ silence: null, isLocal: true },
+  })
+  const rows = [row(1, { id: 'a' }), row(2, { id: 'b' })]
+  const twice = (id: string) => ({
+    key: 'a',
+    line: 2,
+    reason: expect.stringMatching(`^the run drop-.* minted the same row: ${id}$`),
+    nft_gdn_id: id,
+  })
+
+  /** Mints the rows, of which the first fails, and has another run mint that one. */
+  async function failedThenMinted() {
+    const failing = new Set(['nft-1'])
+    const server = serverOf({
+      idempotency: true,
+      record: (record) => (failing.has(String(record.nft_gdn_id)) ? { ...record, status: 'failed' } : record),
+    })
+    const first = await machine.run(server, rows, { ...A, backend: backend('first') })
+    expect(first.counts).toMatchObject({ deployed: 1, failed: 1 })
+    const second = await machine.run(server, rows.slice(0, 1), { ...B, backend: backend('first') })
+    expect(second.counts).toMatchObject({ deployed: 1 })
+    return { server, failing }
+  }
+
+  /** Mints the rows, of which the first is absent, and has another run mint that one. */
+  async function absentThenMinted() {
+    const server = serverOf({ faultOf: (attempt) => (attempt === 1 ? { fault: 'cut_before' } : null) })
+    const first = await machine.run(server, rows, { ...A, inFlight: 1 })
+    expect(first.absentRows).toMatchObject([{ key: 'a' }])
+    expect((await machine.run(server, rows.slice(0, 1), B)).counts).toMatchObject({ deployed: 1 })
+    return server
+  }
+
+  const reconcile = { ...A, reconcileOnly: true }
+
+  test('is polled again after a restore, and stays failed', async () => {
+    const { server } = await failedThenMinted()
+    const third = await machine.run(server, rows, { ...A, backend: backend('second') })
+    expect(third).toMatchObject({ exitCode: 7, counts: { deployed: 1, failed: 1 }, doubledRows: [] })
+    expect(server.attempts).toBe(3)
+  })
+
+  test('is reported with that run if it is deployed after a restore', async () => {
+    const { server, failing } = await failedThenMinted()
+    failing.clear()
+    const third = await machine.run(server, rows, { ...A, backend: backend('second') })
+    expect(third).toMatchObject({ exitCode: 7, counts: { deployed: 2 }, doubledRows: [twice('nft-3')] })
+  })
+
+  test('is unknown if a restored backend does not know it', async () => {
+    const { server } = await failedThenMinted()
+    server.minted.delete('nft-1')
+    const third = await machine.run(server, rows, { ...A, backend: backend('second') })
+    expect(third).toMatchObject({ exitCode: 9, counts: { deployed: 1, unknown: 1 } })
+  })
+
+  test('is reported with that run if its own request turns up late', async () => {
+    const server = await absentThenMinted()
+    server.mintByOther(row(1).receiver, row(1).metadata)
+    const third = await machine.run(server, null, reconcile)
+    expect(third).toMatchObject({ exitCode: 7, counts: { deployed: 2 }, doubledRows: [twice('nft-2')] })
+    // The report stays.
+    expect((await machine.run(server, null, reconcile)).doubledRows).toHaveLength(1)
+  })
+
+  test('is undecided if another wallet has an NFT with its content', async () => {
+    const server = await absentThenMinted()
+    server.mintByOther(row(2).receiver, row(1).metadata)
+    const third = await machine.run(server, null, reconcile)
+    expect(third).toMatchObject({ exitCode: 9, counts: { deployed: 1, unknown: 1 }, absentRows: [] })
+  })
+
+  test('is reported with that run if a person assigns an NFT to it', async () => {
+    const server = await absentThenMinted()
+    const nftGdnId = server.mintByOther(row(2).receiver, row(1).metadata)
+    const third = await machine.run(server, null, { ...reconcile, settle: [{ key: 'a', nftGdnId }] })
+    expect(third).toMatchObject({ exitCode: 7, counts: { deployed: 2 }, doubledRows: [twice('nft-2')] })
+  })
+})
+
+test('rejects an ID that a minted row gets if another run has it', async () => {
+  const server = serverOf()
+  await machine.run(server, [row(1)], A)
+  await machine.run(server, [row(2, { id: 'a' })], B)
+  const renamed = machine.run(server, [row(1, { id: 'a' })], A)
+  await expect(renamed).rejects.toMatchObject({ code: 'already_accepted', details: { rows: [{ key: 'a', line: 2 }] } })
+  expect((await machine.run(server, [row(1, { id: 'b' }), row(3)], A)).counts).toMatchObject({ deployed: 2 })
+})
+
+test('accepts an ID that minted rows of two drops of a manifest get', async () => {
+  const server = serverOf()
+  await machine.run(server, [row(1)], A)
+  await machine.run(server, [row(1)], { ...A, again: true })
+  for (const generation of [2, 1]) {
+    const summary = await machine.run(server, [row(1, { id: 'a' }), row(1 + generation)], { ...A, generation })
+    expect(summary.counts).toMatchObject({ deployed: 2 })
+  }
+})
+
 describe('the lock of a collection', () => {
   test('is released while rows are sent, so that other rows can be sent at the same time', async () => {
     const server = serverOf()

@@ -485,7 +485,8 @@ describe('absent rows', () => {
     const late = server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { reconcileOnly: true })
     expect(summary).toMatchObject({ exitCode: 7, counts: { deployed: 4 } })
-    expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, nft_gdn_id: late }])
+    const reason = expect.stringContaining('its first request')
+    expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, reason, nft_gdn_id: late }])
     const told = (await results(summary)).filter(({ error }) => error !== null)
     expect(told).toEqual([
       expect.objectContaining({ line: 4, status: 'deployed', error: expect.stringContaining(late) }),

@@ -126,10 +126,10 @@ describe('the error of a run that did not succeed', () => {
   })
 
   test('lists rows that may have been minted twice with their other NFT', () => {
-    const doubledRows = [{ key: 'a', line: 3, nft_gdn_id: '01a1' }]
+    const doubledRows = [{ key: 'a', line: 3, reason: 'the run b.csv minted the same row: 01a1', nft_gdn_id: '01a1' }]
     const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
-    expect(error?.message).toContain('line 3: also minted as 01a1')
+    expect(error?.message).toContain('1 row possibly minted twice:\n  line 3: the run b.csv minted the same row: 01a1')
   })
 
   test('lists rows that differ on chain separately, after other errors', () => {

@@ -62,7 +62,7 @@ function problemsOf({ place, message, details }: GdnError): Annotation[] {
 const REASON_IN = {
   failed_rows: (row: Row) => row.error,
   unknown_rows: () => 'its outcome is unknown',
-  doubled_rows: (row: Row) => `possibly minted twice: also present as ${row.nft_gdn_id}`,
+  doubled_rows: (row: Row) => `possibly minted twice: ${row.reason}`,
   differing_rows: (row: Row) => row.differs,
 } as const
 

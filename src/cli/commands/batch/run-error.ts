@@ -43,7 +43,9 @@ export function errorOfRun(
   if (counts.failed > 0) {
     parts.push(`${count(counts.failed, 'row')} failed:`, ...byReason(failedRows.map(withReason('error'))))
   }
-  if (doubledRows.length > 0) parts.push(...doubledParts(summary))
+  if (doubledRows.length > 0) {
+    parts.push(`${count(doubledRows.length, 'row')} possibly minted twice:`, ...byReason(doubledRows))
+  }
   if (counts.accepted > 0) parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet`)
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
@@ -85,15 +87,6 @@ export function verifyFailed(verified: Verified): GdnError {
     hint: 'An owner differs if the NFT was transferred since. Investigate any other difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
-}
-
-/** Describes retried absent rows for which a second NFT was found: of the first request, or of another client. */
-function doubledParts({ doubledRows }: BatchSummary): string[] {
-  const rows = doubledRows.map(({ line, nft_gdn_id }) => ({ line, reason: `also minted as ${nft_gdn_id}` }))
-  return [
-    `${count(doubledRows.length, 'row')} possibly minted twice: another NFT with the same content was found after a retry:`,
-    ...byReason(rows),
-  ]
 }
 
 interface Named {
