@@ -58,13 +58,13 @@ export class Attempts {
   }
 
   /** Leaves the outcome unknown if a response has the ID of an NFT that was there before. */
-  async #distrust({ body }: Job, verdict: Verdict): Promise<Verdict> {
+  async #distrust({ id, body }: Job, verdict: Verdict): Promise<Verdict> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context
     const inFlight = verdict.ids.find((id) => this.#given.has(id))
     const { collectionId, listedAt } = store.drop
-    // A row with a reference ID may be one that another machine had created before.
-    const before = referencesOf(body).length > 0 ? null : listedAt
+    // A row with a reference ID may be one that another machine had created before, or that failed and is not free.
+    const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
     const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.ids, before)))
     if (again === null) {
       for (const id of verdict.ids) this.#given.add(id)

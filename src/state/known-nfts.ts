@@ -53,18 +53,27 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
 }
 
 /**
- * Returns one of the IDs that can't be those of a new NFT; null if there is none. It was assigned to a row or a command
- * before, belongs to no row, or was in the collection at a counter.
+ * Returns one of the IDs of a response that can't be those of its rows; null if there is none. It was assigned to a row
+ * or a command before, belongs to no row, or was in the collection at a counter.
  *
  * @param listedAt null to check only the first two
+ * @param named the request, if its rows have reference IDs: a row may get the NFT that it had in an earlier request
  */
-export function notNew(sql: Sql, collection: number, ids: readonly string[], listedAt: number | null): string | null {
+export function notNew(
+  sql: Sql,
+  collection: number,
+  ids: readonly string[],
+  { listedAt, named }: { listedAt: number | null; named: number | null },
+): string | null {
   const row = sql.get<{ id: string }>(
-    `SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)
-      OR EXISTS (SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value
+    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM nfts n WHERE n.nft_gdn_id = j.value
+        AND NOT EXISTS (SELECT 1 FROM operations o JOIN operations had ON had.id = n.operation_id
+          WHERE o.request_id = ? AND o.position = j.key AND had.run_id = o.run_id AND had.identity = o.identity))
+      OR EXISTS (SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = j.value
         AND (k.content = '' OR k.counter <= ?))
       LIMIT 1`,
     JSON.stringify(ids),
+    named,
     collection,
     listedAt ?? -1,
   )

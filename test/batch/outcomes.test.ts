@@ -372,6 +372,33 @@ describe('an ID that the server returned before', () => {
     expect(early).not.toContain(result?.nft_gdn_id)
   })
 
+  test('is accepted for a failed row whose reference ID is not free, which stays failed', async () => {
+    const server = new FakeHostedApi({
+      ...{ idempotency: true, references: true, now: machine.time.now },
+      record: (record) =>
+        ['nft-1', 'nft-2'].includes(String(record.nft_gdn_id)) ? { ...record, status: 'failed' } : record,
+    })
+    expect((await machine.run(server, ROWS)).counts).toMatchObject({ deployed: 4, failed: 2 })
+    const attempts = server.attempts
+    const retried = await machine.run(server, null, { retryFailed: true })
+    expect(retried).toMatchObject({ exitCode: 7, counts: { deployed: 4, failed: 2, unknown: 0 } })
+    expect([server.attempts - attempts, server.minted.size]).toEqual([retried.requests, 6])
+  })
+
+  test('is not accepted for a row with a reference ID if another row failed with it', async () => {
+    let sent = 0
+    const server = new FakeHostedApi({
+      ...{ idempotency: true, references: true, now: machine.time.now },
+      record: (record) => (record.nft_gdn_id === 'nft-1' ? { ...record, status: 'failed' } : record),
+      answerIds: (ids) => (sent++ === 0 ? ids : ids.map(() => 'nft-1')),
+    })
+    const receiver = RECEIVERS[0] ?? ''
+    await machine.run(server, [row(1, { receiver })])
+    const rows = [row(1, { receiver }), row(2, { receiver })]
+    const added = await machine.run(server, rows, { noWait: true, unreachableMs: 1 })
+    expect(added.counts).toMatchObject({ failed: 1, unknown: 1 })
+  })
+
   test('counts if it was returned to another run', async () => {
     await machine.run(new FakeHostedApi({ idempotency: false }), ROWS.slice(0, 2))
     const server = new FakeHostedApi({ idempotency: false })

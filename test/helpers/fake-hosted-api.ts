@@ -32,6 +32,8 @@ export type FaultOf = (attempt: number, body: MintBody) => { fault: Fault; statu
 export interface FakeOptions {
   /** Whether it supports Idempotency-Key, like gdn's backend and unlike the hosted service. */
   idempotency: boolean
+  /** Whether it creates each reference ID once. */
+  references?: boolean
   faultOf?: FaultOf | undefined
   /** Number of polls before an NFT is deployed. */
   pollsToDeploy?: number
@@ -62,6 +64,7 @@ export interface MintBody {
   receiver_wallet_address: string
   sender_wallet_address?: string
   metadata: { title: string }[]
+  reference_ids?: string[]
 }
 
 /** A server that mints in this process: a stand-in for the hosted service (no idempotency) or for gdn's backend. */
@@ -76,6 +79,8 @@ export class FakeHostedApi implements BatchClient {
   attempts = 0
   readonly #options: FakeOptions
   readonly #replies = new Map<string, { body: string; reply: SendResult }>()
+  /** The NFT of each reference ID. */
+  readonly #named = new Map<string, string>()
   #idempotency: boolean | null = null
 
   constructor(options: FakeOptions) {
@@ -87,7 +92,7 @@ export class FakeHostedApi implements BatchClient {
   }
 
   supportsReferences(): boolean {
-    return false
+    return this.#options.references ?? false
   }
 
   async learnIdempotency(): Promise<boolean> {
@@ -185,7 +190,12 @@ export class FakeHostedApi implements BatchClient {
         : { kind: 'answered', status: 422, headers: {}, json: error('other body') }
     }
     this.bodies.push(body)
-    const ids = body.metadata.map((metadata) => this.#add(endpoint, body.receiver_wallet_address, metadata, key))
+    const ids = body.metadata.map((metadata, index) => {
+      const reference = body.reference_ids?.[index] ?? ''
+      const id = this.#named.get(reference) ?? this.#add(endpoint, body.receiver_wallet_address, metadata, key)
+      if (reference !== '') this.#named.set(reference, id)
+      return id
+    })
     const answered = this.#options.answerIds?.(ids) ?? ids
     const json = { message: 'accepted', requests: {}, nfts: answered.map((id) => ({ nft_gdn_ids: id })) }
     const reply: SendResult = { kind: 'answered', status: 200, headers: {}, json }
