@@ -6,7 +6,7 @@ import { SYSTEM_CLOCK } from '../client/retry.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { givenToOthers, newIds } from '../state/known-nfts.ts'
+import { givenToOthers, strangersOf } from '../state/known-nfts.ts'
 import {
   type Accepted,
   accept,
@@ -260,7 +260,7 @@ class Operating {
         return others.map(({ body, listedAt }) => ({ metadata: sentMetadata(body), listedAt }))
       },
       newIds: async (listed, listedAt) =>
-        collection === null ? [] : await state.read((sql) => newIds(sql, collection, listedAt, listed)),
+        collection === null ? [] : await state.read((sql) => strangersOf(sql, collection, listedAt, listed)),
       onLook: (look) =>
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })

@@ -2,6 +2,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import { type LockHolder, parseHolder } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionId, serverId } from './collections.ts'
+import { keepNfts } from './known-nfts.ts'
 
 /** A run of a manifest: one drop into one collection. */
 export interface Drop {
@@ -237,6 +238,7 @@ export function enterUpload(sql: Sql, id: string, sha256: string, url: string): 
 
 /** Removes a run of a manifest with all its records. A later run looks for its NFTs in the collection. */
 export function forgetDrop(sql: Sql, runId: string): void {
+  keepNfts(sql, runId, null)
   sql.run('DELETE FROM operations WHERE run_id = ?', runId)
   sql.run('DELETE FROM runs WHERE id = ?', runId)
 }

@@ -14,20 +14,9 @@ export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>):
   return counter
 }
 
-/** Returns the IDs that the collection did not have at a counter, and that no operation has. */
-export function newIds(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
-  return sql
-    .all<{ id: string }>(
-      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
-        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.counter <= ?)`,
-      JSON.stringify([...new Set(ids)]),
-      collection,
-      listedAt ?? -1,
-    )
-    .map(({ id }) => id)
-}
-
-/** As `newIds`, without the IDs that were set aside. */
+/**
+ * Returns the IDs that the collection did not have at a counter, that no operation has, and that were not set aside.
+ */
 export function strangersOf(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(
@@ -104,5 +93,20 @@ export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
     collection,
     nftGdnId,
+  )
+}
+
+/**
+ * Records the NFTs of a run that is removed, so that no earlier request can get them.
+ *
+ * @param content `''` sets them aside. Null lets a new run of the same manifest find them
+ */
+export function keepNfts(sql: Sql, runId: string, content: '' | null): void {
+  sql.run(
+    `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, ? FROM nfts n JOIN operations o
+      ON o.id = n.operation_id WHERE o.run_id = ? AND o.collection_id IS NOT NULL
+      ON CONFLICT DO UPDATE SET counter = 0, content = coalesce(excluded.content, content)`,
+    content,
+    runId,
   )
 }

@@ -1,5 +1,6 @@
 import { type LockHolder, parseHolder, wasTakenOver } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
+import { keepNfts } from './known-nfts.ts'
 import type { OperationState } from './transitions.ts'
 
 /** The exclusive right of a process to work on a run. `fence` grows with each process that acquires it. */
@@ -105,12 +106,7 @@ export function pruneRuns(sql: Sql, now: number): void {
 
 /** Removes the run of a single command. Its NFTs are still recorded as ours. */
 export function forgetCommand(sql: Sql, id: string): void {
-  sql.run(
-    `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, '' FROM nfts n JOIN operations o
-      ON o.id = n.operation_id WHERE o.run_id = ? AND o.collection_id IS NOT NULL
-      ON CONFLICT DO UPDATE SET content = ''`,
-    id,
-  )
+  keepNfts(sql, id, '')
   removeRun(sql, id)
 }
 

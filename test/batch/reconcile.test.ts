@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { removeRun } from '../../src/batch/remove-run.ts'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -261,6 +262,19 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [{ line: 4 }] })
     expect(first).not.toBe(ordered)
   })
+})
+
+test('an NFT of a removed run is not assigned to an earlier row, and is found by a new run of the manifest', async () => {
+  const server = serverWith(['cut_before'])
+  await run(server, [row(1)], { noWait: true })
+  const other = { manifestPath: '/drops/other.csv' }
+  const second = await run(server, [row(1)], { ...other, again: true })
+  expect(second.counts).toMatchObject({ deployed: 1 })
+  await removeRun(await openRun(machine.stateDir, second.run.id))
+  const found = await run(server, [row(1)], { reconcileOnly: true })
+  expect(found).toMatchObject({ counts: { unknown: 1 }, reconciled: { adopted: 0 } })
+  await removeRun(await openRun(machine.stateDir, found.run.id))
+  await expect(run(server, [row(1)], other)).rejects.toMatchObject({ code: 'seems_minted' })
 })
 
 describe('changes during the lookup', () => {

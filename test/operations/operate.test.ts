@@ -5,6 +5,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { claimOperation } from '../../src/operations/hold.ts'
 import { contentOf } from '../../src/operations/reconcile/content.ts'
+import { removeCommand } from '../../src/operations/remove-command.ts'
 import { CREATING } from '../helpers/endpoints.ts'
 import { gate } from '../helpers/gate.ts'
 import { DAWN, type Fault, Machine, OTHER, RECEIVER, REQUESTS, SENDER, Service } from './world.ts'
@@ -299,6 +300,23 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await machine.command(service, 'createnft', { content: 'another command' })
     expect(service.made).toBe(1)
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+  })
+
+  test('ignores an NFT of an operation whose record was removed', async () => {
+    const service = new Service(false)
+    service.faults = ['cut_before']
+    const named = { operationId: '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d' }
+    expect((await machine.command(service, 'createnft', named)).error).toEqual(unknown)
+    await machine.command(service, 'createnft', { again: true })
+    // Lists the collection, and records the NFT of the second operation.
+    await machine.command(service, 'createnft', { content: 'other', request: async () => TO_OTHER })
+    const [owner] = await machine.state((state) =>
+      state.read((sql) => sql.all<{ id: string }>("SELECT operation_id AS id FROM nfts WHERE nft_gdn_id = 'nft-1'")),
+    )
+    await removeCommand(machine.stateDir, owner?.id ?? '')
+    const { error } = await machine.command(service, 'createnft', named)
+    expect(error).toEqual(unknown)
+    expect(error?.message).toContain('no new NFT of the collection has the requested content')
   })
 
   test('does not adopt an NFT that may belong to a batch with an unknown outcome', async () => {
