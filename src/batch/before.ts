@@ -9,6 +9,7 @@ import { knownReferences } from './known-references.ts'
 import type { Adopted, KeptRow } from './manifest-row.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
+import { readOthers } from './reconcile/others.ts'
 import { ABSENT_BY_WORD } from './results.ts'
 import { shownKey } from './row-key.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
@@ -87,7 +88,8 @@ export async function lookBefore(
   const matches = () => unsent(store, lookup.found(), open)
   if (settled !== null) {
     // Adopted NFTs are the run's own. All others were there before it.
-    const found = await adopt(matches())
+    const { contested } = await readOthers(store, [])
+    const found = await adopt(matches(), contested)
     for (const { nftGdnId } of found) settled.delete(nftGdnId)
     before.adopted = [...known, ...found]
     before.listed = settled
@@ -212,25 +214,44 @@ async function settleListing(
   }
 }
 
-/** Returns rows with their NFTs. @throws GdnError `seems_minted` where the NFTs belong to other wallets */
-async function adopt(matches: AsyncIterable<FoundRow>): Promise<Adopted[]> {
+/**
+ * Returns rows with their NFTs.
+ *
+ * @param contested contents of other rows and commands with an unknown outcome
+ * @throws GdnError `seems_minted` where the NFTs may be of those, or belong to other wallets
+ */
+async function adopt(matches: AsyncIterable<FoundRow>, contested: ReadonlySet<string>): Promise<Adopted[]> {
   const adopted: Adopted[] = []
   const wrong: FoundRow[] = []
+  const doubtful: FoundRow[] = []
   for await (const found of matches) {
     const { row, match } = found
-    if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) wrong.push(found)
+    if (contested.has(match.content)) doubtful.push(found)
+    else if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) wrong.push(found)
     else adopted.push({ row, nftGdnId: match.id })
+  }
+  if (doubtful.length > 0) {
+    throw new GdnError(
+      'seems_minted',
+      `${rowsOf(doubtful)} can't be adopted: another run or command has sent the same metadata, with an unknown outcome`,
+      {
+        hint: 'Nothing was sent. Run `gdn batch list --all` to find it. Resolve its outcome first, or remove it with `gdn batch rm`.',
+        details: { rows: doubtful.slice(0, MAX_NAMED).map(named), count: doubtful.length },
+      },
+    )
   }
   if (wrong.length === 0) return adopted
   throw new GdnError(
     'seems_minted',
-    `${wrong.length} rows can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
+    `${rowsOf(wrong)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
     {
       hint: 'Nothing was sent. Remove the rows that were minted from the manifest, and mint the others with --run <name> --no-lookup.',
       details: { rows: wrong.slice(0, MAX_NAMED).map(named), count: wrong.length },
     },
   )
 }
+
+const rowsOf = ({ length }: readonly unknown[]): string => (length === 1 ? '1 row' : `${length} rows`)
 
 const named = ({ row, match }: FoundRow) => ({
   key: shownKey(row.key),

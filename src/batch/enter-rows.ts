@@ -1,5 +1,7 @@
+import { GdnError } from '../core/errors.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
-import { enterKnown } from '../state/known-nfts.ts'
+import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
 import { dropRefused, dropRenamed, markRetried } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { enterFound } from '../state/send-rows.ts'
@@ -32,6 +34,7 @@ export async function enterRows(
     if (entered.length + renamed.length > 0) {
       refuseTaken(sql, store, options, { ...gathered, pending: entered, renamed })
     }
+    refuseGiven(sql, id, before.adopted)
     const now = Date.now()
     if (isNew && before.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
@@ -58,6 +61,17 @@ export async function enterRows(
   await store.reload()
   if (edits.renamed.length > 0) await store.recount()
   return { set }
+}
+
+/** @throws GdnError `run_busy` where another run or command got an NFT that was to be adopted */
+function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void {
+  const ids = adopted.map(({ nftGdnId }) => nftGdnId)
+  const given = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)
+  if (given.length === 0) return
+  throw new GdnError('run_busy', `in the meantime, another run or command got ${given.length} of the NFTs to adopt`, {
+    hint: 'Nothing was sent. Run the same command again.',
+    details: { nft_gdn_ids: given },
+  })
 }
 
 const FOUND_PER_REQUEST = 50

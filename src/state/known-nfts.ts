@@ -74,6 +74,18 @@ export function isGivenElsewhere(sql: Sql, nftGdnId: string): boolean {
   return sql.get('SELECT 1 FROM nfts WHERE nft_gdn_id = ?', nftGdnId) !== undefined
 }
 
+/** Returns the IDs that operations of other runs have, of NFTs that did not fail. */
+export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
+        WHERE o.run_id <> ? AND o.state IN ('accepted', 'deployed') AND nft_gdn_id IN (SELECT value FROM json_each(?))`,
+      runId,
+      JSON.stringify(ids),
+    )
+    .map(({ id }) => id)
+}
+
 /** Returns the IDs that another operation has. */
 export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
   return sql

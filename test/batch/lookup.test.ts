@@ -8,6 +8,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
+import { gate } from '../helpers/gate.ts'
 import { Killer, killableDatabase, Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
 
@@ -305,6 +306,30 @@ describe('--adopt', () => {
       details: { count: 1, rows: [{ line: 3 }] },
     })
     expect(await listRuns(machine.stateDir)).toEqual([])
+  })
+
+  test('leaves NFTs alone that may be of another run with an unknown outcome', async () => {
+    const unknown = serverOf({ faultOf: () => ({ fault: 'cut_after' }) })
+    await run(unknown, [row(1, { id: 'a' })], { noWait: true })
+    const other = { manifestPath: '/drops/other.csv', adopt: true }
+    const rows = [row(1, { id: 'b' })]
+    const error = { code: 'seems_minted', message: expect.stringContaining('unknown outcome'), details: { count: 1 } }
+    await expect(run(unknown, rows, other)).rejects.toMatchObject(error)
+    expect(await run(unknown, [row(1, { id: 'a' })])).toMatchObject({ reconciled: { adopted: 1 } })
+    expect(unknown.attempts).toBe(1)
+  })
+
+  test('rejects an NFT that another run adopted during the prompt', async () => {
+    const server = serverOf()
+    server.mintByOther(row(1).receiver, row(1).metadata)
+    const prompt = gate()
+    const waiting = machine.run(server, [row(1, { id: 'a' })], { adopt: true }, { confirm: prompt.pass })
+    await prompt.reached
+    const other = { manifestPath: '/drops/other.csv', adopt: true }
+    expect((await run(server, [row(1, { id: 'b' })], other)).counts).toMatchObject({ deployed: 1 })
+    prompt.open()
+    await expect(waiting).rejects.toMatchObject({ code: 'run_busy', details: { nft_gdn_ids: ['nft-1'] } })
+    expect(server.attempts).toBe(0)
   })
 
   test('sends no row that is in the collection, after a kill at any step', { timeout: 240_000 }, async () => {

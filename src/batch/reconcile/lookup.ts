@@ -8,10 +8,13 @@ import type { Match } from './match-groups.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
+/** An NFT that matches a row, with the hash of its whole metadata. */
+type FoundNft = Match & { content: string }
+
 /** A row, and the NFT that matches it. */
 export interface FoundRow {
   row: KeptRow
-  match: Match
+  match: FoundNft
 }
 
 /**
@@ -25,7 +28,7 @@ export class RowLookup {
   /** The distinct sets of file keys that rows have local files for. */
   readonly #localKeys = new Map<string, string[]>()
   readonly #read = new Set<string>()
-  readonly #matches = new Map<string, Match[]>()
+  readonly #matches = new Map<string, FoundNft[]>()
   #indexed = false
 
   constructor(rows: () => AsyncIterable<KeptRow>, markerKey: string | undefined) {
@@ -96,14 +99,15 @@ export class RowLookup {
       const content = contentOf(blank(metadata, new Set(keys)))
       if (!this.#contents.has(content)) continue
       const matches = this.#matches.get(content) ?? []
-      this.#matches.set(content, [...matches, { id, owner: owner ? addressKey(owner) : null }])
+      const nft = { id, owner: owner ? addressKey(owner) : null, content: contentOf(request_metadata) }
+      this.#matches.set(content, [...matches, nft])
       return
     }
   }
 }
 
 /** Returns the NFT with the right owner, else one whose owner isn't known yet, else any. */
-function takeFor(matches: Match[], row: ManifestRow): Match | null {
+function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)
   const right = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
   const untold = matches.findIndex(({ owner }) => owner === null)
