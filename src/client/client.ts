@@ -55,7 +55,7 @@ export function createClient(options: ClientOptions): ApiClient {
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
     key: string | null,
-    { run, ...more }: Pick<Post, 'signal' | 'beforeSending'> & { run?: string | undefined },
+    { run, ...more }: Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & { run?: string | undefined },
   ) => {
     const headers = {
       'content-type': 'application/json',
@@ -76,8 +76,11 @@ export function createClient(options: ClientOptions): ApiClient {
       await beforeSending?.()
       begun = true
     }
+    const notSent = () => {
+      begun = false
+    }
     try {
-      const answer = await postJson(to, body, idempotencyKey, { run, signal, beforeSending: begin })
+      const answer = await postJson(to, body, idempotencyKey, { run, signal, beforeSending: begin, notSent })
       const { status, headers } = answer
       const json = parseJson(answer.body)
       const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}

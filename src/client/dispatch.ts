@@ -32,6 +32,8 @@ export interface Post {
   extraMs?: number
   /** Called when sending is permitted and nothing else precedes it. If it throws, no byte is sent. */
   beforeSending?: (() => Promise<void>) | undefined
+  /** Called after that when no byte was sent after all, and permission is requested again. */
+  notSent?: (() => void) | undefined
 }
 
 /** Sends the requests of one client, each once, with its key and at its rate. */
@@ -65,7 +67,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   return {
-    async post({ name, url, content, headers, signal, extraMs = 0, beforeSending }) {
+    async post({ name, url, content, headers, signal, extraMs = 0, beforeSending, notSent }) {
       const request: TransportRequest = {
         method: 'POST',
         url,
@@ -88,7 +90,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         if (name !== null) observe(name, answer)
         return answer
       }
-      return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once)
+      return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once, notSent)
     },
     async get(url, signal) {
       const headers = { 'user-agent': userAgent, accept: 'application/json' }
@@ -121,6 +123,7 @@ async function paced(
   name: EndpointName,
   signal: AbortSignal | undefined,
   once: (leave: Leave) => Promise<TransportAnswer>,
+  notSent = () => {},
 ): Promise<TransportAnswer> {
   for (;;) {
     const leave = await pacer.enter(name, signal)
@@ -131,8 +134,8 @@ async function paced(
     } catch (error) {
       if (!(error instanceof TransportError)) throw error
       if (error.sent) leave.cut()
-      else if (!leave.isValid()) continue
-      throw error
+      if (error.sent || leave.isValid()) throw error
+      notSent()
     } finally {
       leave.done()
     }

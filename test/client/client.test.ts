@@ -6,7 +6,7 @@ import { statusOf } from '../../src/client/answers.ts'
 import type { Exchange } from '../../src/client/exchange.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { watched } from '../../src/client/watched-transport.ts'
-import type { GdnError } from '../../src/core/errors.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { CREATED, client, formA, IDS, KEY, MINT, NFTS, open, rejection, serve, YES } from './http-client.ts'
@@ -458,6 +458,25 @@ describe('the pacer', () => {
     expect(kind).toBe('answered')
     expect(log.filter((line) => line === 'enter createnft')).toHaveLength(3)
     expect(server.seen).toHaveLength(1)
+  })
+
+  test('reports a request as not sent if its slot expires and there is no other', async () => {
+    const server = await serve([{ json: {} }])
+    const { log, pacer } = recordingPacer([false])
+    const busy = new GdnError('run_busy', 'another process holds the lock')
+    const enter = async (endpoint: string) => {
+      if (log.length > 0) throw busy
+      return await pacer.enter(endpoint)
+    }
+    const sent = await client(server.url, { pacer: { ...pacer, enter } }).send(
+      'createnft',
+      new Uint8Array([123, 125]),
+      {
+        idempotencyKey: 'k',
+      },
+    )
+    expect(sent).toMatchObject({ kind: 'not_sent', error: busy })
+    expect(server.seen).toHaveLength(0)
   })
 
   test('reports a cut request as still in flight', async () => {
