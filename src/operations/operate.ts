@@ -346,9 +346,9 @@ class Operating {
     )
   }
 
-  /** Records that the server refused the request. A request that never reached it leaves no record. */
+  /** Records that the server refused the request. A request that may be accepted later leaves no record. */
   async #refused({ cause, error }: { cause: NoEffect; error: unknown }): Promise<void> {
-    if (cause === 'not_sent' || cause === 'rate_limited' || this.#operation.state !== 'intended') return
+    if (cause !== 'refused' || this.#operation.state !== 'intended') return
     const operation = this.#operation
     this.#operation = { ...operation, state: 'failed' }
     await this.#change((sql) => {

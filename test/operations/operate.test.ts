@@ -187,6 +187,17 @@ describe('--operation', () => {
   })
 })
 
+describe('--operation after a response that says nothing about the request', () => {
+  test.each([401, 403, 413])('%i sends the request again', async (status) => {
+    const service = new Service(true)
+    service.faults = [{ status }]
+    const named = { operationId: '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d' }
+    expect((await machine.command(service, 'createnft', named)).error).not.toBeNull()
+    expect(printedIds(await machine.command(service, 'createnft', named))).toEqual(['nft-1'])
+    expect(service.arrived).toHaveLength(2)
+  })
+})
+
 describe('the outcome of a request decides what is stored', () => {
   test.each<[string, Fault]>([
     ['was never sent', 'not_sent'],
