@@ -135,12 +135,23 @@ export class RunStore {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
+      let failed: Waiting | null = null
       try {
         if (this.#run === null) throw new Error('a run that is only read is not changed')
-        const results = await this.#run.write((sql) => batch.map(({ work }) => work(sql)))
+        const results = await this.#run.write((sql) => {
+          const done = batch.map((one) => {
+            failed = one
+            return one.work(sql)
+          })
+          failed = null
+          return done
+        })
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
       } catch (error) {
-        for (const { reject } of batch) reject(error)
+        // The others are written without the one that failed. It must not take the record of a response with it.
+        const others = failed === null ? [] : batch.filter((one) => one !== failed)
+        this.#waiting = [...others, ...this.#waiting]
+        for (const one of batch) if (!others.includes(one)) one.reject(error)
       }
     }
     this.#writing = null

@@ -1,10 +1,13 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { holdStore } from '../../src/batch/open-store.ts'
 import { removeRun } from '../../src/batch/remove-run.ts'
 import { listRuns, openRun, runResults, runStatus } from '../../src/batch/runs.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
+import type { Sql } from '../../src/sqlite/shared-database.ts'
+import { openState } from '../../src/state/open-state.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { wrapDatabase } from '../helpers/wrap-database.ts'
 import { Machine } from './simulation.ts'
@@ -115,6 +118,22 @@ test('reports a run that is removed while its results are read', async () => {
   const opened = await openRun(machine.stateDir, run.id)
   await removeRun(opened)
   await expect(runResults(opened).next()).rejects.toMatchObject({ code: 'not_found_locally' })
+})
+
+test('records a response although another write of the same moment fails', async () => {
+  const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
+  const state = await openState(machine.stateDir)
+  onTestFinished(() => state.close())
+  const store = await holdStore(state, machine.options())
+  const note = (sql: Sql) => sql.run("UPDATE runs SET note = note || 'x' WHERE id = ?", run.id)
+  const before = await store.read((sql) => sql.get<{ note: string }>('SELECT note FROM runs')?.note)
+  const fails = () => {
+    throw new Error('this row is taken')
+  }
+  const ends = await Promise.allSettled([store.write(note), store.write(fails), store.write(note)])
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await store.read((sql) => sql.get('SELECT note FROM runs'))).toEqual({ note: `${before}xx` })
+  await store.release()
 })
 
 describe('the takeover of a run', () => {
