@@ -77,7 +77,6 @@ export function keptRow({ position, line, key, content, receiver, sender, body }
   if (!isRight) throw damaged()
   row.receiver = receiver
   row.sender = sender
-  row.sender = sender
   return { key, content, position, row }
 }
 

@@ -39,10 +39,7 @@ export interface SentRow {
   reason: string | null
   /** Whether this is the last request of its row. */
   isCurrent: boolean
-  /** Whether an NFT was accepted for it. */
-  isAccepted: boolean
   wasDeployed: boolean
-  isReplaced: boolean
   nftGdnId: string | null
 }
 
@@ -67,9 +64,7 @@ interface SentRowRow {
   state: OperationState
   reason: string | null
   released_at: number | null
-  accepted_at: number | null
   was_deployed: number
-  is_replaced: number
   nft_gdn_id: string | null
 }
 
@@ -147,8 +142,8 @@ export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
 export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestId: number): SentRow[] {
   return sql
     .all<SentRowRow>(
-      `SELECT o.id, o.position, o.identity, o.line, o.content, o.state, o.reason, o.released_at, o.accepted_at,
-          o.was_deployed, o.is_replaced, n.nft_gdn_id
+      `SELECT o.id, o.position, o.identity, o.line, o.content, o.state, o.reason, o.released_at, o.was_deployed,
+          n.nft_gdn_id
         FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         WHERE o.request_id = ? ORDER BY o.position`,
       requestId,
@@ -162,9 +157,7 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
       state: row.state,
       reason: row.reason,
       isCurrent: row.released_at === null,
-      isAccepted: row.accepted_at !== null,
       wasDeployed: row.was_deployed === 1,
-      isReplaced: row.is_replaced === 1,
       nftGdnId: row.nft_gdn_id,
     }))
 }
