@@ -98,9 +98,9 @@ export function redactBytes(bytes: Uint8Array): Uint8Array {
 function withoutEscapedSecrets(buffer: Buffer): Uint8Array {
   try {
     let found = false
-    const value: unknown = JSON.parse(buffer.toString('utf8'), (_name, each: unknown) => {
+    const value: unknown = JSON.parse(buffer.toString('utf8'), (name, each: unknown) => {
       const clean = typeof each === 'string' ? redactSecrets(each) : each
-      found ||= clean !== each
+      found ||= clean !== each || redactSecrets(name) !== name
       return clean
     })
     return found ? Buffer.from(redactSecrets(JSON.stringify(value))) : buffer

@@ -37,6 +37,13 @@ describe('redacts a secret of this process', () => {
     expect(JSON.parse(clean)).toEqual({ said: ['[redacted]'], n: 1 })
   })
 
+  test('redacts a secret whose slashes JSON escapes, in values and in names', () => {
+    const escaped = new Secret('ab/cd+ef/gh+ij/kl+mn/op+qr=').reveal().replaceAll('/', '\\/')
+    const clean = (json: string) => Buffer.from(redactBytes(Buffer.from(json))).toString()
+    expect(JSON.parse(clean(`{"key":"${escaped}","n":1}`))).toEqual({ key: '[redacted]', n: 1 })
+    expect(JSON.parse(clean(`{"${escaped}":1}`))).toEqual({ '[redacted]': 1 })
+  })
+
   test('leaves bytes without a secret unchanged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (random) => {
@@ -92,6 +99,8 @@ describe('redacts what looks like a secret in messages, logs and --debug', () =>
     ['http://user:p%40ss@proxy:3128', 'http://[redacted]@proxy:3128'],
     ['Authorization: Bearer abcdefghijklmnop.qrs-tuv', 'Authorization: Bearer [redacted]'],
     [`no key gdn_${'k'.repeat(43)} here`, 'no key [redacted] here'],
+    ['the query signature=c0ffee&expiry=1', 'the query signature=[redacted]&expiry=1'],
+    [`signed with whsec_${'k'.repeat(43)} since then`, 'signed with [redacted] since then'],
   ])('%j', (text, clean) => {
     expect(redactText(text)).toBe(clean)
   })
