@@ -5,7 +5,7 @@ import { waitForEnd } from '../operations/hold.ts'
 import { dropsOf, forgetDrop } from '../state/drops.ts'
 import { type OpenState, openState } from '../state/open-state.ts'
 import { heldBy } from '../state/runs.ts'
-import { laterDrop, type Run } from './runs.ts'
+import type { Run } from './types.ts'
 
 /**
  * Removes everything that is stored of a run. Only the newest drop of a run can be removed, because drops are numbered
@@ -14,7 +14,7 @@ import { laterDrop, type Run } from './runs.ts'
  * @throws GdnError `run_busy` while a process works on it, or while there is a later drop
  */
 export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
-  const { stateDir, id, family, name } = run
+  const { stateDir, id, family, generation, name } = run
   const state = await openState(stateDir, open)
   try {
     const drops = await state.read((sql) => dropsOf(sql, family))
@@ -23,17 +23,18 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
       const seen = await state.read((sql) => heldBy(sql, runId))
       await waitForEnd(state, { by: { ...seen, holder }, runId }, LOCK_TIMING, undefined)
     }
-    const later = await laterDrop(run)
-    if (later !== null) {
-      throw new GdnError('run_busy', `the run ${name} has a later drop, ${later.name}`, {
-        hint: `Remove that drop first: \`gdn batch rm ${later.name}\`.`,
-      })
-    }
     await state.write((sql) => {
-      for (const { id: dropId, holder } of dropsOf(sql, family)) {
+      const now = dropsOf(sql, family)
+      for (const { id: dropId, holder } of now) {
         // Another process may have resumed it meanwhile.
         const before = drops.find((drop) => drop.id === dropId)
         if (holder !== null && !isDeepStrictEqual(holder, before?.holder)) throw isAtWork(holder)
+      }
+      const later = now.find((drop) => drop.generation > generation && drop.setId !== null)
+      if (later !== undefined) {
+        throw new GdnError('run_busy', `the run ${name} has a later drop, ${later.name}`, {
+          hint: `Remove that drop first: \`gdn batch rm ${later.name}\`.`,
+        })
       }
       forgetDrop(sql, id)
     })

@@ -1,7 +1,7 @@
 import { basename, extname, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { seemsAtWork } from '../core/lock-holder.ts'
-import { type Drop, dropsOf, listDrops, readDrop } from '../state/drops.ts'
+import { type Drop, listDrops, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { commandRuns } from '../state/runs.ts'
 import { countDrop } from './run-counts.ts'
@@ -144,13 +144,5 @@ export async function runStatuses(stateDir: string, runs: readonly Run[]): Promi
       statuses.push({ ...info, counts })
     }
     return statuses
-  })
-}
-
-/** Returns the drop after that of a run, if there is one. */
-export async function laterDrop({ stateDir, family, generation }: Run): Promise<Pick<Drop, 'name'> | null> {
-  return await reading<Drop | null>(stateDir, null, async (state) => {
-    const drops = await state.read((sql) => dropsOf(sql, family))
-    return drops.find((drop) => drop.generation > generation && drop.setId !== null) ?? null
   })
 }

@@ -99,18 +99,46 @@ test('shows a run while another process works on it', async () => {
   expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
 })
 
-test('does not remove a run that another process starts to work on in the meantime', async () => {
-  const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
-  const mine = await thisProcess('batch of drop.csv')
-  const taking = (_statement: number, sql: string) => {
+/** Changes the state between the check of a removal and the removal itself. */
+const meanwhile = (change: string) =>
+  before((_statement, sql) => {
     if (sql !== 'BEGIN EXCLUSIVE') return
     const other = openSqlite(join(machine.stateDir, 'state.db'))
-    other.prepare('UPDATE runs SET holder = ?').run([JSON.stringify(mine)])
+    other.exec(change)
     other.close()
-  }
+  })
+
+test('does not remove a run that a process is working on', async () => {
+  const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const opened = await openRun(machine.stateDir, run.id)
-  await expect(removeRun(opened, { open: before(taking) })).rejects.toMatchObject({ code: 'run_busy' })
+  const mine = JSON.stringify(await thisProcess('batch of drop.csv'))
+  await machine.state((sql) => sql.run('UPDATE runs SET holder = ?', mine))
+  await expect(removeRun(opened)).rejects.toMatchObject({ code: 'run_busy' })
   expect(await listRuns(machine.stateDir)).toHaveLength(1)
+})
+
+test('does not remove a run that another process starts to work on in the meantime', async () => {
+  const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
+  const mine = JSON.stringify(await thisProcess('batch of drop.csv'))
+  const opened = await openRun(machine.stateDir, run.id)
+  const open = meanwhile(`UPDATE runs SET holder = '${mine}'`)
+  await expect(removeRun(opened, { open })).rejects.toMatchObject({ code: 'run_busy' })
+  expect(await listRuns(machine.stateDir)).toHaveLength(1)
+})
+
+test('does not remove a run that gets a later drop in the meantime', async () => {
+  const server = new FakeHostedApi({ idempotency: false })
+  const { run } = await machine.run(server, ROWS)
+  const later = await machine.run(server, ROWS, { again: true })
+  const opened = await openRun(machine.stateDir, run.id)
+  const { family } = opened
+  await machine.state((sql) => sql.run("UPDATE drops SET family = 'another' WHERE run_id = ?", later.run.id))
+  const open = meanwhile(`UPDATE drops SET family = '${family}'`)
+  await expect(removeRun(opened, { open })).rejects.toMatchObject({
+    code: 'run_busy',
+    hint: expect.stringContaining(later.run.name),
+  })
+  expect(await listRuns(machine.stateDir)).toHaveLength(2)
 })
 
 test('reports a run that is removed while its results are read', async () => {
