@@ -37,7 +37,7 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   return rows
 }
 
-const refusal = (status: number, headers: Record<string, string>, body: unknown) =>
+const verdictOf = (status: number, headers: Record<string, string>, body: unknown) =>
   classify(
     {
       kind: 'answered',
@@ -58,15 +58,30 @@ describe('an error about the Idempotency-Key', () => {
     [400, {}, { errors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] }],
     [400, {}, { error: { type: 'x', message: 'Keys for idempotent requests are used with the same parameters' } }],
   ])('leaves the outcome unknown: %i %j %j', (status, headers, json) => {
-    expect(refusal(status, headers, json)).toMatchObject({ outcome: 'unknown', status })
+    expect(verdictOf(status, headers, json)).toMatchObject({ outcome: 'unknown', status })
   })
 
   test.each([
     [422, {}, { error: { title: 'x', message: 'metadata is required' } }],
     [400, { 'error-code': 'idempotency_key_invalid' }, { error: { title: 'x', message: 'Idempotency-Key is empty' } }],
   ])('is distinguished from an error that proves that the request had no effect: %i %j %j', (status, headers, json) => {
-    expect(refusal(status, headers, json).outcome).toBe('refused')
+    expect(verdictOf(status, headers, json).outcome).toBe('refused')
   })
+})
+
+test.each([
+  ['status 500', 500, { 'request-accepted': 'no', 'idempotency-supported': 'yes' }],
+  ['no Request-Accepted', 503, { 'idempotency-supported': 'yes' }],
+  ['Request-Accepted: yes', 503, { 'request-accepted': 'yes', 'idempotency-supported': 'yes' }],
+  ['no Idempotency-Supported', 503, { 'request-accepted': 'no' }],
+])('a response with %s does not prove that nothing was accepted', (_what, status, headers) => {
+  const body = { error: { title: 'x', message: 'y' } }
+  expect(verdictOf(status, headers, body)).toMatchObject({ outcome: 'unknown', status })
+})
+
+test('a success with one ID for two rows leaves the outcome unknown', () => {
+  const body = { nfts: [{ nft_gdn_ids: 'one' }, { nft_gdn_ids: 'one' }] }
+  expect(verdictOf(200, {}, body)).toMatchObject({ outcome: 'unknown', status: 200 })
 })
 
 const once = (server: FakeHostedApi) => [...server.countsByTitle().values()].every((count) => count === 1)
@@ -82,6 +97,7 @@ describe('on a server without idempotency', () => {
     ['that was cut after it was accepted', 'cut_after', undefined],
     ['that gets 502 after it was accepted', 'status_after', 502],
     ['that gets 200 with too few IDs', 'wrong_count', undefined],
+    ['that gets 200 with more IDs than rows', 'too_many_ids', undefined],
   ])('does not resend a request %s, leaves its rows unknown, and sends the rest', async (_what, fault, status) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault, status) })
     const first = await machine.run(server, ROWS, { noWait: true })
@@ -118,6 +134,7 @@ describe('on a server without idempotency', () => {
   test.each<[string, Fault]>([
     ['that was not sent', 'not_sent'],
     ['that gets 429', 'rate_limited'],
+    ['that gets 503 of a backend that accepted nothing', 'not_accepted'],
   ])('retries a request %s', async (_what, fault) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault) })
     const summary = await machine.run(server, ROWS)
@@ -293,14 +310,14 @@ describe('an error response that is not from the API', () => {
   test.each([400, 401, 403, 404, 415, 422])(
     'proves nothing, because a proxy may return it after the effect: %i',
     (status) => {
-      expect(refusal(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, foreign: true })
-      expect(refusal(status, {}, { message: 'Forbidden' })).toMatchObject({ outcome: 'unknown', foreign: true })
-      expect(refusal(status, {}, { error: { title: 'x', message: 'y' } }).outcome).not.toBe('unknown')
+      expect(verdictOf(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, foreign: true })
+      expect(verdictOf(status, {}, { message: 'Forbidden' })).toMatchObject({ outcome: 'unknown', foreign: true })
+      expect(verdictOf(status, {}, { error: { title: 'x', message: 'y' } }).outcome).not.toBe('unknown')
     },
   )
 
   test.each([413, 429])('proves that the request was not forwarded, if its size or rate was rejected: %i', (status) => {
-    expect(refusal(status, {}, '<html>')).toMatchObject({ outcome: 'no_effect' })
+    expect(verdictOf(status, {}, '<html>')).toMatchObject({ outcome: 'no_effect' })
   })
 
   test('ends the run at once, and its rows are found when it resumes', async () => {
@@ -516,6 +533,16 @@ describe('on a server that honors Idempotency-Key', () => {
     expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4 })
     expect(summary.exitCode).toBe(9)
     expect(once(server)).toBe(true)
+  })
+
+  test('repeats nothing while the server does not say again that it honors keys', async () => {
+    const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond('cut_before') })
+    const silent = Object.assign(server, {
+      learnIdempotency: async ({ refresh }: { refresh?: boolean }) => (refresh === true ? null : true),
+    })
+    const summary = await machine.run(silent, ROWS, { unreachableMs: 20_000 })
+    expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4 })
+    expect(server.attempts).toBe(3)
   })
 
   test('fails the rows of a request that is rejected at the first attempt', async () => {

@@ -4,6 +4,7 @@ import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type FakeOptions, type Fault } from '../helpers/fake-hosted-api.ts'
+import { gate } from '../helpers/gate.ts'
 import { Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
 
@@ -75,6 +76,30 @@ describe('rows whose outcome is unknown', () => {
     const summary = await run(serverWith([null, null, 'cut_before']), PAIR)
     expect(summary.reconciled).toEqual({ adopted: 0, basis: 'time_alone' })
     expect(summary.absentRows).toEqual([expect.objectContaining({ reason: expect.stringContaining('after a wait') })])
+  })
+
+  test('are absent by time alone if the accepted rows were sent while their own request was in flight', async () => {
+    // The requests of #1 and #2 are lost. That of #1 stays in flight until #3 is accepted.
+    const server = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (_attempt, { metadata }) => (metadata[0]?.title === '#3' ? null : { fault: 'cut_before' }),
+    })
+    const accepted = gate()
+    const send = server.send.bind(server)
+    server.send = async (endpoint, bytes, options) => {
+      const title = JSON.parse(Buffer.from(bytes).toString()).metadata[0].title
+      if (title === '#1') await accepted.pass()
+      const result = await send(endpoint, bytes, options)
+      if (title === '#3') accepted.open()
+      return result
+    }
+    const summary = await run(server, rowsUpTo(3), { inFlight: 2 })
+    expect(summary.absentRows).toEqual([
+      expect.objectContaining({ line: 2, reason: expect.stringContaining('after a wait') }),
+      expect.objectContaining({ line: 3, reason: expect.stringContaining('rows that were sent later') }),
+    ])
+    // The weaker of the two.
+    expect(summary.reconciled).toEqual({ adopted: 0, basis: 'time_alone' })
   })
 
   test('are looked up by the next call, and only by that one with --no-wait', async () => {
@@ -166,8 +191,11 @@ describe('rows whose outcome is unknown', () => {
     expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
   })
 
-  test('are not written again if the result is the same', async () => {
-    const server = serverWith(['cut_before'])
+  test.each<[string, (Fault | null)[]]>([
+    ['later rows', ['cut_before']],
+    ['time alone', [null, null, 'cut_before']],
+  ])('are not written again if they are still absent by %s', async (_basis, faults) => {
+    const server = serverWith(faults)
     await run(server, PAIR)
     const outcomes = () =>
       machine.state((sql) => sql.all('SELECT state, reason, accepted_at FROM operations ORDER BY id'))

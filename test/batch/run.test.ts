@@ -76,6 +76,29 @@ describe('the plan', () => {
     expect(planned()).toMatchObject({ reordered: false })
   })
 
+  test('in order, sends one request at a time', async () => {
+    const mostInFlight = async (inOrder: boolean) => {
+      const api = new FakeHostedApi({ idempotency: false, idPrefix: `in-order-${inOrder}` })
+      const send = api.send.bind(api)
+      let inFlight = 0
+      let most = 0
+      api.send = async (...request) => {
+        most = Math.max(most, ++inFlight)
+        return await send(...request).finally(() => inFlight--)
+      }
+      await machine.run(api, rowsUpTo(12), {
+        chunkSize: 1,
+        inOrder,
+        inFlight: 4,
+        runName: String(inOrder),
+        again: true,
+      })
+      return most
+    }
+    expect(await mostInFlight(true)).toBe(1)
+    expect(await mostInFlight(false)).toBe(4)
+  })
+
   test('in order, sends nothing after a request with an unknown outcome until that is resolved', async () => {
     const faults = [null, { fault: 'cut_before' as const }]
     const lame = new FakeHostedApi({ idempotency: true, faultOf: () => faults.shift() ?? null })
@@ -411,6 +434,17 @@ describe('a run', () => {
     expect(server.attempts).toBe(0)
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
+})
+
+test('a run sends nothing more after an unexpected error', async () => {
+  const faultOf = (attempt: number) => {
+    if (attempt === 1) throw new Error('unexpected')
+    return null
+  }
+  const broken = new FakeHostedApi({ idempotency: false, faultOf })
+  await expect(machine.run(broken, rowsUpTo(12), { chunkSize: 1, inFlight: 2 })).rejects.toThrow('unexpected')
+  // The second one was in flight.
+  expect(broken.attempts).toBe(2)
 })
 
 describe('a manifest that changed since', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { thisProcess } from '../../src/core/lock-holder.ts'
+import { type LockHolder, thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
@@ -18,10 +18,10 @@ async function home(files: Record<string, string> = { 'drop.csv': CSV }) {
     gdn('batch', 'mint', path(name), ...at, '--base-url', url, ...more)
   const list = async (...more: string[]) =>
     JSON.parse((await gdn('batch', 'list', '--state-dir', stateDir, '--json', ...more)).stdout)
-  /** Marks a drop as held by this process. */
-  const hold = async (generation: number) => {
+  /** Marks a drop as held by this process, or one that differs from it. */
+  const hold = async (generation: number, other: Partial<LockHolder> = {}) => {
     const state = await openState(stateDir)
-    const holder = JSON.stringify(await thisProcess('a batch'))
+    const holder = JSON.stringify({ ...(await thisProcess('a batch')), ...other })
     await state.write((sql) =>
       sql.run(
         'UPDATE runs SET holder = ? WHERE id = (SELECT run_id FROM drops WHERE generation = ?)',
@@ -180,11 +180,14 @@ describe('batch rm', () => {
     expect(await list()).toEqual([])
   })
 
-  test('rejects a run that a process is working on, even with --yes', async () => {
+  test.each([
+    ['a process', {}],
+    ['a process in another container', { space: 'pid:[1]', pid: 2 ** 22 + 1 }],
+  ])('rejects a run that %s is working on, even with --yes', async (_who, other) => {
     const { mint, gdn, stateDir, hold, list } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
-    await hold(1)
+    await hold(1, other)
     const result = await gdn('batch', 'rm', 'drop', '--state-dir', stateDir, '--yes', '--json')
     expect(errorOf(result).code).toBe('run_busy')
     expect(await list()).toHaveLength(1)

@@ -11,7 +11,9 @@ export type Fault =
   | 'status_before'
   | 'status_after'
   | 'rate_limited'
+  | 'not_accepted'
   | 'wrong_count'
+  | 'too_many_ids'
   | 'refused'
 
 export interface Minted {
@@ -132,6 +134,7 @@ export class FakeHostedApi implements BatchClient {
     this.#options.onArrival?.()
     if (fault === 'cut_before') return { kind: 'cut', reason: 'socket hang up' }
     if (fault === 'rate_limited') return this.#answer(429, error('slow down'), { 'retry-after': '1' })
+    if (fault === 'not_accepted') return this.#answer(503, error('no funds'), NOT_ACCEPTED)
     if (fault === 'status_before') return this.#answer(status, error(`fault ${status}`))
     if (body.metadata.length > (this.#options.maxRows ?? Number.POSITIVE_INFINITY)) {
       return this.#answer(413, error('too large'))
@@ -143,8 +146,10 @@ export class FakeHostedApi implements BatchClient {
     if (fault === 'cut_after') return { kind: 'cut', reason: 'socket hang up' }
     if (fault === 'status_after') return this.#answer(status, error(`fault ${status}`))
     if (fault === 'wrong_count') return this.#answer(200, { nfts: [] })
-    if (reply.kind === 'answered') return this.#answer(reply.status, reply.json)
-    return reply
+    if (reply.kind !== 'answered') return reply
+    const { nfts } = reply.json as { nfts: object[] }
+    if (fault === 'too_many_ids') return this.#answer(200, { nfts: [...nfts, { nft_gdn_ids: 'one-more' }] })
+    return this.#answer(reply.status, reply.json)
   }
 
   async call<Name extends ReadEndpoint>(endpoint: Name, request: RequestOf<Name>): Promise<ResponseOf<Name>> {
@@ -252,5 +257,8 @@ export class FakeHostedApi implements BatchClient {
     return { kind: 'answered', status, headers, json }
   }
 }
+
+/** The headers of a 503 of gdn's backend that accepted nothing. */
+const NOT_ACCEPTED = { 'request-accepted': 'no', 'idempotency-supported': 'yes', 'retry-after': '1' }
 
 const error = (message: string) => ({ error: { title: 'Error', message } })

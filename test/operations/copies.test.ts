@@ -1,7 +1,8 @@
 import { cpSync } from 'node:fs'
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openSqlite } from '../../src/sqlite/driver.ts'
 import { wrapDatabase } from '../helpers/wrap-database.ts'
 import { DAWN, inMemory, Machine, OTHER, RECEIVER, REQUESTS, Service } from './world.ts'
 
@@ -56,6 +57,13 @@ describe('a state restored from any statement of a mint that continued', () => {
   })
 })
 
+/** Changes a database without its seal. */
+function change(database: string, sql: string): void {
+  const raw = openSqlite(database)
+  raw.exec(sql)
+  raw.close()
+}
+
 describe('a copied state', () => {
   async function moved(): Promise<Machine> {
     const place = join(copies, 'moved')
@@ -90,7 +98,7 @@ describe('a copied state', () => {
     expect(await other.command(service, 'createnft', { again: true })).toMatchObject({ error: null })
   })
 
-  test('restored alone, beside newer files, is recognized by its counter', async () => {
+  test('restored alone, beside newer files, is recognized by its counter, even if both were written at the same time', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft')
     const database = join(machine.stateDir, 'state.db')
@@ -101,6 +109,9 @@ describe('a copied state', () => {
     })
     // In place, with the same inode.
     await writeFile(database, await readFile(join(copies, 'older.db')))
+    // As on a file system that stores times in seconds.
+    const { ctimeNs } = await stat(`${database}-seal`, { bigint: true })
+    change(database, `UPDATE state SET sealed_at = '${ctimeNs}'`)
     const { error, events } = await machine.command(service, 'createnft')
     expect(events.map(({ type }) => type)).toContain('copied')
     expect(error).toMatchObject({ code: 'seems_minted' })
@@ -119,6 +130,14 @@ describe('a copied state', () => {
     }
     expect((await machine.command(service, 'createnft')).error).toMatchObject({ code: 'seems_minted' })
     expect(service.made).toBe(2)
+  })
+
+  test('restored with the whole disk is recognized by the restart of its machine', async () => {
+    const service = new Service(false)
+    await machine.command(service, 'createnft')
+    change(join(machine.stateDir, 'state.db'), "UPDATE places SET boot = 'an earlier one'")
+    const { events } = await machine.command(service, 'createnft')
+    expect(events).toContainEqual({ type: 'copied', reason: 'it was not used at this location before' })
   })
 
   test.each([

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
+import { TransportError } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { claimOperation } from '../../src/operations/hold.ts'
@@ -118,6 +119,20 @@ describe('the same command again', () => {
     const again = await machine.command(service, 'createnft', { mayForget: true })
     expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
     expect([minted.length, service.arrived.length]).toEqual([1, 1])
+  })
+
+  test('does not treat a server as emptied while it does not say whether it honors keys', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
+    const emptied = new Service(true)
+    const request = emptied.request.bind(emptied)
+    emptied.request = async (sent, killer) => {
+      if (sent.url.endsWith('getisgdnnft')) throw new TransportError('socket hang up', true)
+      return { ...(await request(sent, killer)), headers: {} }
+    }
+    const again = await machine.command(emptied, 'createnft', { mayForget: true })
+    expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
+    expect(emptied.arrived).toEqual([])
   })
 })
 

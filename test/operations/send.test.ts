@@ -239,6 +239,21 @@ describe('sending an operation', () => {
       expect(keys(server)).toEqual([])
     })
 
+    test.each([
+      ['nothing as long as the server does not say whether it honors the key', Number.POSITIVE_INFINITY, []],
+      ['once after the server has said that it honors the key', 2, ['kept']],
+    ])('sends %s', async (_what, silentFor, sent) => {
+      let asked = 0
+      const server = await serve((request) => {
+        if (!isProbe(request)) return { ...CREATED, headers: YES }
+        return ++asked > silentFor ? { ...NFTS, headers: YES } : 'drop'
+      })
+      const minted = mint(client(server.url), { doubt, key: 'kept' })
+      if (sent.length > 0) expect((await minted).nfts).toHaveLength(1)
+      else expect(await rejection(minted)).toMatchObject({ code: 'unknown_outcome' })
+      expect(keys(server)).toEqual(sent)
+    })
+
     test('reports a rejection, which resolves nothing, and stops', async () => {
       const server = await serve((request) =>
         isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
