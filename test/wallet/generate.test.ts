@@ -7,6 +7,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { decrypt, openKeystore } from '../../src/keystore/open.ts'
 import { parseKeystore } from '../../src/keystore/parse.ts'
+import { prepareSeal } from '../../src/keystore/seal.ts'
 import { type GenerateOptions, generateWallet, SET_ASIDE } from '../../src/wallet/generate.ts'
 import { reserve } from '../../src/wallet/reservation.ts'
 import { spellings } from '../helpers/leaks.ts'
@@ -20,6 +21,7 @@ vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
 const KEY = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const ADDRESS = '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23'
 const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const ADDRESS_OF_11 = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A'
 const PASSWORD = new Secret('correct horse')
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 
@@ -147,6 +149,11 @@ function gone(given: TransportAnswer): TransportAnswer {
   return given
 }
 
+async function keystoreOf(privateKey: string, address: string): Promise<string> {
+  const seal = await prepareSeal(PASSWORD)
+  return seal.keystore(new Secret(privateKey), address)
+}
+
 describe('a key that cannot be stored in its place is stored', () => {
   const good = () => gone(answer(answerOf({ address: ADDRESS, private_key: KEY })))
 
@@ -177,6 +184,24 @@ describe('a key that cannot be stored in its place is stored', () => {
     await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
     const { privateKey } = await openKeystore(readFileSync(join(folder, 'alice.json'), 'utf8'), PASSWORD, 'kept')
     expect(privateKey.reveal()).toBe(KEY)
+  })
+
+  test.each([
+    ['is damaged', async () => 'no keystore'],
+    ['is that of another wallet', () => keystoreOf(`0x${'11'.repeat(32)}`, ADDRESS_OF_11)],
+  ])('in the next folder, if the file as read back %s', async (_what, written) => {
+    const reservation = await reserve(folder, 'alice')
+    const { keep } = reservation
+    reservation.keep = (text, prove) =>
+      keep(text, async (file) => {
+        writeFileSync(file, await written())
+        await prove(file)
+      })
+    const made = await make(() => answer(answerOf({ address: ADDRESS, private_key: KEY })), { reservation })
+    const { file } = (await failure(made)).details as { file: string }
+    expect(file.startsWith(join(home, 'gdn-wallet-alice-'))).toBe(true)
+    expect((await openKeystore(readFileSync(file, 'utf8'), PASSWORD, file)).privateKey.reveal()).toBe(KEY)
+    expect(readdirSync(folder)).toEqual([])
   })
 
   test('under another name, if a file appeared in the meantime', async () => {
