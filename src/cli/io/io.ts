@@ -120,12 +120,14 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       writeAll(stdout, stdout.isTTY === true ? terminalLines(withoutSecrets(text)) : withoutSecrets(text)),
     read,
     async page(text) {
-      const mayPage = stdout.isTTY === true && isCapable && settings.input && text.split('\n').length > rows
-      const { pagerCommand, showInPager } = await import('./pager.ts')
-      const command = mayPage ? pagerCommand(env) : null
-      // Ctrl-C is for the pager.
-      if (command !== null) edge.signals?.own()
-      if (command === null || !(await showInPager(command, withoutSecrets(text), env))) await read(text)
+      if (stdout.isTTY === true && isCapable && settings.input && text.split('\n').length > rows) {
+        const { pagerCommand, showInPager } = await import('./pager.ts')
+        const command = pagerCommand(env)
+        // Ctrl-C is for the pager.
+        if (command !== null) edge.signals?.own()
+        if (command !== null && (await showInPager(command, withoutSecrets(text), env))) return
+      }
+      await read(text)
     },
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
