@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../helpers/backend.ts'
 import { type Nft, startService } from './service.ts'
 
 const ARTIST = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -28,12 +29,9 @@ async function call(path: string, body: object): Promise<any> {
 }
 
 /** Keeps to two requests per second, as the reference requires. */
-async function untilTrue(isSo: () => Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) {
-    await sleep(550)
-    if (await isSo()) return
-  }
-  throw new Error('it never came true')
+async function getNfts(ids: readonly string[]): Promise<Nft[]> {
+  await sleep(550)
+  return (await call('getnfts/', { nft_gdn_ids: ids })).nfts
 }
 
 describe('a client written against the reference, with nothing but fetch', () => {
@@ -65,11 +63,10 @@ describe('a client written against the reference, with nothing but fetch', () =>
     const { nft_gdn_ids } = await call('getnftgdnids/', listing)
     expect([...nft_gdn_ids].sort()).toEqual(created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids).sort())
 
-    let nfts: Nft[] = []
-    await untilTrue(async () => {
-      nfts = (await call('getnfts/', { nft_gdn_ids })).nfts
-      return nfts.every((nft) => nft.status === 'deployed')
-    })
+    const nfts = await until(
+      () => getNfts(nft_gdn_ids),
+      (all) => all.every((nft) => nft.status === 'deployed'),
+    )
     const dawn = nfts.find((nft) => 'title' in nft.request_metadata && nft.request_metadata.title === 'Dawn')
     expect(dawn).toMatchObject({ receiver_wallet_address: first, request_metadata: metadata[0] })
 
@@ -86,18 +83,18 @@ describe('a client written against the reference, with nothing but fetch', () =>
       sender_wallet_address: first,
       receiver_wallet_address: second,
     })
-    await untilTrue(async () => {
-      const [nft] = (await call('getnfts/', { nft_gdn_ids: [dawn?.nft_gdn_id] })).nfts
-      return nft.receiver_wallet_address === second
-    })
+    await until(
+      () => getNfts([dawn?.nft_gdn_id ?? '']),
+      ([nft]) => nft?.receiver_wallet_address === second,
+    )
 
     const gift = { title: 'Gift', description: 'From one to another', file_fields: [] }
     const wallet = { sender_wallet_address: first, receiver_wallet_address: second }
     const given = await call('createnfttrans', { ...where, ...wallet, metadata: [gift] })
-    await untilTrue(async () => {
-      const [nft] = (await call('getnfts/', { nft_gdn_ids: [given.nfts[0].nft_gdn_ids] })).nfts
-      return nft.status === 'deployed' && nft.receiver_wallet_address === second
-    })
+    await until(
+      () => getNfts([given.nfts[0].nft_gdn_ids]),
+      ([nft]) => nft?.status === 'deployed' && nft.receiver_wallet_address === second,
+    )
   })
 
   it('reads the reason of an error from error.title and error.message', async () => {

@@ -3,8 +3,8 @@ import { readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -22,14 +22,6 @@ function isProcess(pid: number | null): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-async function until(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
-  const end = Date.now() + ms
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error('it did not come to pass')
-    await sleep(50)
   }
 }
 
@@ -117,7 +109,10 @@ describe('gdn local', () => {
   test('reports a killed backend as not running, and the next start keeps its data', async () => {
     const { pid } = await home.json<Status>(['local', 'start', '--port', '0'])
     process.kill(pid ?? 0, 'SIGKILL')
-    await until(() => !isProcess(pid))
+    await until(
+      () => isProcess(pid),
+      (alive) => !alive,
+    )
     expect((await status()).running).toBe(false)
     expect((await home.run(['nft', 'list', '--local'])).code).toBe(6)
     expect((await home.run(['local', 'start', '--port', '0'])).code).toBe(0)
@@ -151,7 +146,11 @@ describe('gdn serve', () => {
       serve.stdout?.on('data', (chunk: Buffer) => {
         text += chunk.toString()
       })
-      await until(() => text.includes('\n'), 30_000)
+      await until(
+        () => text,
+        (all) => all.includes('\n'),
+        30_000,
+      )
       const { event, url, api_key, data_dir, pid } = JSON.parse(text)
       expect({ event, data_dir, pid }).toEqual({ event: 'ready', data_dir: dataDir, pid: serve.pid })
       const env = { GDN_BASE_URL: url, GDN_API_KEY: api_key }
@@ -185,7 +184,11 @@ describe('gdn serve', () => {
     serve.stderr?.on('data', (chunk: Buffer) => {
       text += chunk.toString()
     })
-    await until(() => text.includes('Ctrl-C'), 30_000)
+    await until(
+      () => text,
+      (all) => all.includes('Ctrl-C'),
+      30_000,
+    )
     const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim()
     serve.kill('SIGTERM')
     const { stdout } = await serve

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import type * as z from 'zod'
 import type { CollectionRecord } from '../../src/api/endpoints/getcollections.ts'
 import type { EndpointName } from '../../src/api/endpoints.ts'
@@ -80,13 +81,19 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
   }
 }
 
-/** Repeats a query until the answer is right, or returns the last one after `timeoutMs`. */
-export async function until<T>(ask: () => Promise<T>, right: (answer: T) => boolean, timeoutMs = 20_000): Promise<T> {
-  const end = Date.now() + timeoutMs
-  for (;;) {
+/** Repeats a query until its answer is right. Fails after `timeoutMs` with the last answer. */
+export async function until<T>(
+  ask: () => T | Promise<T>,
+  right: (answer: T) => boolean,
+  timeoutMs = 20_000,
+  everyMs = 20,
+): Promise<T> {
+  for (const end = Date.now() + timeoutMs; ; await new Promise((resolve) => setTimeout(resolve, everyMs))) {
     const answer = await ask()
-    if (right(answer) || Date.now() > end) return answer
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    if (right(answer)) return answer
+    if (Date.now() > end) {
+      throw new Error(`not right within ${timeoutMs} ms, last answer: ${inspect(answer, { depth: 5 }).slice(0, 4000)}`)
+    }
   }
 }
 
@@ -155,15 +162,11 @@ export async function showNfts(backend: TestBackend, ids: readonly string[]): Pr
 }
 
 /** Resolves with the records of NFTs once each is deployed or failed. */
-export async function settled(backend: TestBackend, ids: readonly string[]): Promise<NftRecord[]> {
-  const isFinal = ({ status }: NftRecord) => status === 'deployed' || status === 'failed'
-  const nfts = await until(
+export function settled(backend: TestBackend, ids: readonly string[]): Promise<NftRecord[]> {
+  return until(
     () => showNfts(backend, ids),
-    (records) => records.every(isFinal),
+    (records) => records.every(({ status }) => status === 'deployed' || status === 'failed'),
   )
-  const pending = nfts.filter((nft) => !isFinal(nft))
-  if (pending.length > 0) throw new Error(`${pending.length} NFTs are still pending`)
-  return nfts
 }
 
 /** Reads or edits the database of a data dir, while a backend runs or after it has stopped. */

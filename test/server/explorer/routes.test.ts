@@ -84,7 +84,10 @@ it('the session on loopback is open', async () => {
 })
 
 it('the overview has the counts and the latest NFTs', async () => {
-  const overview = await show(backend, 'overview')
+  const overview = await until(
+    () => show(backend, 'overview'),
+    ({ transactions_under_way }) => transactions_under_way === 0,
+  )
   expect(overview).toMatchObject({
     collections: { initiated: 0, deployed: 1, failed: 0 },
     nfts: { initiated: 0, deployed: 3, failed: 1 },
