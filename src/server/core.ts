@@ -195,7 +195,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     : await openNotifier(store, undo)
   if (works) {
     place.startUpkeep()
-    publishing = await startPublishing(place, { store: opened, now, log })
+    publishing = await startPublishing(place, { store: opened, now, log, retryMs: options.publishRetryMs })
   }
   const signedUrls = {
     secret: await openUrlSecret(dataDir, store),

@@ -31,6 +31,8 @@ export interface WorkOptions {
   fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** Retries of webhook deliveries and the timeout of one; by default three days and 10 s. */
   webhooks?: { timings?: Timings; timeoutMs?: number }
+  /** Milliseconds until content is published again after a number of attempts; by default 1 s to 60 s. */
+  publishRetryMs?: (attempts: number) => number
   version: string
 }
 

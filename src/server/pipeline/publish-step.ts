@@ -26,6 +26,7 @@ export interface PublishSurroundings {
   store: Store
   now: () => number
   log: Log
+  retryMs?: ((attempts: number) => number) | undefined
 }
 
 /** Starts publishing stored metadata. */
@@ -54,9 +55,12 @@ export function startPublishing(
  * @param next the next destination
  */
 function createNodeStep(
-  { store, now, log }: PublishSurroundings,
+  surroundings: PublishSurroundings,
   { node, blocks, next }: { node: NodeBlocks; blocks: BlockTable; next: 'pins' | null },
 ): Turn {
+  const { store, now, log } = surroundings
+  const postpone = postponer(surroundings)
+
   const publish = async (group: readonly Publication[]): Promise<void> => {
     try {
       const roots = group.flatMap(({ cid }) => parseCid(cid) ?? [])
@@ -79,7 +83,7 @@ function createNodeStep(
         { cids: group.map(({ cid }) => cid), error: messageOf(error) },
         'content could not be stored in the IPFS node',
       )
-      for (const each of group) await postpone(store, each, 'waiting', now())
+      for (const each of group) await postpone(each, 'waiting')
     }
   }
 
@@ -96,9 +100,12 @@ function createNodeStep(
 
 /** Requests that a pinning service keeps content, and retries until it does. */
 function createPinStep(
-  { store, now, log }: PublishSurroundings,
+  surroundings: PublishSurroundings,
   { service, origins }: NonNullable<PublishPlaces['pinning']>,
 ): Turn {
+  const { store, now, log } = surroundings
+  const postpone = postponer(surroundings)
+
   const ask = async (publication: Publication): Promise<PinRequest> => {
     // An attempt whose response was lost may have succeeded.
     const there = publication.generation > 1 ? await service.find(publication.cid) : null
@@ -114,14 +121,14 @@ function createPinStep(
         log.warn({ cid, why }, 'the pinning service could not keep content, the request is repeated')
       }
       if (request === null || request.status === 'failed') {
-        return await postpone(store, publication, 'waiting', now(), null)
+        return await postpone(publication, 'waiting', null)
       }
-      if (request.status !== 'pinned') return await postpone(store, publication, 'asked', now(), request.id)
+      if (request.status !== 'pinned') return await postpone(publication, 'asked', request.id)
       const done = { state: 'done' as const, reference: request.id, attempts: publication.attempts, nextAttemptAt: 0 }
       await settlePublication(store.db, publication, done)
     } catch (error) {
       log.error({ cid, error: messageOf(error) }, 'content could not be sent to the pinning service')
-      await postpone(store, publication, state, now())
+      await postpone(publication, state)
     }
   }
 
@@ -133,16 +140,12 @@ function createPinStep(
   }
 }
 
-async function postpone(
-  store: Store,
-  publication: Publication,
-  state: Publication['state'],
-  now: number,
-  reference?: string | null,
-): Promise<void> {
-  const attempts = publication.attempts + 1
-  const change = { state, attempts, nextAttemptAt: now + backoffMs(attempts) }
-  await settlePublication(store.db, publication, reference === undefined ? change : { ...change, reference })
+function postponer({ store, now, retryMs = backoffMs }: PublishSurroundings) {
+  return async (publication: Publication, state: Publication['state'], reference?: string | null): Promise<void> => {
+    const attempts = publication.attempts + 1
+    const change = { state, attempts, nextAttemptAt: now() + retryMs(attempts) }
+    await settlePublication(store.db, publication, reference === undefined ? change : { ...change, reference })
+  }
 }
 
 async function waitFor(store: Store, target: Publication['target'], now: number): Promise<number | null> {

@@ -274,7 +274,7 @@ describe('an IPFS node', () => {
   })
 
   test("doesn't delay mints while it is unreachable, and receives the metadata later", async () => {
-    const backend = await start(inNode())
+    const backend = await start(inNode(), { publishRetryMs: () => 0 })
     const collection = await createTestCollection(backend)
     node.refuse = () => 500
     const metadata = [{ title: 'a', description: '', file_fields: [] }]
@@ -310,7 +310,8 @@ describe('an IPFS node', () => {
     // The first response is lost, the first pin fails, and the others are slow.
     service.hangUp = () => service.pins.length === 1
     service.next = ({ status }) => (++asked === 1 ? 'failed' : status === 'queued' ? 'pinning' : 'pinned')
-    const backend = await start(`${inNode()}pinning: { endpoint: "${service.url}", token_file: pin-token }\n`)
+    const pinned = `${inNode()}pinning: { endpoint: "${service.url}", token_file: pin-token }\n`
+    const backend = await start(pinned, { publishRetryMs: () => 0 })
     const { nft, image } = await mintPicture(backend)
     const directory = String(nft.metadata_url).slice('ipfs://'.length).split('/')[0] ?? ''
     const kept = () => service.pins.filter(({ status }) => status === 'pinned').map(({ pin }) => pin.cid)
