@@ -48,8 +48,28 @@ async function webhook(path: string, events: string[], email?: string) {
 
 const remove = ({ id }: ShownWebhook) => inStore((store) => dropWebhook(store, id, Date.now()))
 
-/** Waits long enough for an unexpected event to arrive. */
-const aWhile = () => new Promise((resolve) => setTimeout(resolve, 1500))
+/** Resolves once all NFTs and collections have an outcome, which is stored together with its deliveries. */
+const allSettled = () =>
+  until(
+    () =>
+      inStore(async ({ db }) => [
+        ...(await db.selectFrom('nfts').select('id').where('status', '=', 'initiated').execute()),
+        ...(await db.selectFrom('collections').select('id').where('status', '=', 'initiated').execute()),
+      ]),
+    (pending) => pending.length === 0,
+  )
+
+/** Returns how many deliveries each webhook has, by its path at the receiver. */
+const countDeliveries = () =>
+  inStore(async ({ db }) => {
+    const rows = await db
+      .selectFrom('webhook_deliveries')
+      .innerJoin('webhooks', 'webhooks.id', 'webhook_deliveries.webhook_id')
+      .select('webhooks.url')
+      .execute()
+    const paths = rows.map(({ url }) => url.split('/').at(-1) ?? '')
+    return Object.fromEntries([...new Set(paths)].map((path) => [path, paths.filter((one) => one === path).length]))
+  })
 
 describe('an event', () => {
   it('has the same fields as the API for a collection, its NFTs and their transfers', async () => {
@@ -143,7 +163,7 @@ describe('a webhook receives', () => {
       }),
     )
     await createTestCollection(backend)
-    await aWhile()
+    await allSettled()
     const nftsOnly = await webhook('nfts', ['nft.deployed'])
     const failures = await webhook('failures', ['nft.failed', 'collection.failed', 'transfer.failed'])
     const theirs = await webhook('theirs', ['*'], 'Stranger@example.com')
@@ -159,7 +179,8 @@ describe('a webhook receives', () => {
       async () => [...nftsOnly.events(), ...theirs.events()],
       (all) => all.length >= 3,
     )
-    await aWhile()
+    await allSettled()
+    expect(await countDeliveries()).toEqual({ nfts: 2, theirs: 1 })
     expect(nftsOnly.events().map(({ type }) => type)).toEqual(['nft.deployed', 'nft.deployed'])
     expect(theirs.events().map(({ type }) => type)).toEqual(['collection.deployed'])
     expect(theirs.made.email).toBe(stranger)
@@ -171,7 +192,8 @@ describe('a webhook receives', () => {
     const hook = await webhook('removed', ['*'])
     await hook.remove()
     await createTestCollection(backend)
-    await aWhile()
+    await allSettled()
+    expect(await countDeliveries()).toEqual({})
     expect(hook.events()).toEqual([])
   })
 
