@@ -4,6 +4,7 @@ import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type Fault, type FaultOf } from '../helpers/fake-hosted-api.ts'
+import { gate } from '../helpers/gate.ts'
 import { Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
 
@@ -96,8 +97,9 @@ describe('on a server without idempotency', () => {
     ['that gets a redirect', 'status_before', 307],
     ['that was cut after it was accepted', 'cut_after', undefined],
     ['that gets 502 after it was accepted', 'status_after', 502],
-    ['that gets 200 with too few IDs', 'wrong_count', undefined],
-    ['that gets 200 with more IDs than rows', 'too_many_ids', undefined],
+    ['that gets 503 from something that is not the backend', 'status_before', 503],
+    ['that gets 200 with too few IDs', 'fewer_ids', undefined],
+    ['that gets 200 with more IDs than rows', 'more_ids', undefined],
   ])('does not resend a request %s, leaves its rows unknown, and sends the rest', async (_what, fault, status) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault, status) })
     const first = await machine.run(server, ROWS, { noWait: true })
@@ -134,7 +136,7 @@ describe('on a server without idempotency', () => {
   test.each<[string, Fault]>([
     ['that was not sent', 'not_sent'],
     ['that gets 429', 'rate_limited'],
-    ['that gets 503 of a backend that accepted nothing', 'not_accepted'],
+    ['that gets a 503 of the backend, which accepted nothing', 'not_now'],
   ])('retries a request %s', async (_what, fault) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault) })
     const summary = await machine.run(server, ROWS)
@@ -559,6 +561,24 @@ describe("the server's record of an accepted row is compared with what was sent"
     for (const { line, nft_gdn_id } of await results(summary)) {
       expect(server.minted.get(nft_gdn_id ?? '')?.metadata).toMatchObject({ title: `#${line - 1}` })
     }
+  })
+
+  test('assigns IDs to the right rows if a later request is answered first', async () => {
+    const second = gate()
+    const answered: string[] = []
+    const server = new FakeHostedApi({
+      idempotency: false,
+      async beforeResponse(attempt) {
+        if (attempt === 1) await second.pass()
+        if (attempt === 2) second.open()
+        answered.push(`attempt ${attempt}`)
+      },
+    })
+    const summary = await machine.run(server, ROWS, { inFlight: 2 })
+    expect(answered).toEqual(['attempt 2', 'attempt 1', 'attempt 3'])
+    expect(summary.counts.deployed).toBe(6)
+    for (const { line, nft_gdn_id } of await results(summary))
+      expect(server.idsOf(`#${line - 1}`)).toEqual([nft_gdn_id])
   })
 
   test('treats equal rows as interchangeable', async () => {

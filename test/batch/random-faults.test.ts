@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openRun, runResults } from '../../src/batch/runs.ts'
@@ -23,7 +24,10 @@ const fault = fc.oneof(
         'status_before',
         'status_after',
         'rate_limited',
-        'wrong_count',
+        'not_now',
+        'fewer_ids',
+        'more_ids',
+        'other_order',
       ),
       status: fc.constantFrom(408, 409, 425, 500, 502, 503),
     }),
@@ -33,6 +37,8 @@ const fault = fc.oneof(
 const scenario = fc.record({
   idempotency: fc.boolean(),
   faults: fc.array(fault, { maxLength: 60 }),
+  /** For how many turns of the event loop responses are held, so that they overtake each other. */
+  held: fc.array(fc.nat(30), { minLength: 1, maxLength: 20 }),
   /** The step at which each process is killed. */
   kills: fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 4 }),
   chunkSize: fc.integer({ min: 1, max: 12 }),
@@ -64,6 +70,9 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   const server = new FakeHostedApi({
     idempotency,
     faultOf: () => left.shift() ?? null,
+    async beforeResponse(attempt) {
+      for (let turns = chosen.held[attempt % chosen.held.length] ?? 0; turns > 0; turns--) await setImmediate()
+    },
     onArrival: step,
     onCommit: step,
     onRead: step,

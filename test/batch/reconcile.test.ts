@@ -49,7 +49,7 @@ const statuses = async (summary: BatchSummary) => (await results(summary)).map((
 const PAIR = [row(3), row(6), row(1), row(2)]
 
 describe('rows whose outcome is unknown', () => {
-  test.each<Fault>(['cut_after', 'status_after', 'wrong_count'])(
+  test.each<Fault>(['cut_after', 'status_after', 'fewer_ids', 'more_ids'])(
     'are adopted if the server accepted them: %s',
     async (fault) => {
       const server = serverWith([fault])

@@ -11,9 +11,12 @@ export type Fault =
   | 'status_before'
   | 'status_after'
   | 'rate_limited'
-  | 'not_accepted'
-  | 'wrong_count'
-  | 'too_many_ids'
+  /** The 503 of gdn's backend for a request of which it accepted nothing. */
+  | 'not_now'
+  /** It accepts the request, but the response has an ID too few or too many, or IDs in another order. */
+  | 'fewer_ids'
+  | 'more_ids'
+  | 'other_order'
   | 'refused'
 
 export interface Minted {
@@ -42,6 +45,8 @@ export interface FakeOptions {
   /** Changes the IDs of a response, or the record of an NFT, to simulate a faulty server. */
   answerIds?: (ids: string[]) => string[]
   record?: (record: Record<string, unknown>) => Record<string, unknown> | null
+  /** Resolves when the response to an attempt may leave, so that responses can overtake each other. */
+  beforeResponse?: ((attempt: number) => Promise<unknown>) | undefined
   /** Called when a request arrives, and when it has been accepted. It may throw to simulate a crash. */
   onArrival?: () => void
   onCommit?: () => void
@@ -125,16 +130,16 @@ export class FakeHostedApi implements BatchClient {
     await new Promise((resolve) => setImmediate(resolve))
     const text = Buffer.from(bytes).toString('utf8')
     const body = JSON.parse(text) as MintBody
-    this.attempts++
+    const attempt = ++this.attempts
     this.runs.add(options.run)
-    const found = this.#options.faultOf?.(this.attempts, body) ?? null
+    const found = this.#options.faultOf?.(attempt, body) ?? null
     const fault = found?.fault ?? null
     const status = found?.status ?? 500
     if (fault === 'not_sent') return { kind: 'not_sent', reason: 'connect ECONNREFUSED' }
     this.#options.onArrival?.()
     if (fault === 'cut_before') return { kind: 'cut', reason: 'socket hang up' }
     if (fault === 'rate_limited') return this.#answer(429, error('slow down'), { 'retry-after': '1' })
-    if (fault === 'not_accepted') return this.#answer(503, error('no funds'), NOT_ACCEPTED)
+    if (fault === 'not_now') return this.#answer(503, error('not now'), NOT_NOW)
     if (fault === 'status_before') return this.#answer(status, error(`fault ${status}`))
     if (body.metadata.length > (this.#options.maxRows ?? Number.POSITIVE_INFINITY)) {
       return this.#answer(413, error('too large'))
@@ -143,13 +148,11 @@ export class FakeHostedApi implements BatchClient {
     const reply = this.#mint(endpoint, text, body, options.idempotencyKey)
     this.#options.onCommit?.()
     await new Promise((resolve) => setImmediate(resolve))
+    await this.#options.beforeResponse?.(attempt)
     if (fault === 'cut_after') return { kind: 'cut', reason: 'socket hang up' }
     if (fault === 'status_after') return this.#answer(status, error(`fault ${status}`))
-    if (fault === 'wrong_count') return this.#answer(200, { nfts: [] })
     if (reply.kind !== 'answered') return reply
-    const { nfts } = reply.json as { nfts: object[] }
-    if (fault === 'too_many_ids') return this.#answer(200, { nfts: [...nfts, { nft_gdn_ids: 'one-more' }] })
-    return this.#answer(reply.status, reply.json)
+    return this.#answer(reply.status, fault === null ? reply.json : oddReply(fault, reply.json))
   }
 
   async call<Name extends ReadEndpoint>(endpoint: Name, request: RequestOf<Name>): Promise<ResponseOf<Name>> {
@@ -258,7 +261,15 @@ export class FakeHostedApi implements BatchClient {
   }
 }
 
-/** The headers of a 503 of gdn's backend that accepted nothing. */
-const NOT_ACCEPTED = { 'request-accepted': 'no', 'idempotency-supported': 'yes', 'retry-after': '1' }
+const NOT_NOW = { 'request-accepted': 'no', 'idempotency-supported': 'yes', 'retry-after': '1' }
+
+/** Returns the response of a server that got the list of IDs wrong. */
+function oddReply(fault: Fault, json: unknown): unknown {
+  const { nfts, ...rest } = json as { nfts: object[] }
+  if (fault === 'fewer_ids') return { ...rest, nfts: nfts.slice(1) }
+  if (fault === 'more_ids') return { ...rest, nfts: [...nfts, { nft_gdn_ids: 'nft-of-no-row' }] }
+  if (fault === 'other_order') return { ...rest, nfts: nfts.toReversed() }
+  return json
+}
 
 const error = (message: string) => ({ error: { title: 'Error', message } })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface HostedNft {
   id: string
@@ -11,6 +12,9 @@ export interface HostedNft {
   by: 'gdn' | 'other'
   acceptedAt: number
 }
+
+/** Odd responses to accepted mints: wrong IDs, or one that leaves after those of later requests. */
+export const ODD_RESPONSES = ['fewer_ids', 'more_ids', 'other_order', 'late'] as const
 
 export interface HostedOptions {
   /**
@@ -25,6 +29,8 @@ export interface HostedOptions {
   deployMs?: number
   /** Returns the stored metadata, because a service may rewrite it. */
   rewrite?: (metadata: HostedNft['metadata']) => HostedNft['metadata']
+  /** Selects the odd response to an accepted mint; null for a correct one. */
+  oddResponse?: () => (typeof ODD_RESPONSES)[number] | null
   /** Called after each accepted request, so that other clients can mint or change owners. */
   onMinted?: (nfts: readonly HostedNft[], service: HostedService) => void
 }
@@ -42,6 +48,8 @@ export interface HostedService {
 
 const LIMITED = new Set(['createnft', 'getnftgdnids', 'getnfts'])
 const MAX_IDS = 100
+/** Longer than later requests take. */
+const LATE_MS = 200
 
 interface Body {
   contract_address: string
@@ -59,6 +67,7 @@ interface Body {
  */
 export async function startHostedService(options: HostedOptions = {}): Promise<HostedService> {
   const { rate = 2, tellsRate = false, listingLagMs = 0, deployMs = 0, rewrite = (same) => same, onMinted } = options
+  const { oddResponse = () => null } = options
   const apiKey = `key-${randomUUID()}`
   const nfts = new Map<string, HostedNft>()
   const arrivals = new Map<string, number[]>()
@@ -95,17 +104,23 @@ export async function startHostedService(options: HostedOptions = {}): Promise<H
   }
 
   const answers: Record<string, (body: Body) => unknown> = {
-    createnft(body) {
+    async createnft(body) {
       const { contract_address, receiver_wallet_address, metadata } = body
       const minted = metadata.map((one) =>
         mint({ contract: contract_address, receiver: receiver_wallet_address, metadata: rewrite(one), by: 'gdn' }),
       )
       onMinted?.(minted, service)
+      const odd = oddResponse()
+      const ids = minted.map(({ id }) => id)
+      if (odd === 'fewer_ids') ids.pop()
+      if (odd === 'more_ids') ids.push(randomUUID())
+      if (odd === 'other_order') ids.reverse()
+      if (odd === 'late') await sleep(LATE_MS)
       const accepted_date = new Date().toISOString().slice(0, 19).replace('T', ' ')
       return {
         message: 'accepted',
         requests: { contract_address, receiver_wallet_address, metadata },
-        nfts: minted.map(({ id }) => ({ nft_gdn_ids: id, accepted_date })),
+        nfts: ids.map((id) => ({ nft_gdn_ids: id, accepted_date })),
       }
     },
     getnftgdnids({ contract_addresses, blockchain }) {
@@ -130,7 +145,7 @@ export async function startHostedService(options: HostedOptions = {}): Promise<H
       tooFast++
       return say(response, 429, refusal('Too Many Requests', 'slow down'), { ...policy, 'retry-after': '1' })
     }
-    say(response, 200, act(JSON.parse(Buffer.concat(chunks).toString()) as Body), policy)
+    say(response, 200, await act(JSON.parse(Buffer.concat(chunks).toString()) as Body), policy)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 

@@ -6,12 +6,13 @@ import { expect } from 'vitest'
 import { freshDataDir } from './backend.ts'
 import { FAULTS, type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { gdnAt, type Run } from './gdn-at.ts'
-import { type HostedNft, startHostedService } from './hosted-service.ts'
+import { type HostedNft, ODD_RESPONSES, startHostedService } from './hosted-service.ts'
 import { serve } from './served-backend.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const RECEIVERS = ['0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB']
 const SHARE_OF_FAULTS = 0.3
+const SHARE_OF_ODD_RESPONSES = 0.3
 /** gdn is killed after up to this many requests, and up to this many milliseconds after the last of them. */
 const MOST_REQUESTS = 12
 const MOST_MS = 120
@@ -54,8 +55,11 @@ const countBy = (titles: Iterable<string>): Map<string, number> => {
   return counts
 }
 
+const pick = <Item>(items: readonly Item[], random: () => number): Item | null =>
+  items[Math.floor(random() * items.length)] ?? null
+
 const faultsOf = (random: () => number) => (): Fault | null =>
-  random() < SHARE_OF_FAULTS ? (FAULTS[Math.floor(random() * FAULTS.length)] ?? null) : null
+  random() < SHARE_OF_FAULTS ? pick(FAULTS, random) : null
 
 type Gdn = ReturnType<typeof gdnAt>
 
@@ -92,7 +96,7 @@ async function toTheEnd(gdn: Gdn, argv: readonly string[]): Promise<Run> {
 
 /**
  * Mints a drop with the built gdn on the hosted service, over a connection that disrupts 30 % of the requests, while
- * gdn is killed at random. Afterwards no row is minted twice, every row has an outcome, and rows reported as absent or
+ * gdn is killed at random and 30 % of the responses to mints have wrong IDs or are late. Afterwards no row is minted twice, every row has an outcome, and rows reported as absent or
  * minted are exactly that.
  */
 export async function killBatchOnHosted(
@@ -106,6 +110,7 @@ export async function killBatchOnHosted(
     tellsRate: true,
     listingLagMs: 150,
     deployMs: 400,
+    oddResponse: () => (random() < SHARE_OF_ODD_RESPONSES ? pick(ODD_RESPONSES, random) : null),
     onMinted(nfts, { mintByOther }) {
       if (othersMint && random() < 0.15) for (const nft of nfts.slice(0, 1)) mintByOther(nft)
     },

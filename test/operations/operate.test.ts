@@ -230,7 +230,8 @@ describe('the outcome of a request decides what is stored', () => {
 
   test.each<[string, Fault]>([
     ['was cut', 'cut_after'],
-    ['has a wrong number of IDs', 'wrong_count'],
+    ['has too few IDs', 'fewer_ids'],
+    ['has more IDs than NFTs', 'more_ids'],
     ...[408, 409, 425, 500, 502, 503].map((status): [string, Fault] => [`is a ${status}`, { status, after: true }]),
   ])(
     'stores a request whose response %s as unknown without idempotency, and the next attempt finds it',

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 const FAULTS: readonly (Fault | null)[] = [
-  ...[null, null, null, 'not_sent', 'cut_before', 'cut_after', 'wrong_count'],
+  ...[null, null, null, 'not_sent', 'cut_before', 'cut_after', 'fewer_ids', 'more_ids', 'not_now'],
   ...[{ status: 429 }, { status: 400 }, { status: 502 }, { status: 500, after: true }],
 ] as (Fault | null)[]
 

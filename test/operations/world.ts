@@ -74,7 +74,15 @@ export class Killer {
 }
 
 /** The fault of a creating request, before or after the server accepted it. */
-export type Fault = 'not_sent' | 'cut_before' | 'cut_after' | 'wrong_count' | { status: number; after?: boolean }
+export type Fault =
+  | 'not_sent'
+  | 'cut_before'
+  | 'cut_after'
+  | 'fewer_ids'
+  | 'more_ids'
+  /** The 503 of gdn's backend for a request of which it accepted nothing. */
+  | 'not_now'
+  | { status: number; after?: boolean }
 
 interface Minted {
   id: string
@@ -148,6 +156,7 @@ export class Service {
     if (fault === 'not_sent') throw new TransportError('connect ECONNREFUSED', false)
     this.arrived.push({ key: request.headers['idempotency-key'] ?? '', body })
     killer.step()
+    if (fault === 'not_now') return this.#answer(503, refusal, { 'request-accepted': 'no' })
     if (fault === 'cut_before') throw new TransportError('socket hang up', true)
     if (fault !== null && typeof fault === 'object' && !fault.after) return this.#answer(fault.status, refusal)
     const json = this.#create(endpoint, request.headers['idempotency-key'] ?? '', JSON.parse(body))
@@ -155,7 +164,11 @@ export class Service {
     killer.step()
     if (fault === 'cut_after') throw new TransportError('socket hang up', true)
     if (fault === null) return this.#answer(200, this.answers(json as CreatedReply))
-    if (fault === 'wrong_count') return this.#answer(200, { ...(json as object), nfts: [] })
+    const { nfts = [] } = json as Partial<CreatedReply>
+    if (fault === 'fewer_ids') return this.#answer(200, { ...(json as object), nfts: nfts.slice(1) })
+    if (fault === 'more_ids') {
+      return this.#answer(200, { ...(json as object), nfts: [...nfts, { nft_gdn_ids: 'nft-not-requested' }] })
+    }
     if (fault !== null && typeof fault === 'object') return this.#answer(fault.status, refusal)
     return this.#answer(200, json)
   }
@@ -228,8 +241,8 @@ export class Service {
     return { requests: body, request: body, response: { transaction_gdn_id: id, accepted_date: DATE } }
   }
 
-  #answer(status: number, json: unknown): TransportAnswer {
-    const headers: Record<string, string> = { 'content-type': 'application/json' }
+  #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
+    const headers: Record<string, string> = { 'content-type': 'application/json', ...more }
     if (this.idempotency) headers['idempotency-supported'] = 'yes'
     if (this.references) headers['reference-ids-supported'] = 'yes'
     return { status, headers, body: Buffer.from(JSON.stringify(json)) }
