@@ -57,10 +57,10 @@ export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Runs the script to its end, or kills it with SIGKILL after so many milliseconds. */
+/** Runs the script to its end, or kills it with SIGKILL: after so many milliseconds, or when the callback calls back. */
 export function runBatchProcess(
   argv: readonly string[],
-  killAfter: number | null,
+  killAfter: number | ((kill: () => void) => void) | null,
 ): Promise<BatchSummary | { error: string } | 'killed'> {
   const child = spawn(process.execPath, argv, {
     // The script is in a separate folder, and needs the SQLite of this one.
@@ -75,7 +75,9 @@ export function runBatchProcess(
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString()
   })
-  const timer = killAfter === null ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter)
+  const kill = () => void child.kill('SIGKILL')
+  const timer = typeof killAfter === 'number' ? setTimeout(kill, killAfter) : undefined
+  if (typeof killAfter === 'function') killAfter(kill)
   return new Promise((resolve, reject) => {
     child.on('close', (_code, signal) => {
       clearTimeout(timer)

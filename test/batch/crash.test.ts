@@ -70,7 +70,7 @@ async function everyKill(idempotency: boolean, check: (end: End, at: number) => 
   expect(at).toBeGreaterThan(50)
 }
 
-describe('a batch killed at any statement of its lookup, sending and reconciliation, and resumed', () => {
+describe('a batch killed at any statement or request of its lookup, sending and reconciliation, and resumed', () => {
   test('on a server that honors Idempotency-Key, mints every row once and leaves none unknown', {
     timeout: 240_000,
   }, async () => {
@@ -100,7 +100,7 @@ describe('a batch killed at any statement of its lookup, sending and reconciliat
   })
 })
 
-test('a batch killed at every step of a retry of absent rows mints none of them twice', {
+test('a batch killed at any statement or request of a retry of absent rows mints none of them twice', {
   timeout: 240_000,
 }, async () => {
   for (let at = 1; ; at++) {

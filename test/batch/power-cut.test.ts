@@ -67,7 +67,7 @@ test.for([
   ['that honors Idempotency-Key', true],
   ['that does not', false],
 ] as const)(
-  'a power cut at any system call of a batch loses no row and mints none twice, on a server %s',
+  `a power cut at a system call of a batch (one in ${STRIDE}) loses no row and mints none twice, on a server %s`,
   { timeout: SOAK ? 3_600_000 : 120_000 },
   async ([, idempotency], context) => {
     if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')

@@ -57,7 +57,7 @@ test('lets only the owner read the state', async () => {
   expect(await mode(`${machine.stateDir}/state.db`)).toBe('600')
 })
 
-test('stops before sending when the disk is full at any statement, and resumes with free space', async () => {
+test(`stops when the disk is full at a statement (one in ${STRIDE}), and resumes with free space`, async () => {
   for (let at = 1; ; at += STRIDE) {
     await machine.stop()
     machine = await Machine.start()

@@ -59,17 +59,22 @@ describe('a manifest on several machines', () => {
   test('is minted once with any chunk sizes, even if the machines are killed', { timeout: 180_000 }, async () => {
     const { random } = seededRandom('machines')
     const titles = numbered('Once', ROWS)
+    let killed = 0
     await Promise.all(
       Array.from({ length: MACHINES }, async (_, number) => {
         const { gdn } = await machine()
         const manifest = await gdn.file('once.csv', csv(titles))
         const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', String(1 + number * 17)]
-        for (let life = 0; life < number; life++) await gdn.runAndKill(argv, 500 + random() * 2_000)
+        for (let life = 0; life < number; life++) {
+          const { signal } = await gdn.runAndKill(argv, 500 + random() * 2_000)
+          if (signal === 'SIGKILL') killed++
+        }
         const { exitCode, stderr } = await gdn.run(...argv)
         expect(exitCode, stderr).toBe(0)
       }),
     )
     expect((await titlesOf('Once')).sort()).toEqual(titles.sort())
+    expect(killed).toBeGreaterThan(0)
   })
 
   test('is rejected if it has the same name and IDs but other rows, with their lines', async () => {

@@ -13,9 +13,10 @@ const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const RECEIVERS = ['0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB']
 const SHARE_OF_FAULTS = 0.3
 const SHARE_OF_ODD_RESPONSES = 0.3
-/** gdn is killed after up to this many requests, and up to this many milliseconds after the last of them. */
-const MOST_REQUESTS = 12
+const ROWS_PER_REQUEST = 4
+/** gdn is killed up to this many milliseconds after a request. */
 const MOST_MS = 120
+
 export interface KillBatchOptions {
   rows: number
   kills: number
@@ -68,13 +69,15 @@ async function liveAndDie(
   gdn: Gdn,
   proxy: FaultProxy,
   argv: readonly string[],
-  { kills, random }: KillBatchOptions,
+  { rows, kills, random }: KillBatchOptions,
 ): Promise<number> {
   let killed = 0
+  // So that the batch is not complete before most of the kills.
+  const mostRequests = Math.ceil(rows / ROWS_PER_REQUEST / kills)
   for (let life = 0; life < kills; life++) {
     const { signal, exitCode, stderr } = await gdn.runAndKill(argv, async (ended) => {
       // Before the first byte is sent, or around any of the requests.
-      await proxy.after(Math.floor(random() * MOST_REQUESTS), ended)
+      await proxy.after(Math.floor(random() * mostRequests), ended)
       await setTimeout(random() * MOST_MS, undefined, { signal: ended })
     })
     if (signal === 'SIGKILL') killed++
@@ -120,7 +123,17 @@ export async function killBatchOnHosted(
     const gdn = gdnAt({ url: proxy.url, apiKey: service.apiKey }, home)
     const { csv, titles } = manifestOf(rows)
     const manifest = await gdn.file('drop.csv', csv)
-    const argv = ['batch', 'mint', manifest, '-c', CONTRACT, '--chunk-size', '4', '--listing-wait', '2s']
+    const argv = [
+      'batch',
+      'mint',
+      manifest,
+      '-c',
+      CONTRACT,
+      '--chunk-size',
+      String(ROWS_PER_REQUEST),
+      '--listing-wait',
+      '2s',
+    ]
     const killed = await liveAndDie(gdn, proxy, argv, options)
     proxy.heal()
     const last = await toTheEnd(gdn, argv)
@@ -213,7 +226,7 @@ export async function killBatchOnBackend(options: KillBatchOptions): Promise<Kil
     )
     const { csv, titles } = manifestOf(rows)
     const manifest = await gdn.file('drop.csv', csv)
-    const argv = ['batch', 'mint', manifest, '-c', contract_address, '--chunk-size', '4']
+    const argv = ['batch', 'mint', manifest, '-c', contract_address, '--chunk-size', String(ROWS_PER_REQUEST)]
     const killed = await liveAndDie(gdn, proxy, argv, options)
     proxy.heal()
     const last = await toTheEnd(gdn, argv)

@@ -49,7 +49,7 @@ function check({ service, tries, last, isOpen }: Awaited<ReturnType<typeof killA
   expect(service.made).toBeLessThanOrEqual(1 + shown)
 }
 
-describe.each(CREATING)('%s, killed at every step', (endpoint) => {
+describe.each(CREATING)('%s, killed at any statement or request', (endpoint) => {
   test.each([
     ['that honors Idempotency-Key, is done exactly once', true],
     ['that does not, is done at most once, or its outcome is unknown', false],
@@ -66,7 +66,7 @@ describe.each(CREATING)('%s, killed at every step', (endpoint) => {
   })
 })
 
-describe('a mint, killed at every step of two attempts', () => {
+describe(`a mint that is killed at two statements or requests (one in ${STRIDE} of each attempt)`, () => {
   test.each([true, false])('is never repeated undetected (idempotency: %s)', async (idempotency) => {
     let killings = 0
     for (let first = 2; first < MORE_THAN_ANY_COMMAND_HAS; first += STRIDE) {

@@ -21,7 +21,7 @@ const NEW = ['--title', 'Dawn', ...AT, '--receiver', OWNER]
 const BATCH = [...AT, '--rate', '1000']
 const WALLET = ['--email', 'a@example.com', '--password-file', 'password.txt']
 
-/** Every command that uses a secret, a server, or stored data of them. */
+/** Commands that use a secret, a server, or stored data of them. */
 export const COMMANDS: readonly (readonly string[])[] = [
   ['nft', 'show', 'a', 'b'],
   ['nft', 'list', ...AT],
@@ -92,7 +92,13 @@ export interface Combination {
   after: number
 }
 
-/** Returns this many combinations: every pair of command and fault before any is repeated, with the rest at random. */
+/** How many commands run without a fault before all other pairs. */
+const WITHOUT_FAULT_FIRST = 10
+
+/**
+ * Returns this many combinations: every pair of command and fault before any is repeated, with the rest at random. It
+ * begins with commands without a fault, in the default output mode.
+ */
 export function combinations(count: number, random: () => number): Combination[] {
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
   const shuffled = <Value>(values: readonly Value[]) =>
@@ -100,13 +106,16 @@ export function combinations(count: number, random: () => number): Combination[]
       .map((value) => ({ value, at: random() }))
       .sort((a, b) => a.at - b.at)
       .map(({ value }) => value)
-  const pairs = shuffled(COMMANDS.flatMap((command) => FAULTS.map((fault) => ({ command, fault }))))
+  const mixed = shuffled(COMMANDS.flatMap((command) => FAULTS.map((fault) => ({ command, fault }))))
+  const first = new Set(mixed.filter(({ fault }) => fault === 'none').slice(0, WITHOUT_FAULT_FIRST))
+  const pairs = [...first, ...mixed.filter((pair) => !first.has(pair))]
   return Array.from({ length: count }, (_, i) => {
-    const { command, fault } = pairs[i % pairs.length] as (typeof pairs)[number]
+    const pair = pairs[i % pairs.length] as (typeof pairs)[number]
+    const { command, fault } = pair
     return {
       command,
       fault,
-      mode: ONE_FORM.has(command[0] ?? '') ? [] : pick(MODES),
+      mode: ONE_FORM.has(command[0] ?? '') || first.has(pair) ? [] : pick(MODES),
       debug: pick(['no', 'flag', 'flag', 'variable']),
       key: pick(['variable', 'file']),
       storage: pick(['s3', 'ipfs']),
@@ -196,10 +205,12 @@ export interface Outcome {
   searched: number
 }
 
-/** A waiting command is stopped after this time. */
+/** A command that sends no request is stopped after this time, on a busy machine too. */
+const START_MS = 20_000
+/** A waiting command is stopped this long after its first request. */
 const PATIENCE_MS = 2_500
-/** Key derivation from passwords is slow by design. */
-const PATIENCE_WITH_WALLETS_MS = 20_000
+/** A command without a fault has time to succeed. Key derivation from passwords is slow by design. */
+const SLOW_MS = 20_000
 
 const HANGING: ReadonlySet<string> = new Set(['hang', 'SIGTERM', 'SIGABRT and reports', '429', 'echo-in-headers'])
 
@@ -214,7 +225,7 @@ export async function runCombination(world: World, combination: Combination): Pr
     for (const name of ['tmp', 'reports', '.config/gdn', '.aws']) await mkdir(join(home, name), { recursive: true })
     const serverFault = SERVER_FAULTS.find((each) => each === fault) ?? null
     const hangs = fault === 'SIGTERM' || fault === 'SIGABRT and reports'
-    server.plans.set(canaries.apiKey, {
+    const plan = {
       fault: hangs ? 'hang' : serverFault,
       after: combination.after,
       asked: 0,
@@ -222,7 +233,8 @@ export async function runCombination(world: World, combination: Combination): Pr
       address: privateKeyToAddress(canaries.privateKey),
       url: server.url,
       signature: canaries.signature,
-    })
+    }
+    server.plans.set(canaries.apiKey, plan)
     const base = baseUrl(server, fault)
     const { env, given } = await furnish(home, { base, canaries, server, combination })
     if (fault === 'disk full' && smallDisk !== null) env.GDN_STATE_DIR = smallDisk.path
@@ -233,7 +245,7 @@ export async function runCombination(world: World, combination: Combination): Pr
       else env.GDN_BASE_URL = base
     }
     if (command[0] === 'init') delete env.GDN_BASE_URL
-    const outcome = await start(home, env, argv, fault)
+    const outcome = await start(home, env, argv, fault, () => plan.asked > 0)
     server.plans.delete(canaries.apiKey)
 
     // A signed URL is returned to its requester, and gdn api prints the server's response.
@@ -379,7 +391,14 @@ async function damage(folder: string): Promise<void> {
   }
 }
 
-async function start(home: string, env: Record<string, string>, argv: readonly string[], fault: Combination['fault']) {
+/** @param hasAsked whether gdn has sent a request to the server */
+async function start(
+  home: string,
+  env: Record<string, string>,
+  argv: readonly string[],
+  fault: Combination['fault'],
+  hasAsked: () => boolean,
+) {
   const words = [NODE, BIN, ...argv]
   const script = `ulimit -c unlimited 2>/dev/null; exec "$@"${fault === 'output full' ? ' > /dev/full' : ''}`
   const [file, ...args] = ['sh', '-c', script, 'sh', ...words]
@@ -394,15 +413,17 @@ async function start(home: string, env: Record<string, string>, argv: readonly s
   })
   const ended = new AbortController()
   const signals = async () => {
-    // The server hangs, so gdn is waiting by then.
+    for (const late = Date.now() + START_MS; !hasAsked() && Date.now() < late; ) {
+      await setTimeout(50, undefined, { signal: ended.signal })
+    }
+    // The server hangs, so gdn is waiting now.
     if (fault === 'SIGABRT and reports') {
-      await setTimeout(900, undefined, { signal: ended.signal })
       child.kill('SIGUSR2')
       await setTimeout(300, undefined, { signal: ended.signal })
       child.kill('SIGABRT')
     }
-    const patience = argv[0] === 'wallet' && !HANGING.has(fault) ? PATIENCE_WITH_WALLETS_MS : PATIENCE_MS
-    await setTimeout(fault === 'SIGTERM' ? 500 : patience, undefined, { signal: ended.signal })
+    const isSlow = fault === 'none' || (argv[0] === 'wallet' && !HANGING.has(fault))
+    if (fault !== 'SIGTERM') await setTimeout(isSlow ? SLOW_MS : PATIENCE_MS, undefined, { signal: ended.signal })
     child.kill('SIGTERM')
     await setTimeout(PATIENCE_MS, undefined, { signal: ended.signal })
     child.kill('SIGKILL')

@@ -121,10 +121,13 @@ describe('an embedded chain after a crash', () => {
     const account = newAccount()
     const raws = await Promise.all(Array.from({ length: 120 }, (_, nonce) => sign(account, nonce)))
     let sent = 0
+    let killed = 0
     const killer = (async () => {
       for (let kills = 0; kills < 8; kills++) {
         await new Promise((resolve) => setTimeout(resolve, 20 + kills * 7))
-        if (chain.pid !== undefined) killNode(chain)
+        if (chain.pid === undefined) continue
+        killNode(chain)
+        killed += 1
       }
     })()
     for (const raw of raws) {
@@ -134,6 +137,7 @@ describe('an embedded chain after a crash', () => {
     }
     await killer
     expect(sent).toBe(raws.length)
+    expect(killed).toBeGreaterThan(1)
     expect(journal.entries.flatMap(({ transactions }) => transactions)).toEqual(raws)
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x78')
   })
