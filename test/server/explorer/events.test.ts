@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   createTestCollection,
   freshDataDir,
@@ -13,6 +12,29 @@ import {
 import { makeKey, revokeKey } from '../../helpers/keys.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 import { OUTER_ADDRESS } from '../../helpers/this-machine.ts'
+
+const looks = vi.hoisted(() => ({ count: 0 }))
+
+vi.mock(import('../../../src/server/store/change-marker.ts'), async (original) => {
+  const real = await original()
+  return {
+    ...real,
+    changeMarker(db) {
+      looks.count += 1
+      return real.changeMarker(db)
+    },
+  }
+})
+
+/** Resolves after the backend has looked for changes, and sent them. */
+async function afterNextLook(): Promise<void> {
+  const before = looks.count
+  // What the first look finds is sent before the second.
+  await until(
+    () => looks.count,
+    (count) => count >= before + 2,
+  )
+}
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -86,7 +108,7 @@ describe('a subscriber', () => {
     expect(listening.headers.get('x-accel-buffering')).toBe('no')
     await untilSeen(listening, (events) => events.length > 0)
     expect(listening.events).toMatchObject([{ event: 'overview', data: { nfts: { deployed: 0 } } }])
-    await sleep(2500)
+    await afterNextLook()
     expect(listening.events).toHaveLength(1)
     const collection = await createTestCollection(backend)
     await settled(backend, await mint(backend, collection, plainMetadata(3)))
@@ -128,7 +150,7 @@ describe('a subscriber', () => {
     const listening = await listen(`?nft=${id}`)
     await untilSeen(listening, (events) => events.some(({ event }) => event === 'nft'))
     expect(listening.events.find(({ event }) => event === 'nft')?.data.description).toHaveLength(3_000_000)
-    await sleep(1500)
+    await afterNextLook()
     expect([listening.ended, listening.events.filter(({ event }) => event === 'nft').length]).toEqual([false, 1])
   })
 

@@ -191,7 +191,10 @@ describe('an unavailable database', () => {
     expect(JSON.stringify(refused.json)).not.toContain('/tmp')
     for (const at of [backend.url, health]) expect(await statusOf(`${at}/readyz`)).toBe(503)
     expect(await statusOf(`${backend.url}/healthz`)).toBe(200)
-    await sleep(1000)
+    await until(
+      () => log.filter((line) => line.includes('a pipeline step failed')).length,
+      (count) => count > 1,
+    )
     await postgres.start()
     for (const at of [backend.url, health]) {
       expect(
