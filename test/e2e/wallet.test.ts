@@ -5,6 +5,7 @@ import { Wallet } from 'ethers'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
+import { until } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { serve } from '../helpers/served-backend.ts'
@@ -169,8 +170,15 @@ describe('signals', () => {
     const { service, arrival } = await slow()
     const running = home.start(argvOf(service.url, ...withFile()), { env: KEY })
     await arrival
+    let said = ''
+    running.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
     running.kill('SIGINT')
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await until(
+      () => said,
+      (all) => all.includes('the only copy of a key'),
+    )
     expect(running.exitCode).toBeNull()
     running.kill('SIGINT')
     const { exitCode, stderr } = await running

@@ -16,7 +16,7 @@ import {
 import { startFaultyProxy } from '../../helpers/faulty-proxy.ts'
 import { type NetworkPlace, sendByWallet, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { newWallet } from '../../helpers/rpc-wallets.ts'
 import { seededRandom } from '../../helpers/seed.ts'
 
@@ -49,6 +49,15 @@ async function proxied(options: RpcProxyOptions) {
   const proxy = await startRpcProxy(real.url, options)
   undo.push(() => proxy.close())
   return proxy
+}
+
+/** Resolves after the backend has looked for a new block twice. */
+async function untilPolled(proxy: RpcProxy): Promise<void> {
+  const before = proxy.count('eth_getBlockByNumber')
+  await until(
+    () => proxy.count('eth_getBlockByNumber'),
+    (count) => count >= before + 2,
+  )
 }
 
 async function mineUntil(done: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
@@ -189,7 +198,7 @@ describe('requests for owner events', () => {
     await untilFollowed()
     expect(proxy.count('eth_getLogs') - logs).toBeLessThanOrEqual((await head()) - top)
     const before = proxy.count('eth_getLogs')
-    await sleep(500)
+    await untilPolled(proxy)
     expect(proxy.count('eth_getLogs')).toBe(before)
   })
 
@@ -296,7 +305,10 @@ describe('inconsistent nodes', () => {
     await real.mine(3)
     await place.write({ urls: [proxy.url] })
     await start()
-    await sleep(600)
+    await until(
+      () => proxy.count('eth_getLogs'),
+      (count) => count > 1,
+    )
     expect(await ownersOf([id])).toEqual([holder.address])
     expect((await cursor())?.block_number).toBe(top)
     behind = false
