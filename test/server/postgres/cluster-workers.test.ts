@@ -14,7 +14,9 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-it('workers share a Solana cluster by URL, mint each NFT once, and the API process needs no key', async () => {
+it('workers share a Solana cluster by URL, mint each NFT once, and the API process needs no key', {
+  timeout: 180_000,
+}, async () => {
   const cluster = await startCluster(40)
   undo.push(() => cluster.close())
   const place = await clusterPlace(cluster)
@@ -52,7 +54,7 @@ it('workers share a Solana cluster by URL, mint each NFT once, and the API proce
   const nfts = await until(
     () => showNfts(backend, ids),
     (all) => all.every(({ status }) => status !== 'initiated'),
-    40_000,
+    120_000,
   )
   expect(nfts.map(({ status, token_id }) => [status, token_id])).toEqual(
     ids.map((id) => ['deployed', mintAddress(place.signer, id)]),
