@@ -60,8 +60,6 @@ const GROUPS = {
   redaction: {
     code: ['src/core/{redact,secret}.ts'],
     tests: ['test/core/{redact,secret}.test.ts'],
-    // The spellings of a secret are computed for the first test that needs them, and serve all others.
-    coverage: 'all',
   },
 }
 
@@ -69,7 +67,7 @@ const GROUPS = {
 const FOLDER = '.stryker'
 
 async function mutate(name) {
-  const { code, tests, coverage = 'perTest' } = GROUPS[name]
+  const { code, tests } = GROUPS[name]
   process.env.GDN_MUTATE_TESTS = tests.join('\n')
   return await new Stryker({
     mutate: code,
@@ -77,7 +75,7 @@ async function mutate(name) {
     mutator: { excludedMutations: ['StringLiteral'] },
     testRunner: 'vitest',
     vitest: { configFile: 'test/mutate.config.ts', related: false },
-    coverageAnalysis: coverage,
+    coverageAnalysis: 'perTest',
     concurrency: Number(process.env.GDN_MUTATE_WORKERS ?? availableParallelism()),
     timeoutMS: 20_000,
     tempDirName: FOLDER,

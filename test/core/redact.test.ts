@@ -1,18 +1,26 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { redactHeaders, redactText } from '../../src/core/redact.ts'
-import { knowKeysIn, redactBytes, redactSecrets, Secret } from '../../src/core/secret.ts'
+import { keysIn, knowKeysIn, redactBytes, redactSecrets, Secret } from '../../src/core/secret.ts'
 
 const KEY = `sk/live+"canary"&${'7f'.repeat(8)}`
 const bytes = Buffer.from(KEY)
 
 describe('redacts a secret of this process', () => {
-  const key = new Secret(KEY)
+  let key: Secret
+  beforeEach(() => {
+    key = new Secret(KEY)
+  })
+  // The spellings of a secret are cached. Each test computes its own, so that it fails alone if one is missing.
+  afterEach(() => {
+    key.disclose()
+  })
 
   test.each<[string, string]>([
     ['as plain text', KEY],
     ['in JSON', JSON.stringify({ key: KEY })],
+    ['in JSON, within a longer text', JSON.stringify({ key: `${KEY}.` })],
     ['in HTML', 'sk/live+&quot;canary&quot;&amp;7f7f7f7f7f7f7f7f'],
     ['in a query', `?q=${encodeURIComponent(KEY)}`],
     ['in a form', new URLSearchParams({ q: KEY }).toString()],
@@ -23,9 +31,12 @@ describe('redacts a secret of this process', () => {
     ['in base64 after two bytes', Buffer.from(`id${KEY}!`).toString('base64')],
     ['in base64url', Buffer.from(`u:${KEY}`).toString('base64url')],
     ['backwards', [...KEY].reverse().join('')],
+    ['percent-encoded byte by byte', bytes.toString('hex').replace(/../g, '%$&')],
+    ['as HTML character references', bytes.toString('hex').replace(/../g, '&#x$&;')],
   ])('%s', (_how, text) => {
     const clean = redactSecrets(`before ${text} after`)
     expect(clean).toMatch(/^before .*\[redacted\].* after$/)
+    expect(clean).not.toContain('canary')
     // Base64 may leave the characters that the secret shares with the adjacent bytes.
     expect(clean.length).toBeLessThan('before  after'.length + '{"key":"[redacted]"}'.length + 8)
     expect(Buffer.from(redactBytes(Buffer.from(text))).toString()).toContain('[redacted]')
@@ -44,12 +55,49 @@ describe('redacts a secret of this process', () => {
     expect(JSON.parse(clean(`{"${escaped}":1}`))).toEqual({ '[redacted]': 1 })
   })
 
+  test('redacts the long parts of a secret that is escaped several times, forwards and backwards', () => {
+    const escaped = JSON.stringify(JSON.stringify({ key: KEY }))
+    expect(redactSecrets(escaped)).not.toContain('7f7f')
+    expect(redactSecrets([...escaped].reverse().join(''))).not.toContain('f7f7')
+  })
+
+  test('redacts bytes with one of several secrets', () => {
+    const other = new Secret('another secret')
+    try {
+      expect(Buffer.from(redactBytes(bytes)).toString()).toBe('[redacted]')
+      expect(Buffer.from(redactBytes(Buffer.from(other.reveal()))).toString()).toBe('[redacted]')
+    } finally {
+      other.disclose()
+    }
+  })
+
+  test('leaves JSON with escapes, but without a secret, unchanged', () => {
+    const json = Buffer.from('{ "said": "line\\n" }')
+    expect(redactBytes(json)).toEqual(json)
+  })
+
   test('leaves bytes without a secret unchanged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (random) => {
         expect(Buffer.from(redactBytes(random)).equals(Buffer.from(random))).toBe(true)
       }),
     )
+  })
+
+  test('redacts a secret of 8 characters', () => {
+    const short = new Secret('hunter22')
+    expect(redactSecrets('password hunter22')).toBe('password [redacted]')
+    short.disclose()
+  })
+
+  test('remembers the newest 256 secrets', () => {
+    const secrets = Array.from({ length: 257 }, (_, i) => new Secret(`secret number ${i}.`))
+    try {
+      expect(redactSecrets('secret number 1.')).toBe('[redacted]')
+      expect(redactSecrets('secret number 0.')).toBe('secret number 0.')
+    } finally {
+      for (const secret of secrets) secret.disclose()
+    }
   })
 
   test('leaves a value that is too short to be distinguished from a word', () => {
@@ -67,6 +115,10 @@ describe('redacts a secret of this process', () => {
     expect(redactSecrets('POST /v3/0123456789abcdef0123?x=fedcba9876543210fedc: 403')).toBe(
       'POST /v3/[redacted]?x=[redacted]: 403',
     )
+  })
+
+  test('finds no key in an address that is not a URL', () => {
+    expect(keysIn('polygon/0123456789abcdef0123')).toEqual([])
   })
 
   test('redacts the message and the hint of an error', () => {
