@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
+import { createMemoryLimiter } from '../../../src/server/http/memory-limiter.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
 import { localAccountId } from '../../../src/server/store/accounts.ts'
 import { freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
@@ -113,4 +114,17 @@ describe('rate limits off', () => {
       await dataDir.remove()
     }
   })
+})
+
+it('a client never waits for longer than a second, even if the clock is set back', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    const count = createMemoryLimiter(2)
+    await count('key')
+    vi.setSystemTime(Date.now() - 3_600_000)
+    expect(await count('key')).toEqual({ allowed: true, remaining: 0, msBeforeNext: 1000 })
+    expect(await count('key')).toEqual({ allowed: false, remaining: 0, msBeforeNext: 1000 })
+  } finally {
+    vi.useRealTimers()
+  }
 })
