@@ -110,6 +110,10 @@ test.each([
   expect(error).toBeInstanceOf(PrivateAddressError)
 })
 
+test.each(['metadata.google.internal', '1.1.1.1', '2606:4700::1111'])('%s is not a metadata service', (host) => {
+  expect(isCloudMetadata(host)).toBe(false)
+})
+
 describe('the lookup of a socket', () => {
   let canary: net.Server
   let reached = 0

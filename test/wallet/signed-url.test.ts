@@ -40,6 +40,8 @@ describe('a signed URL elsewhere is rejected, because the server that responds k
     ['a name that begins with it', `https://api.example.com.evil.example${PATH}`, HOSTED],
     ['its name as user info', `https://api.example.com@evil.example${PATH}`, HOSTED],
     ['user info at the right host', `https://a:b@api.example.com${PATH}`, HOSTED],
+    ['a user name at the right host', `https://a@api.example.com${PATH}`, HOSTED],
+    ['a password at the right host', `https://:b@api.example.com${PATH}`, HOSTED],
     ['another port', `https://api.example.com:8443${PATH}`, HOSTED],
     ['http at the host of an https server', `http://api.example.com${PATH}`, HOSTED],
     ['loopback, from a hosted server', `http://127.0.0.1:4680${PATH}`, HOSTED],
@@ -65,6 +67,12 @@ describe('a signed URL elsewhere is rejected, because the server that responds k
   test('on an unknown host, with a hint how to allow it', () => {
     expect(fault(`https://wallet.example.com${PATH}`, HOSTED).hint).toContain(
       'GDN_WALLET_URL=https://wallet.example.com',
+    )
+  })
+
+  test('on a third host, with a hint where the allowed host is set', () => {
+    expect(fault(`https://evil.example${PATH}`, WITH_HOST).hint).toBe(
+      'Check the wallet host: GDN_WALLET_URL is https://wallet.example.com/any.',
     )
   })
 
