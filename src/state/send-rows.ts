@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { GdnError, messageOf } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { addAttempt, endLastAttempt } from './attempts.ts'
 import { insertedId } from './collections.ts'
@@ -20,13 +21,20 @@ export interface NewRequest {
 /**
  * Commits the bytes of a request, and that they are about to leave. It replaces earlier requests of these rows.
  *
- * @throws if another live operation has one of the rows
+ * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run entered them
  */
 export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number): { id: number; n: number } {
   const entered = enterRequest(sql, drop, request)
   for (const [position, row] of request.rows.entries()) {
-    const operation = enterRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
-    moveOperation(sql, operation, 'intended')
+    try {
+      const operation = enterRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
+      moveOperation(sql, operation, 'intended')
+    } catch (error) {
+      if (!messageOf(error).includes('one_live_operation')) throw error
+      throw new GdnError('already_accepted', `line ${row.line}: another run has this row again`, {
+        hint: 'This request was not sent. Run the same command again to show the other run.',
+      })
+    }
   }
   beginSending(sql, entered.id, now)
   return entered

@@ -286,6 +286,27 @@ describe('a failed or absent row that another run has minted since', () => {
     expect(third).toMatchObject({ exitCode: 7, counts: { deployed: 2 }, doubledRows: [twice('nft-3')] })
   })
 
+  test('stops that run with an error if it is reopened before that run sends it', async () => {
+    const failing = new Set(['nft-1'])
+    const server = serverOf({
+      idempotency: true,
+      record: (record) => (failing.has(String(record.nft_gdn_id)) ? { ...record, status: 'failed' } : record),
+    })
+    await machine.run(server, rows, { ...A, backend: backend('first') })
+    const sending = gate()
+    const second = machine.run(
+      server,
+      rows.slice(0, 1),
+      { ...B, backend: backend('second') },
+      { pacer: pacerAt(sending) },
+    )
+    await sending.reached
+    await machine.run(server, rows, { ...A, backend: backend('second'), noWait: true })
+    sending.open()
+    await expect(second).rejects.toMatchObject({ code: 'already_accepted' })
+    expect(server.attempts).toBe(2)
+  })
+
   test('is unknown if a restored backend does not know it', async () => {
     const { server } = await failedThenMinted()
     server.minted.delete('nft-1')
