@@ -174,7 +174,7 @@ it('an export to a full disk fails and leaves no file behind', async (context) =
 it('a folder is rejected as an export', async () => {
   await expect(importDatabase(there(), other.path)).rejects.toMatchObject({
     code: 'invalid_input',
-    message: 'is a directory, not an export',
+    message: 'the path is a directory, not an export',
   })
 })
 
