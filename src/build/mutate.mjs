@@ -7,7 +7,7 @@ import { Stryker } from '@stryker-mutator/core'
 const GROUPS = {
   operations: {
     code: ['src/operations/{check-copy,hold,new-request,operate,repeatable,send,unknown-outcome}.ts'],
-    tests: ['test/operations/{operate,send,copies}.test.ts'],
+    tests: ['test/operations/{operate,send,copies,repeatable}.test.ts'],
   },
   'batch-send': {
     code: ['src/batch/send.ts'],
@@ -27,7 +27,11 @@ const GROUPS = {
   },
   responses: {
     code: ['src/client/{outcome,answers,attempt}.ts'],
-    tests: ['test/client/client.test.ts', 'test/operations/{operate,send}.test.ts', 'test/batch/outcomes.test.ts'],
+    tests: [
+      'test/client/{client,answers}.test.ts',
+      'test/operations/{operate,send}.test.ts',
+      'test/batch/outcomes.test.ts',
+    ],
   },
   'server-state': {
     code: ['src/server/state/*.ts'],

@@ -9,7 +9,7 @@ import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
 import { filesHolding } from '../../helpers/leaks.ts'
-import { routesOf } from '../../helpers/routes.ts'
+import { appWithRoutes, routesOf } from '../../helpers/routes.ts'
 import { isOnPostgres, placeOf } from '../../helpers/test-database.ts'
 
 /**
@@ -80,6 +80,12 @@ function expectRefusal({ status, json }: Answer, form: 'A' | 'B', expected: 401 
     expect(errorFormB.safeParse(json).success).toBe(true)
   }
 }
+
+it('a route without declared access cannot be registered', async () => {
+  const app = await appWithRoutes()
+  expect(() => app.get('/open', async () => 'secret')).toThrow('the route /open declares no access')
+  await app.close()
+})
 
 it('every route of the API is in the table of endpoints and permissions', async () => {
   const registered = (await routesOf('POST')).filter((path) => path.startsWith('/api/'))
