@@ -1,28 +1,27 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isRepeatable } from '../../src/operations/repeatable.ts'
 
-const REFERENCE = '{"reference_id":"r"}'
 const PLAIN = '{"name":"Dawn"}'
+const WITH_REFERENCE = '{"name":"Dawn","reference_id":"one"}'
 
-// `honored` before the first attempt, `honors` and `references` now. Null: unknown, or no response.
-test.each([
-  { body: PLAIN, honored: true, honors: true, references: false, repeatable: true },
-  { body: PLAIN, honored: true, honors: false, references: true, repeatable: false },
-  { body: PLAIN, honored: true, honors: null, references: true, repeatable: null },
-  { body: PLAIN, honored: false, honors: true, references: true, repeatable: false },
-  { body: PLAIN, honored: null, honors: true, references: true, repeatable: false },
-  { body: REFERENCE, honored: false, honors: false, references: true, repeatable: true },
-  { body: REFERENCE, honored: false, honors: true, references: false, repeatable: false },
-  { body: REFERENCE, honored: null, honors: true, references: null, repeatable: false },
-  { body: REFERENCE, honored: null, honors: null, references: true, repeatable: null },
-  { body: REFERENCE, honored: true, honors: true, references: false, repeatable: true },
-])('%j', async ({ body, honored, honors, references, repeatable }) => {
-  const client = { learnIdempotency: async () => honors, supportsReferences: () => references }
-  expect(await isRepeatable(client, { body, honorsKey: honored }, { refresh: true })).toBe(repeatable)
+describe('a request of unknown outcome is sent again', () => {
+  test.each([
+    ['if the server honored its key before the first attempt, and honors it now', PLAIN, true, true, false, true],
+    ['not if the server no longer honors its key', PLAIN, true, false, false, false],
+    ['not if the server has honored keys only since the first attempt', PLAIN, false, true, false, false],
+    ['not if that is unknown of the first attempt', PLAIN, null, true, false, false],
+    ['not without a reference ID, although the server supports them', PLAIN, true, false, true, false],
+    ['if the server creates its reference ID once', WITH_REFERENCE, false, false, true, true],
+    ['not if the server no longer does so, and honors keys since then', WITH_REFERENCE, false, true, false, false],
+    ['only once the server responds', PLAIN, true, null, false, null],
+    ['only once the server responds, also with a reference ID', WITH_REFERENCE, true, null, true, null],
+  ])('%s', async (_when, body, honorsKey, honorsNow, supportsReferences, expected) => {
+    const client = { learnIdempotency: async () => honorsNow, supportsReferences: () => supportsReferences }
+    expect(await isRepeatable(client, { body, honorsKey }, { refresh: true })).toBe(expected)
+  })
 })
 
-test('does not ask a server that cannot make a repetition take effect once', async () => {
-  const learnIdempotency = () => Promise.reject(new Error('asked'))
-  const client = { learnIdempotency, supportsReferences: () => true }
+test('a server that cannot make a repetition take effect once is not asked', async () => {
+  const client = { learnIdempotency: () => Promise.reject(new Error('asked')), supportsReferences: () => true }
   expect(await isRepeatable(client, { body: PLAIN, honorsKey: false }, { refresh: true })).toBe(false)
 })
