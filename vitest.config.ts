@@ -39,13 +39,22 @@ const LONG = [
   'test/operations/{crash,processes,random-faults}.test.ts',
   'test/state/power-cut.test.ts',
   'test/server/data-dir/disk-full.test.ts',
+  'test/cli/stopped-process.test.ts',
+  'test/client/pace/processes.test.ts',
   'test/server/{solana-kill,storage/killed,webhooks/kill}.test.ts',
   'test/e2e/{batch-references,cluster,drop,kill-backend,kill-batch,machines,together}.test.ts',
   // Chaos, reorgs, restored backups and failing networks.
   'test/server/pipeline/{chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',
   'test/server/chain/evm/embedded/replay-property.test.ts',
-  'test/e2e/{external-network,local-port,network,start-without-database}.test.ts',
-  // Browsers.
+  'test/server/pipeline/shared-owners.test.ts',
+  'test/e2e/{external-network,ipfs-gateway,local-port,network,process-secrets}.test.ts',
+  'test/e2e/{start-with-silent-storage,start-without-database,stop-without-answers}.test.ts',
+  // Fuzz tests, and figures of time and memory.
+  'test/server/http/{mutated-requests,wallet-memory}.test.ts',
+  'test/server/chain/evm/embedded/figures.test.ts',
+  // Shells and browsers.
+  'test/completion/static.test.ts',
+  'test/e2e/completion.test.ts',
   'test/explorer/{gallery,live,login,pages,search}.test.ts',
   'test/cli/sheets-in-browser.test.ts',
   'test/server/http/{browser,hostile-pages,playground}.test.ts',

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { findAnvil } from '../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
@@ -18,8 +21,11 @@ export interface PlainAnvil {
 
 /** An anvil with its whole history, unlike an embedded chain, so that it can revert blocks. */
 export async function startPlainAnvil(): Promise<PlainAnvil> {
+  // It stores states below its home directory, and leaves them there when it is killed.
+  const home = await mkdtemp(join(tmpdir(), 'gdn-anvil-'))
   const child = spawn(findAnvil(), ['--port', '0', '--no-mining', '--gas-limit', '1000000000'], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { HOME: home },
   })
   const exited = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })
@@ -52,6 +58,7 @@ export async function startPlainAnvil(): Promise<PlainAnvil> {
       rpc.close()
       child.kill('SIGKILL')
       await exited
+      await rm(home, { recursive: true })
     },
   }
 }

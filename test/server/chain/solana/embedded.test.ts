@@ -298,7 +298,7 @@ describe('the journal', () => {
     it("reports a snapshot that can't be written, and continues", async () => {
       const events: string[] = []
       const onEvent = ({ type }: EmbeddedSolanaEvent) => void events.push(type)
-      const chain = await start(memorySlotJournal(journal.kept), { snapshotPath: dir.path, onEvent })
+      const chain = await start(memorySlotJournal(journal.kept), { snapshotPath: join(dir.path, 'chains'), onEvent })
       expect(await accountsOf(chain, ids.slice(0, 3))).not.toContain(null)
       await chain.close()
       // A slow machine reports the replay, too.
