@@ -390,11 +390,10 @@ export class Machine {
       if (error instanceof GdnError || error instanceof Killed) return { printed, error, events, slept }
       throw error
     } finally {
-      if (killer.killed) {
-        for (const raw of handles) endLikeAProcess(raw)
-        // The process of the run counts as ended, although this process continues.
-        await this.forgetHolders()
-      } else state?.close()
+      if (killer.killed) for (const raw of handles) endLikeAProcess(raw)
+      state?.close()
+      // The process of the run counts as ended, although this process continues.
+      if (killer.killed) await this.forgetHolders()
       this.now += 1000
     }
   }

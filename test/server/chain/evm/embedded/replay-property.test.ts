@@ -101,7 +101,7 @@ async function make({ sender, skip, kind }: Offer, next: readonly number[], sent
 }
 
 test('any sequence of transactions, crashes and restarts yields the chain of an undisturbed run', {
-  timeout: 300_000,
+  timeout: runs(15) * 20_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
