@@ -180,6 +180,9 @@ CREATE UNIQUE INDEX one_live_operation ON operations (server_id, coalesce(collec
   WHERE released_at IS NULL AND rival IS NULL
     AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed');
 CREATE INDEX operations_by_run ON operations (run_id, identity, released_at, state);
+CREATE INDEX operations_retried ON operations (run_id) WHERE retried_by IS NOT NULL;
+CREATE INDEX operations_open ON operations (run_id, request_id, state)
+  WHERE state IN ('planned', 'intended', 'sent') AND released_at IS NULL;
 CREATE INDEX operations_by_collection ON operations (collection_id, state);
 CREATE INDEX operations_by_request ON operations (request_id, released_at, state);
 CREATE INDEX operations_by_name ON operations (server_id, kind, identity);
