@@ -166,12 +166,12 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-6d04cf sending-and-waiting-8b5f9b server-b79987 output-766381' ;;
+    'collection create') REPLY='flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
-    'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-b79987 output-766381' ;;
-    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-b79987 output-766381' ;;
-    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-3a5774 server-b79987 output-766381' ;;
+    'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381' ;;
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
     'nft show') REPLY='flags-7e3b14 server-b79987 output-766381' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
@@ -258,12 +258,12 @@ __gdn_flags() {
 --locked - - Prevent transfers of its NFTs permanently
 --is-locked ~ - Prevent transfers of its NFTs permanently
 --file -f file JSON request (- for standard input); flags override it' ;;
-    'sending-and-waiting-8b5f9b') REPLY='--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-f3678f') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'server-b79987') REPLY='--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
@@ -317,12 +317,12 @@ __gdn_flags() {
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request (- for standard input); flags override it' ;;
-    'sending-and-waiting-3a5774') REPLY='--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-37c3b4') REPLY='--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'flags-8c56ed') REPLY='--contract -c @collections Collection to list
 --contract-address ~ @collections Collection to list

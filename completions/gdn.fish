@@ -219,17 +219,17 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-6d04cf sending-and-waiting-8b5f9b server-b79987 output-766381'
+      printf '%s\n' 'flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-766381'
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-b79987 output-766381'
+      printf '%s\n' 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
     case 'nft grant'
-      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-b79987 output-766381'
+      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
     case 'nft transfer'
-      printf '%s\n' 'flags-f2fd82 sending-and-waiting-3a5774 server-b79987 output-766381'
+      printf '%s\n' 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-766381'
     case 'nft show'
@@ -383,13 +383,13 @@ function __gdn_flags
         '--locked - - Prevent transfers of its NFTs permanently' \
         '--is-locked ~ - Prevent transfers of its NFTs permanently' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-8b5f9b'
+    case 'sending-and-waiting-f3678f'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, whatever the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'server-b79987'
       printf '%s\n' '--local - - Use the local backend (gdn local start)' \
@@ -451,13 +451,13 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-3a5774'
+    case 'sending-and-waiting-37c3b4'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, whatever the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'flags-8c56ed'
       printf '%s\n' '--contract -c @collections Collection to list' \

@@ -162,12 +162,12 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-6d04cf sending-and-waiting-8b5f9b server-b79987 output-766381'
+    'collection create' = 'flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-8b5f9b manifests-9ebde5 server-b79987 output-766381'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-8b5f9b server-b79987 output-766381'
-    'nft transfer' = 'flags-f2fd82 sending-and-waiting-3a5774 server-b79987 output-766381'
+    'nft mint' = 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
+    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
+    'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
     'nft show' = 'flags-7e3b14 server-b79987 output-766381'
     'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
@@ -251,12 +251,12 @@ api Call an API endpoint and print the raw response'
 --locked - - Prevent transfers of its NFTs permanently
 --is-locked ~ - Prevent transfers of its NFTs permanently
 --file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-8b5f9b' = '--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-f3678f' = '--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
     'server-b79987' = '--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
@@ -310,12 +310,12 @@ api Call an API endpoint and print the raw response'
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-3a5774' = '--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-37c3b4' = '--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, whatever the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
     'flags-8c56ed' = '--contract -c @collections Collection to list
 --contract-address ~ @collections Collection to list

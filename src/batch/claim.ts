@@ -71,7 +71,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       }
       taken.keys.add(row.key)
     }
-    // Shared rows show that both manifests are one, under whatever path or name.
+    // Shared rows show that both manifests are one, even if path and name differ.
     if (drop.setId === null && isOneManifest && options.newRows !== true) {
       refuseEdited(sql, other, checked.rows)
     }

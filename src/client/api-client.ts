@@ -58,7 +58,7 @@ export interface RawOptions extends CallOptions {
    * retries.
    */
   idempotencyKey: string | null
-  /** Called with the response, whatever its status, before an error is thrown for it. */
+  /** Called with the response, regardless of its status, before an error is thrown for it. */
   onAnswer?: (answer: TransportAnswer) => void
 }
 

@@ -44,7 +44,7 @@ export interface Dispatch {
   /** What the server said about itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
-  /** Relies on this response alone, whatever others said; null if it doesn't say. */
+  /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
 }

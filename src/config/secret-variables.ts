@@ -38,7 +38,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Registers the secrets of this process at its start, so that nothing prints them, whatever reads them later. */
+/** Registers the secrets of this process at its start, so that nothing prints them. */
 export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
   for (const { secret } of secretsIn(env)) new Secret(secret)
 }

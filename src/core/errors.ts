@@ -60,8 +60,8 @@ export interface GdnErrorOptions {
 }
 
 /**
- * The error of gdn: a code, a message with the problem, and a hint with the fix. Neither contains a secret, whatever it
- * quotes.
+ * The error of gdn: a code, a message with the problem, and a hint with the fix. Neither contains a secret, even where
+ * it quotes other text.
  *
  * @example
  * throw new GdnError('usage', 'unknown blockchain "polygn"', {

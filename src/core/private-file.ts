@@ -16,7 +16,7 @@ import { syncFolder } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
 
-/** Files of gdn are private to their owner: files 0600, directories 0700, whatever the umask. */
+/** Files of gdn are private to their owner: files 0600, directories 0700, regardless of the umask. */
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 const OTHERS = 0o077

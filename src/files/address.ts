@@ -53,7 +53,7 @@ function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
 /**
  * Whether a connection to an IP address stays on the public internet. Every other range is rejected: private, loopback,
  * link-local, shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges, and every IPv6
- * form with an IPv4 address (mapped, compatible, translated, 6to4, Teredo), whatever that address is. Text that is no
+ * form with an IPv4 address (mapped, compatible, translated, 6to4, Teredo), for any such address. Text that is no
  * address isn't public.
  */
 export function isPublicAddress(text: string): boolean {

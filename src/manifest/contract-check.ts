@@ -13,7 +13,7 @@ const ORIGIN = /^https?:\/\/[\w.-]+(?::\d+)?\//i
  * than reading the row.
  */
 export class ContractCheck {
-  /** `https://host/` of the last valid URL. Whatever follows it without white space or backslash is a URL too. */
+  /** `https://host/` of the last valid URL. It is also valid with any path without white space or backslash. */
   #goodPrefix: string | null = null
 
   check(metadata: unknown): Validated<Metadata> {

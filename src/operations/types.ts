@@ -20,7 +20,7 @@ export interface Wanted {
   content: unknown
   /** Describes what this process does, for messages of other processes that wait for it. */
   note: string
-  /** Sends another operation, whatever the outcome of an earlier one. */
+  /** Sends another operation, regardless of the outcome of an earlier one. */
   again: boolean
   /** The ID of the operation to repeat, or to create; null for the live operation of this content or a random ID. */
   operationId: string | null

@@ -19,7 +19,7 @@ export function unknownOperation(
     'unknown_outcome',
     `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${seen}`,
     {
-      hint: `${hints.command} To send another request and pay for it, whatever the outcome of this one, add --again.`,
+      hint: `${hints.command} To send another request and pay for it, regardless of the outcome of this one, add --again.`,
       details: {
         order: id,
         endpoint: kind,

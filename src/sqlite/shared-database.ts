@@ -93,7 +93,7 @@ export class SharedDatabase {
         try {
           this.#options.onRollback?.()
         } finally {
-          // Whatever else fails, no transaction stays open while the event loop runs.
+          // Even if that fails, no transaction stays open while the event loop runs.
           this.#rollBack()
         }
         throw error

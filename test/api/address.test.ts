@@ -15,7 +15,7 @@ const ADDRESS = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const hexDigits = fc.stringMatching(/^[0-9a-f]{40}$/).filter((digits) => !/^0+$/.test(digits))
 
 describe('an EVM address', () => {
-  it('leaves any other text unchanged, whatever address was formatted before', () => {
+  it('leaves any other text unchanged after any other address was formatted', () => {
     for (const other of ['', ADDRESS.slice(0, -1), `${ADDRESS.slice(0, -1)}g`]) {
       expect(checksumAddress(ADDRESS.toLowerCase())).toBe(ADDRESS)
       expect(checksumAddress(other)).toBe(other)

@@ -16,7 +16,7 @@ describe('a file URL', () => {
     `ar://${'aB3_-'.repeat(8)}abc`,
     `ar://${'a'.repeat(43)}/1.png`,
     `https://example.com/${'a'.repeat(2000)}`,
-  ])('accepts %s, whatever the URL returns later', (url) => expect(fileUrlProblem(url)).toBeNull())
+  ])('accepts %s without a request', (url) => expect(fileUrlProblem(url)).toBeNull())
 
   it.each([
     ['', /is empty/],

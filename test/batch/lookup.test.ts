@@ -149,7 +149,7 @@ describe('a new run with a lost state whose rows are already in the collection',
     expect(await listRuns(machine.stateDir)).toEqual([])
   })
 
-  test('is recognized by the content of the rows, whatever the owners and the order of keys', async () => {
+  test('is recognized by the content of the rows, regardless of the owners and the order of keys', async () => {
     const server = serverOf({
       record: (record) => {
         const { title, ...rest } = record.request_metadata as Record<string, unknown>
@@ -393,7 +393,7 @@ describe('a row that another run of the collection has', () => {
     expect([asked, server.reads]).toEqual([false, []])
   })
 
-  test('is recognized by its ID, whatever its content', async () => {
+  test('is recognized by its ID, regardless of its content', async () => {
     const server = serverOf()
     await run(server, [row(1, { id: 'gold' })])
     await expect(run(server, [row(2, { id: 'gold' })], { runName: 'other' })).rejects.toMatchObject({

@@ -61,7 +61,7 @@ describe('copies of one content', () => {
       ['undecided'],
     ],
     [
-      'are adopted by their marker whatever the owner',
+      'are adopted by their marker, regardless of the owner',
       group([copy('a')], [nft('1', null)], { marked: true }),
       ['adopted'],
     ],
@@ -121,7 +121,7 @@ function groupOf({ copies, others, order }: World): Group {
   )
 }
 
-describe('whatever was accepted, moved, or minted by others', () => {
+describe('rows that were accepted, moved, or minted by others', () => {
   test('reports no more interchangeable rows as absent than were not accepted', () => {
     fc.assert(
       fc.property(world, (given) => {

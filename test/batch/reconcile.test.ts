@@ -124,7 +124,7 @@ describe('rows whose outcome is unknown', () => {
     expect(machine.time.now() - before).toBeGreaterThanOrEqual(30_000)
   })
 
-  test('are looked up for at least 30 s after the last attempt, whatever the wall clock says', async () => {
+  test('are looked up for at least 30 s after the last attempt, regardless of the wall clock', async () => {
     for (const step of [-600_000, 3_600_000]) {
       await machine.stop()
       machine = await Machine.start()
@@ -577,7 +577,7 @@ describe('a decision of the user', () => {
     expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
   })
 
-  test('that a row is absent remains, whatever appears later', async () => {
+  test('that a row is absent remains after it appears later', async () => {
     const server = serverWith(['cut_after'])
     await run(server, [row(3), row(1)], { noWait: true })
     const twin = server.mintByOther(A, row(3).metadata)

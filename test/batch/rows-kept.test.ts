@@ -149,7 +149,7 @@ test('resumes from the stored rows without a manifest, as batch resume does', as
   expect(titles(first, second).sort()).toEqual([...ALL].sort())
 })
 
-test('plans the same requests from stored rows and from the manifest, whatever was sent before', async () => {
+test('plans the same requests from stored rows and from the manifest, before and after rows were sent', async () => {
   const number = fc.integer({ min: 0, max: 3 })
   const rows = fc.array(fc.tuple(number, fc.boolean(), fc.boolean()), { minLength: 1, maxLength: 14 })
   await fc.assert(

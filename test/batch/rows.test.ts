@@ -20,7 +20,7 @@ describe('the content of a row', () => {
     expect(await hashesOf(`receiver,description,title,image\n${ALICE},B,A,\n`)).toEqual([a])
   })
 
-  test('is the same from CSV, JSON and JSONL, whatever the order of columns and keys', async () => {
+  test('is the same from CSV, JSON and JSONL, regardless of the order of columns and keys', async () => {
     const flat = { 'extra:b': 'y', title: 'Ä "quoted"', 'attr:Level': '7', receiver: ALICE, 'extra:a': 'x' }
     const row = { ...flat, description: 'two\nlines', image: 'https://a.example/1.png', '10': undefined }
     const turned = Object.fromEntries(Object.entries(row).reverse())
@@ -157,7 +157,7 @@ describe('the reference ID of a row', () => {
     expect(idOf('/runner/1')).toBe(idOf('/runner/2'))
   })
 
-  test('numbers copies in the order of the manifest, whatever the order of their attributes', () => {
+  test('numbers copies in the order of the manifest, regardless of the order of their attributes', () => {
     const level = { tag: 'Level', value: '1' }
     const color = { tag: 'Color', value: 'red' }
     const orders = [[level], [color], [level, color], [color, level]]

@@ -153,7 +153,7 @@ describe('the page', () => {
     expect(cards(await readFile(made.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
   })
 
-  test('links pictures relative to its own folder, whatever characters their names contain', async () => {
+  test('links pictures relative to its own folder, with any characters in their names', async () => {
     const name = `in %41 #1?x 'q'&"é.png`
     const { run, path } = await drop([row('Dawn', name.replaceAll('"', '""'))])
     await writeFile(path(name), png(QUARTERS))

@@ -154,7 +154,7 @@ describe('a collection created here', () => {
     expect(errorOf(elsewhere)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
   })
 
-  test('is stored for a backend on this machine by its ID, whatever its port', async () => {
+  test('is stored for a backend on this machine by its ID, regardless of its port', async () => {
     const is = (id: () => string) => ({ '/healthz': () => ({ body: { backend_id: id(), incarnation: id() } }) })
     const [first, second] = ['0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a1', '0197a1f2-7a10-4d55-8f2e-51c0d2e3f4a2']
     let there = first

@@ -226,7 +226,7 @@ test.each([
   expect(displayWidth(text)).toBe(columns)
 })
 
-test('aligns columns whatever the width of their characters', async () => {
+test('aligns columns regardless of the width of their characters', async () => {
   const titles = [
     '漢字かな',
     'ＦＵＬＬ',

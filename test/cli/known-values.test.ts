@@ -111,7 +111,7 @@ describe('values that completions read from this machine', () => {
     expect((await values('collections')).map(([value]) => value)).toEqual([ADDRESS])
   })
 
-  test('are lines of a safe value, a tab, and text without control characters, whatever the files contain', async () => {
+  test('are lines of a safe value, a tab, and text without control characters, for any content of the files', async () => {
     const { run, collections, config, values, env } = await home()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), fc.json(), async (text, json) => {

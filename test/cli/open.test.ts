@@ -36,7 +36,7 @@ async function opened(what: string[], url: string, options = {}) {
 }
 
 describe('the page that gdn open shows', () => {
-  test('is the front page without an argument, whatever path and query the server URL has', async () => {
+  test('is the front page without an argument, regardless of path and query of the server URL', async () => {
     const { url } = await backend()
     expect(await opened([], url)).toBe('/')
     const { stdout } = await cli(['open', '--base-url', `${url}/?key=gdn_abcdefghijklmnop`])

@@ -196,7 +196,7 @@ describe('reads', () => {
 describe('send', () => {
   const body = Buffer.from('{"exact": "bytes"}')
 
-  test('sends these bytes and this key once, and returns the response whatever its status', async () => {
+  test('sends these bytes and this key once, and returns the response regardless of its status', async () => {
     const server = await serve([{ status: 503, headers: YES, json: { a: 1 } }])
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k1' })
     expect(result).toMatchObject({ kind: 'answered', status: 503, json: { a: 1 }, headers: YES })

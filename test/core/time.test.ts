@@ -6,7 +6,7 @@ describe('accepted_date', () => {
     [0, '1970-01-01 00:00:00'],
     [Date.UTC(2026, 0, 31, 12, 0, 0, 999), '2026-01-31 12:00:00'],
     [Date.UTC(2024, 1, 29, 23, 59, 59), '2024-02-29 23:59:59'],
-  ])('formats %i ms as %s in UTC, whatever the time zone of the machine', (ms, text) => {
+  ])('formats %i ms as %s in UTC, regardless of the time zone of the machine', (ms, text) => {
     expect(formatAcceptedDate(ms)).toBe(text)
   })
 })

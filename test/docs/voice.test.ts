@@ -13,7 +13,7 @@ const BANNED = [
   /\bunder way\b/,
   /\bon (its|their) way\b/,
   /\bnobody (knows|waits|looks|asks)\b/i,
-  /\bwhoever\b/i,
+  /\bw(hat|ho)ever\b/i,
   /\bfor ever\b/,
   /\bblot(s|ted)?\b/,
   /\bmend(s|ed|ing)?\b/,

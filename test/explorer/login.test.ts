@@ -39,7 +39,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('a web ex
     const { page, context, errors, others, close } = await watchedPage(browser, url, {
       except: /status of 40[13]|Cross-Origin-Opener-Policy/,
     })
-    await page.goto(`${url}/collections/whatever`)
+    await page.goto(`${url}/collections/unknown`)
     const field = page.getByLabel('API key')
     await page.goto(`${url}/`)
     const log = async (text: string) => {

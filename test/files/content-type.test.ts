@@ -40,7 +40,7 @@ test.each([
   ['0.json', 'application/json'],
   ['art.PNG', 'image/png'],
   ['page.html', 'text/html; charset=utf-8'],
-])('the name %s determines the type, whatever the bytes', (name, type) => {
+])('the name %s determines the type, regardless of the bytes', (name, type) => {
   expect(sniffContentType(latin1('\0\x01'), name)).toBe(type)
 })
 

@@ -20,7 +20,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Gdn-Backend-Id': header(
-    "The UUID of the backend's database. It identifies the backend, whatever its address.",
+    "The UUID of the backend's database. It identifies the backend, regardless of its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
   ),
   'Gdn-Incarnation': header(

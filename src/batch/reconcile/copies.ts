@@ -15,7 +15,7 @@ export interface Sending {
   /** Absent: not found before. Superseded: the row was sent by another request since. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
-  /** Why it can't be declared absent, whatever the collection shows; null where it can. */
+  /** Why it can't be declared absent, regardless of what the collection lists; null where it can. */
   taken: string | null
 }
 

@@ -19,7 +19,7 @@ const RUNS_AT_START = new RegExp(`^(?:[\\t\\r]|[\\s"']*${RUN})`)
 // In spreadsheets with semicolons as separators, such a cell can begin in the middle.
 const RUNS_INSIDE = new RegExp(`([;\\t\\r\\n][\\s"']*)(?=${RUN})`, 'g')
 
-/** Returns a cell that a spreadsheet reads as text, whatever it begins with. */
+/** Returns a cell that a spreadsheet reads as text, also if it begins like a formula. */
 export function harmlessCell(text: string): string {
   const inside = text.replace(RUNS_INSIDE, "$1'")
   return RUNS_AT_START.test(text) ? `'${inside}` : inside

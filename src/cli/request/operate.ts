@@ -22,7 +22,7 @@ export interface OperationFlags {
 const GROUP = 'Sending and waiting'
 
 export function addOperationFlags(command: GdnCommand): void {
-  switchFlag(command, '--again', 'Send another request, whatever the outcome of an earlier one', GROUP)
+  switchFlag(command, '--again', 'Send another request, regardless of the outcome of an earlier one', GROUP)
   valueFlag(command, '--operation <id>', 'Repeat the operation with this UUID, or give a new one this ID', {
     parse: uuid,
     group: GROUP,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/canonical-json.ts'
 
-/** Returns a hash that is equal for NFTs with equal metadata, in whatever order a server returns the keys. */
+/** Returns a hash that is equal for NFTs with equal metadata, in any order of keys. */
 export const contentOf = (metadata: unknown): string => hash('sha256', canonicalJson(metadata), 'base64url')
 
 const member = (metadata: unknown, key: string): unknown =>

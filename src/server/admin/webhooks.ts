@@ -158,7 +158,7 @@ export async function dropWebhook(store: Store, id: string, now: number): Promis
   return webhook
 }
 
-/** Queues a test event for a webhook, once, whatever events it subscribes to. Returns the event's ID. */
+/** Queues a test event for a webhook, once, even if it doesn't subscribe to it. Returns the event's ID. */
 export async function testWebhook(store: Store, id: string): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {

@@ -35,7 +35,7 @@ export const refOf = (row: SeenCollection): Nft['collection'] => ({
   name: row.name,
 })
 
-/** An address in its stored spelling, whatever its case; other text unchanged. */
+/** An address in its stored spelling, regardless of its case; other text unchanged. */
 export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 

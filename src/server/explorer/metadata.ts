@@ -2,7 +2,7 @@ import { isContentUrl } from '../../core/ipfs-url.ts'
 import type { FileField } from './media.ts'
 import type { Nft } from './types.ts'
 
-/** Maximum length of a title or URL in lists: a response must stay small, whatever the metadata. */
+/** Maximum length of a title or URL in lists: a response must stay small, regardless of the metadata. */
 const MOST_IN_LIST = 500
 
 export const cut = (text: string): string =>

@@ -33,7 +33,7 @@ export interface ServiceRequest<Parsed> {
   /** As sent by the client, for echoes in the response. */
   body: Readonly<Record<string, unknown>>
   idempotencyKey: string | null
-  /** A new, unique ID, whatever ID the client sends. */
+  /** A new, unique ID, independent of the ID that the client sends. */
   requestId: string
   /** The run of a batch that sent it, named by the client. */
   run: string | null

@@ -154,7 +154,7 @@ async function askChain(
   try {
     return await Promise.race([ask(), tooLong()])
   } catch (cause) {
-    // No transfer is accepted without a response of the chain, whatever the cause.
+    // No transfer is accepted without a response of the chain, regardless of the cause.
     const message =
       cause instanceof RunElsewhere
         ? `${cause.message}, so the NFT's owner can't be verified; nothing was accepted`

@@ -55,7 +55,7 @@ export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'fai
   if (await hasWebhooks(db)) await tell(db, `transfer.${status}`, [await transferSubject(db, id)])
 }
 
-/** Writes an event for one webhook, ahead of all others and whatever it subscribes to. Returns the event's ID. */
+/** Writes an event for one webhook, ahead of all others, even if it doesn't subscribe to it. Returns the event's ID. */
 export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
   const event = newEvent(type, data)
   await db.insertInto('webhook_events').values(event).execute()

@@ -1,7 +1,7 @@
 import { type Block, putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
-/** The record of files in a remote place, which is read first, whatever the place itself returns. */
+/** The record of files in a remote place, which is read before the place itself. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
   /** Returns those of these CIDs that were stored there. */

@@ -149,7 +149,7 @@ describe('the current activity', () => {
     expect(doing(away, 61_000)).toBe('Sending')
   })
 
-  test('shows attempts without a response as an unreachable server, whatever their outcome', () => {
+  test('shows attempts without a response as an unreachable server, regardless of their outcome', () => {
     const state = stateAfter(start)
     state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 1000)
     expect(doing(state, 1000)).toBe('Sending')

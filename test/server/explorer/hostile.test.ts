@@ -121,7 +121,7 @@ describe('a file', () => {
       { kind: 'video', content_type: 'video/mp4', width: null },
     ],
     ['a sound', Buffer.from('4944330300000000', 'hex'), { kind: 'audio', content_type: 'audio/mpeg', width: null }],
-  ])('is recognized by its bytes, whatever its name: %s', async (_, content, expected) => {
+  ])('is recognized by its bytes, regardless of its name: %s', async (_, content, expected) => {
     const url = await store(backend, content)
     const since = performance.now()
     const nft = await show(backend, `nfts/${await mintWith({ file_fields: [{ key: 'image', url }] })}`)

@@ -93,7 +93,7 @@ describe('titles are found', () => {
     expect(found).toEqual(q === 'cotton%' ? ['100% cotton_shirt'] : [])
   })
 
-  it('soon after the request was accepted, whatever the status of the NFT', async () => {
+  it('soon after the request was accepted, regardless of the status of the NFT', async () => {
     const [id] = await mint(backend, collection, [
       { title: 'Fresh one', description: '', file_fields: [{ key: 'image', url: 'http://127.0.0.1:1/none.png' }] },
     ])

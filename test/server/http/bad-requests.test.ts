@@ -33,7 +33,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-// Whatever was sent, the backend is alive and logged no internal error.
+// After each test, the backend is alive and logged no internal error.
 afterEach(async () => {
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])

@@ -125,7 +125,7 @@ describe('the memory of request bodies', () => {
     }
   })
 
-  test('is released when a body is rejected halfway, whatever of it still arrives', async () => {
+  test('is released when a body is rejected halfway, even if more of it arrives', async () => {
     await start({ allowLocalKey: true, bodyMemory: { total: 2 * MIB } })
     expect(await sendChunked('203.0.113.1', 8 * MIB)).toEqual([413, 200])
     const last = unfinished('203.0.113.2', MIB)

@@ -182,7 +182,7 @@ describe('connections', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ])('from %s count for %s', (address, network) => expect(networkOf(address)).toBe(network))
 
-  it('count for one network whatever the lower 64 bits of an IPv6 address are', () => {
+  it('count for one network regardless of the lower 64 bits of an IPv6 address', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), group, (groups, other) => {
@@ -221,7 +221,7 @@ describe('behind a proxy', () => {
     expect(await signedUrl(lies)).toEqual([200, backend.url])
   })
 
-  it('the client is the address before the last trusted proxy, whatever that client claims', async () => {
+  it('the client is the address before the last trusted proxy, regardless of what that client claims', async () => {
     await start({ trustProxy: ['127.0.0.1', '10.0.0.0/8'] })
     for (const chain of ['127.0.0.1, 203.0.113.9', '127.0.0.1, 203.0.113.9, 10.0.0.5', '10.0.0.5, 203.0.113.9']) {
       expect(await ask(url(), { ...own(), 'x-forwarded-for': chain })).toEqual(LOCAL_KEY_REFUSED)

@@ -32,7 +32,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Whatever was sent, the log has no internal error. */
+/** After each test, the log has no internal error. */
 afterEach(async () => {
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(backend.log.filter((line) => line.includes('unexpectedly'))).toEqual([])

@@ -121,7 +121,7 @@ describe('POST /api/v1/files', () => {
     ['an empty file', ''],
     ['an HTML page', '<!doctype html><script>alert(1)</script>'],
     ['an HTML page', `\ufeff<!--${'x'.repeat(500)}-->\n<html lang="en">`],
-  ])('returns 400 for %s, whatever its name, and stores nothing', async (what, content) => {
+  ])('returns 400 for %s, regardless of its name, and stores nothing', async (what, content) => {
     const before = await storedFiles()
     const { status, json } = await upload(Buffer.from(content))
     expect([status, json.error]).toEqual([

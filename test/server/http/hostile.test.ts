@@ -44,7 +44,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-/** Whatever was sent, the backend is alive, logged nothing and has an unchanged Object.prototype. */
+/** After each test, the backend is alive, logged nothing and has an unchanged Object.prototype. */
 afterEach(async () => {
   expect((await backend.get('/healthz')).status).toBe(200)
   expect(backend.log).toEqual([])

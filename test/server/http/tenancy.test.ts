@@ -177,7 +177,7 @@ it('requests of another account change nothing', async () => {
   expect(nfts).toMatchObject([{ status: 'deployed', receiver_wallet_address: WALLETS[1] }])
 })
 
-it('keys of one account have the same access, whatever the case of their e-mail address', async () => {
+it('keys of one account have the same access, regardless of the case of their e-mail address', async () => {
   const second = await makeKey(dataDir.path, { email: OWNER_EMAIL.toUpperCase() })
   const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [owned.nft, strangers.nft] }, second.headers)
   expect(nfts.map((nft) => nft.nft_gdn_id)).toEqual([owned.nft])

@@ -110,7 +110,7 @@ describe('on a public network, while the backend runs', () => {
     expect(await supplyOf(real.url, collection)).toBe(3n)
   })
 
-  it("blocks a collection after a foreign mint with a signer's key, whatever is pending in it", async () => {
+  it("blocks a collection after a foreign mint with a signer's key, regardless of pending requests", async () => {
     const collection = await deployedCollection()
     const letGo = await holdSigning(place.dataDir, 'mint')
     const ids = await mint(backend, collection, plainMetadata(2))

@@ -126,7 +126,7 @@ describe('the shown owner is the one on chain', () => {
     await expect.poll(() => shown(id), { timeout: 10_000 }).toBe(BOB)
   })
 
-  it('whatever events foreign contracts emit', async () => {
+  it('after any events of foreign contracts', async () => {
     const { collection, id, token } = await held()
     const wallet = newWallet()
     const { reader } = rpcOf(backend)

@@ -41,7 +41,7 @@ export interface Signing {
 /** Returns what is needed to sign for a blockchain; rejects while its network is unreachable. */
 export type AskSigning = (blockchain: EvmBlockchain) => Promise<Signing>
 
-/** Returns the signer with this address, whatever its balance; null if its key isn't in this process. */
+/** Returns the signer with this address, regardless of its balance; null if its key isn't in this process. */
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
 
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>

@@ -16,7 +16,7 @@ export function collectionFile({ name, symbol, description, image }: CollectionR
 /** Returns the collection's own token: the group, held by the collection's wallet. */
 export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
   const { id, name, symbol, wallet_address: receiver } = collection
-  // The owner of a collection may transfer it, whatever applies to its NFTs.
+  // The owner of a collection may transfer it even if its NFTs can't be transferred.
   return { id, group: null, name, symbol, uri: `ipfs://${directory}/${COLLECTION_FILE}`, receiver, locked: false }
 }
 

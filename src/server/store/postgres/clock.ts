@@ -9,7 +9,7 @@ export interface DatabaseClock {
 }
 
 /**
- * The database's time in this process, so that due times agree whatever the clocks of the machines. It is read
+ * The database's time in this process, so that due times agree even if the clocks of machines differ. It is read
  * periodically, and extrapolated with a monotonic clock. Leases are compared in the database itself.
  */
 export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {

@@ -79,7 +79,7 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
-  // Like libpq, a given root certificate is always checked, whatever the mode.
+  // Like libpq, a given root certificate is always checked, regardless of the mode.
   // Like libpq, the server's name is checked with public authorities: they have certificates for any server.
   if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {

@@ -15,7 +15,7 @@ import {MetadataText} from "./MetadataText.sol";
 /// operators mint while `enableApi` is on and move tokens while `enableTransfer` is on.
 ///
 /// Tokens are minted in batches. The metadata files of a batch form one IPFS directory. Its 32-byte digest is stored at
-/// the batch's first token ID, and is the only storage that a batch uses, whatever its size.
+/// the batch's first token ID, and is the only storage that a batch uses, regardless of its size.
 contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     /// Maximum number of tokens in a batch. It bounds the walk from a token to the head of its batch.
     uint256 public constant MAX_BATCH = 200;

@@ -35,7 +35,7 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
 }
 
 /**
- * A rejected transaction is `known` if the node has the same bytes in its pool or in a block, whatever its error
+ * A rejected transaction is `known` if the node has the same bytes in its pool or in a block, regardless of its error
  * message ("nonce too low", "already imported").
  */
 async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {

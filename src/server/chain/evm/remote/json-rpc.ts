@@ -88,7 +88,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const send = async (url: string, body: unknown): Promise<unknown> => {
     // A URL can contain a provider's key, so messages quote only the host.
     const { host } = new URL(url)
-    // Implemented by hand: on Node 20 a garbage collection ends AbortSignal.any of an AbortSignal.timeout, which then
+    // Not AbortSignal.timeout: on Node 20 a garbage collection ends an AbortSignal.any of one, which then
     // never fires.
     const cut = new AbortController()
     let late = false
@@ -132,7 +132,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
-  /** Checked once for each node, whatever requests there are. */
+  /** Checked once for each node, before its first request. */
   const check = (url: string): Promise<void> => {
     let checking = checked.get(url)
     if (checking === undefined) {

@@ -59,7 +59,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .execute()
   const nfts = (name: string) => db.schema.createIndex(`nfts_${name}`).on('nfts')
   const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
-  // A listing reads only this index, whatever the size of the table.
+  // A listing reads only this index, regardless of the size of the table.
   await nfts('listing').columns(['collection_id', 'seq', 'id']).execute()
   await nfts('files_due').columns(['next_attempt_at', 'seq']).where(isAt('files')).execute()
   await nfts('mint_due').columns(['collection_id', 'seq']).where(isAt('mint')).execute()

@@ -59,7 +59,7 @@ describe('transfers by the service', () => {
     )
   })
 
-  test('a holder may still approve an operator for their tokens, whatever the collection’s owner decides', async () => {
+  test('a holder may still approve an operator for their tokens, even if the collection’s owner decides otherwise', async () => {
     await collection.send(chain.owner, 'setEnableTransfer', [false])
     await collection.send(chain.alice, 'setApprovalForAll', [chain.operator, true])
     expect(await transferByOperator()).toBeNull()

@@ -111,7 +111,7 @@ describe('contractURI', () => {
     return JSON.parse(Buffer.from(base64 ?? '', 'base64').toString('utf8'))
   }
 
-  test('is JSON with the name, whatever its characters', async () => {
+  test('is JSON with the name, regardless of its characters', async () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 80 }),
       fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\u0000', '\u001f', 'é', '🌅') }),

@@ -69,7 +69,7 @@ describe('the gas limit in the bytes of a transaction', () => {
 })
 
 describe('the chain of a legacy transaction', () => {
-  test('is the one that it is signed for, whatever the length of its data', async () => {
+  test('is the one that it is signed for, regardless of the length of its data', async () => {
     await fc.assert(
       fc.asyncProperty(fees, async ({ price, to, chainId, nonce, ...rest }) => {
         const fields = { ...rest, nonce, chainId, gasPrice: price, ...(to === undefined ? {} : { to }) }

@@ -254,7 +254,7 @@ describe('a node that fails', () => {
     'Too Many Requests',
     'daily request count exceeded, request rate limited',
     'Your app has exceeded its compute units per second capacity',
-  ])('is skipped for a while after "%s", whatever the error code', async (message) => {
+  ])('is skipped for a while after "%s", regardless of the error code', async (message) => {
     const full = await pretend((body) => {
       const { id, method } = JSON.parse(body)
       const answer = method === 'eth_chainId' ? { result: '0x89' } : { error: { code: -32090, message } }
@@ -265,7 +265,7 @@ describe('a node that fails', () => {
     expect(full.bodies).toHaveLength(2)
   })
 
-  it('is not retried after a revert, whatever its message', async () => {
+  it('is not retried after a revert, regardless of its message', async () => {
     const reverting = await pretend((body) => {
       const { id, method } = JSON.parse(body)
       const error = { code: 3, message: 'execution reverted: rate limited, try again: block not found' }
