@@ -81,27 +81,53 @@ describe('gdn local reset', () => {
   })
 })
 
-test('a long table is shown in less, which gets Ctrl-C, until the user leaves it', async ({ skip }) => {
-  skip(spawnSync('less', ['--version']).error !== undefined, 'less is not installed')
-  const home = await makeHome()
-  onTestFinished(() => home.remove())
-  await mkdir(join(home.dir, 'config', 'gdn'), { recursive: true })
-  const profiles = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`shop-${i}`, {}]))
-  await writeFile(join(home.dir, 'config', 'gdn', 'config.json'), JSON.stringify({ profiles }))
-  const terminal = atTerminal('config list --profiles', { ...home.env, PAGER: 'less' }, '/dev/tty')
-  await terminal.shows('shop-20')
-  // Twice, because the second one would end gdn.
-  for (const _ of [1, 2]) {
-    await terminal.showsNow(':')
-    terminal.type(CTRL_C)
+describe('a long table', () => {
+  async function tableIn(pager: string) {
+    const home = await makeHome()
+    onTestFinished(() => home.remove())
+    await mkdir(join(home.dir, 'config', 'gdn'), { recursive: true })
+    const profiles = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`shop-${i}`, {}]))
+    await writeFile(join(home.dir, 'config', 'gdn', 'config.json'), JSON.stringify({ profiles }))
+    return atTerminal('config list --profiles', { ...home.env, PAGER: pager }, '/dev/tty')
   }
-  await terminal.showsNow(':')
-  terminal.type(' ')
-  await terminal.showsNow('shop-41')
-  terminal.type('q')
-  const { code, screen } = await terminal.end()
-  expect(code, screen).toBe(0)
-  expect(screen).not.toContain('shop-59')
+
+  test('is shown in less until the user leaves it', async ({ skip }) => {
+    skip(spawnSync('less', ['--version']).error !== undefined, 'less is not installed')
+    const terminal = await tableIn('less')
+    await terminal.shows('shop-20')
+    await terminal.showsNow(':')
+    terminal.type(' ')
+    await terminal.showsNow('shop-41')
+    terminal.type('q')
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).not.toContain('shop-59')
+  })
+
+  // Not in less: it ignores a Ctrl-C between its prompt and its next read until a key is pressed.
+  test('leaves Ctrl-C to the pager, also the second one, which otherwise ends gdn at once', async () => {
+    const scratch = await makeHome()
+    onTestFinished(() => scratch.remove())
+    const pager = join(scratch.dir, 'pager.mjs')
+    await writeFile(
+      pager,
+      `let count = 0
+      const lives = setInterval(() => {}, 60_000)
+      process.on('SIGINT', () => {
+        console.log('interrupt ' + ++count)
+        if (count === 2) clearInterval(lives)
+      })
+      console.log('pager is ready')`,
+    )
+    const terminal = await tableIn(`"${process.execPath}" "${pager}"`)
+    await terminal.shows('pager is ready')
+    terminal.type(CTRL_C)
+    await terminal.shows('interrupt 1')
+    terminal.type(CTRL_C)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).toContain('interrupt 2')
+  })
 })
 
 describe('waiting on a terminal', () => {
