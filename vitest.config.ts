@@ -67,8 +67,10 @@ const LONG = [
 export default defineConfig({
   define: await defineSheetScript(),
   test: {
-    testTimeout: isSoak ? 3_600_000 : 60_000,
-    hookTimeout: 60_000,
+    // Generous, so that a test fails only if its condition never becomes true.
+    testTimeout: isSoak ? 3_600_000 : 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     maxWorkers: '100%',
     // Its import of `typescript` is mocked, because it needs another version than the project's.
@@ -89,10 +91,9 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: LONG,
-          testTimeout: isSoak ? 3_600_000 : 180_000,
         },
       },
-      { extends: true, test: { name: 'long', include: LONG, testTimeout: isSoak ? 3_600_000 : 180_000 } },
+      { extends: true, test: { name: 'long', include: LONG } },
       { extends: true, test: postgres },
       // Takes hours, so only `npm run soak` includes it.
       ...(isSoak ? [{ extends: true as const, test: soak }] : []),

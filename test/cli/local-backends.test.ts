@@ -73,7 +73,7 @@ async function interrupted(local: TestBackend) {
       signal: stopping.signal,
     },
   )
-  await expect.poll(() => titlesIn(localDir(dir)), { timeout: 20_000 }).toHaveLength(1)
+  await expect.poll(() => titlesIn(localDir(dir))).toHaveLength(1)
   stopping.abort()
   expect((await going).code).toBe(130)
   return { collection, target }

@@ -150,7 +150,7 @@ describe('the memory of a backend', () => {
       NODE_OPTIONS: `--report-on-signal --report-signal=SIGUSR2 --report-directory=${reports}`,
     })
     child.kill('SIGUSR2')
-    await expect.poll(async () => (await readdir(reports)).length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(async () => (await readdir(reports)).length).toBe(1)
     await expect
       .poll(async () => (await readFile(join(reports, (await readdir(reports))[0] ?? ''), 'utf8')).length)
       .toBeGreaterThan(1000)

@@ -123,7 +123,7 @@ describe('the shown owner is the one on chain', () => {
       await db.updateTable('nfts').set({ owner: holder.address }).where('id', '=', id).execute()
     })
     backend = await startTestBackend(dataDir.path)
-    await expect.poll(() => shown(id), { timeout: 10_000 }).toBe(BOB)
+    await expect.poll(() => shown(id)).toBe(BOB)
   })
 
   it('after any events of foreign contracts', async () => {
