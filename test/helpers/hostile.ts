@@ -37,7 +37,10 @@ export interface Streamed {
   ms: number
 }
 
-/** Sends a head, then chunks until the server closes the connection or `most` bytes were sent. */
+/**
+ * Sends a head, then chunks until the server responds, closes the connection, or got `most` bytes. Hangs up after the
+ * response, unless the chunks are `everyMs` apart: then the server closes the connection.
+ */
 export function streamBytes(
   url: string,
   head: string,
@@ -70,6 +73,7 @@ export function streamBytes(
     })
     socket.on('data', (text) => {
       answer += text
+      if (everyMs === 0) socket.end()
     })
     socket.on('error', end)
     socket.on('close', end)

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { networkOf } from '../../../src/server/http/connections.ts'
@@ -111,13 +110,20 @@ describe('connections', () => {
     for (const socket of open.splice(0)) socket.destroy()
   })
 
-  /** Opens connections that send nothing. Resolves with the number that stayed open. */
+  /** Opens connections, asks on each, and leaves them open. Resolves with the number that got a response. */
   async function holdOpen(count: number, host: string): Promise<number> {
     const sockets = Array.from({ length: count }, () => connect({ host, port: portOf(backend) }).on('error', () => {}))
     open.push(...sockets)
-    await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => {})))
-    await sleep(200)
-    return sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length
+    const answered = await Promise.all(
+      sockets.map(
+        (socket) =>
+          new Promise<boolean>((resolve) => {
+            socket.on('data', () => resolve(true)).on('close', () => resolve(false))
+            socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
+          }),
+      ),
+    )
+    return answered.filter(Boolean).length
   }
 
   it('are limited in total', async () => {
@@ -168,7 +174,8 @@ describe('connections', () => {
     const since = performance.now()
     socket.resume()
     await once(socket, 'close')
-    expect(performance.now() - since).toBeLessThan(3000)
+    // Without it, 60 s.
+    expect(performance.now() - since).toBeLessThan(50_000)
   })
 
   it.each([
