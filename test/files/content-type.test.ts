@@ -78,7 +78,7 @@ test('detects a picture after a license of 12 KiB', () => {
 })
 
 test('stays fast on hostile comments', () => {
-  const started = performance.now()
+  const started = process.cpuUsage()
   for (const text of [
     '<!---->'.repeat(5000),
     '<!--'.repeat(9000),
@@ -91,5 +91,5 @@ test('stays fast on hostile comments', () => {
   ]) {
     sniffContentType(latin1(text))
   }
-  expect(performance.now() - started).toBeLessThan(1000)
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(1000)
 })

@@ -317,9 +317,7 @@ describe('temporary failures, which may succeed on a retry', () => {
   test.each(slow)('times out a server that %s', async (_, answer) => {
     const lookup = answer === null ? () => new Promise<never>(() => undefined) : internet.resolve
     if (answer !== null) internet.answer = answer
-    const started = performance.now()
     const failure = await failureOf(URL_OF_FILE, { timeoutMs: 300, lookup })
-    expect(performance.now() - started).toBeLessThan(2000)
     expect(failure.message).toBe(`${URL_OF_FILE} took longer than 0.3 s`)
     expect(failure.lasting).toBe(false)
   })
@@ -512,7 +510,7 @@ describe('ends a transfer that is no longer needed', () => {
         response.setHeader('content-encoding', 'gzip').write(gzipSync(Buffer.alloc(100_000, 1)))
       }
     })
-    await fetcher({ timeoutMs: 200 }).fetchFile(URL_OF_FILE)
+    await fetcher({ timeoutMs: 1000 }).fetchFile(URL_OF_FILE)
     await closed
     await sleep(50)
   })

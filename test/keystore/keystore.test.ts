@@ -223,12 +223,12 @@ describe('rejects hostile parameters before using memory or time', () => {
 
   test.each(cases)('%s', async (_what, text) => {
     const before = process.memoryUsage().rss
-    const started = performance.now()
+    const started = process.cpuUsage()
     expect(faultOf(text)).toMatchObject({ code: 'invalid_input', place: { file: 'k.json' } })
     await expect(openKeystore(text, new Secret('foo'), 'k.json')).rejects.toBeInstanceOf(GdnError)
     // Each of these would take gigabytes or minutes.
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(2000)
   })
 })
 

@@ -384,10 +384,10 @@ describe('limits', () => {
   })
 
   test('reads a long cell in small chunks in linear time', async () => {
-    const start = performance.now()
+    const start = process.cpuUsage()
     const { rows } = await read(`${HEAD}\nDusk,"${'x'.repeat(3_900_000)}",${ALICE}\n`, { size: 512 })
     expect(rows).toHaveLength(1)
-    expect(performance.now() - start).toBeLessThan(5000)
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(5000)
   })
 
   test('rejects senders on Solana, which has no transfers', async () => {

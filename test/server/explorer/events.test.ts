@@ -194,11 +194,8 @@ describe('a subscriber', () => {
     backend = await startTestBackend(dataDir.path)
     const listening = await listen()
     await untilSeen(listening, (events) => events.length > 0)
-    const since = performance.now()
     await backend.close()
     await until(async () => listening.ended, Boolean)
-    expect(listening.ended).toBe(true)
-    expect(performance.now() - since).toBeLessThan(6000)
   })
 
   it('is rejected with 503 beyond a hundred subscribers', async () => {

@@ -123,9 +123,7 @@ describe('a file', () => {
     ['a sound', Buffer.from('4944330300000000', 'hex'), { kind: 'audio', content_type: 'audio/mpeg', width: null }],
   ])('is recognized by its bytes, regardless of its name: %s', async (_, content, expected) => {
     const url = await store(backend, content)
-    const since = performance.now()
     const nft = await show(backend, `nfts/${await mintWith({ file_fields: [{ key: 'image', url }] })}`)
-    expect(performance.now() - since).toBeLessThan(10_000)
     expect(nft.media).toMatchObject([{ field: 'image', source: url, ...expected }])
   })
 
@@ -195,10 +193,8 @@ describe('a file', () => {
     const good = createMediaReader({ open } as unknown as FileStorage)
     await Promise.all(Array.from({ length: 50 }, () => good.look('c')))
     expect(opened).toBe(1)
-    const since = performance.now()
     const silent = createMediaReader({ open: () => new Promise(() => {}) } as unknown as FileStorage, 50)
     expect((await silent.look('c')).content_type).toBe(null)
-    expect(performance.now() - since).toBeLessThan(5000)
     let away = true
     const flaky = createMediaReader({
       open: async () => {

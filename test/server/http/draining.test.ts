@@ -41,6 +41,9 @@ async function hold(
   return { send: async (text) => void socket.write(text), heard: () => heard, closed }
 }
 
+/** Longer than the timeout of a test, so that nothing can wait for its end. */
+const LONG_MS = 3_600_000
+
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 const body = JSON.stringify({ nft_gdn_ids: ['x'] })
 
@@ -59,7 +62,8 @@ const half = () =>
   `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`
 
 it('while draining, /readyz returns 503, requests are served, and each response closes its connection', async () => {
-  await start(1500)
+  await start(LONG_MS)
+  const enough = new AbortController()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = (path: string) =>
     new Promise<[number | undefined, string | undefined, string]>((resolve, reject) => {
@@ -73,7 +77,7 @@ it('while draining, /readyz returns 503, requests are served, and each response 
         .end()
     })
   expect((await ask('/readyz')).slice(0, 2)).toEqual([200, 'keep-alive'])
-  const draining = backend.drain()
+  const draining = backend.drain(enough.signal)
   const [status, connection, text] = await ask('/readyz')
   expect([status, connection, JSON.parse(text)]).toEqual([
     503,
@@ -82,12 +86,13 @@ it('while draining, /readyz returns 503, requests are served, and each response 
   ])
   expect((await ask('/healthz')).slice(0, 2)).toEqual([200, 'close'])
   expect((await ask('/nowhere')).slice(0, 2)).toEqual([404, 'close'])
+  enough.abort()
   await draining
   agent.destroy()
 })
 
 it('finishes a request that began before the shutdown while it rejects new connections', async () => {
-  await start(0)
+  await start(LONG_MS)
   const client = await hold()
   await sendHalf(client)
   const idle = await hold()
@@ -110,9 +115,7 @@ it('an unfinished request delays the shutdown by at most 3 seconds', async () =>
   await sendHalf(client)
   const since = performance.now()
   await backend.close()
-  const took = performance.now() - since
-  expect(took).toBeGreaterThan(2900)
-  expect(took).toBeLessThan(8000)
+  expect(performance.now() - since).toBeGreaterThan(2900)
 })
 
 it('ends an event stream and its connection at once when the server stops', async () => {
@@ -126,9 +129,7 @@ it('ends an event stream and its connection at once when the server stops', asyn
   const client = await hold(url)
   await client.send('GET /events HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n')
   await expect.poll(() => client.heard()).toContain('data: first')
-  const since = performance.now()
-  await app.draining.finish(60_000)
-  expect(performance.now() - since).toBeLessThan(5000)
+  await app.draining.finish(LONG_MS)
   // The stream is complete: the last chunk arrived.
   expect(client.heard()).toMatch(/\r\n0\r\n\r\n$/)
   await client.closed
@@ -136,12 +137,10 @@ it('ends an event stream and its connection at once when the server stops', asyn
 })
 
 it('a second signal ends the draining at once', async () => {
-  await start(60_000)
+  await start(LONG_MS)
   const enough = new AbortController()
   const draining = backend.drain(enough.signal)
   enough.abort()
   await draining
-  const since = performance.now()
   await backend.close()
-  expect(performance.now() - since).toBeLessThan(5000)
 })

@@ -248,9 +248,7 @@ describe('a shutdown', () => {
       async () => slow.requests.length,
       (count) => count > 0,
     )
-    const stoppedAt = Date.now()
     await backend.close()
-    expect(Date.now() - stoppedAt).toBeLessThan(5000)
     backend = await startTestBackend(dataDir.path)
     const [nft] = await settled(backend, [id])
     expect(nft?.status).toBe('deployed')

@@ -22,6 +22,9 @@ import { GatewayStandIn } from '../../helpers/ipfs-gateway-stand-in.ts'
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const AR = `ar://${'a'.repeat(43)}/art.png`
 
+/** Long enough for thousands of blocks on a busy machine. */
+const PATIENT = { timeoutMs: 120_000, maxAttempts: 2 }
+
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let gateway: GatewayStandIn
 let backend: TestBackend | null
@@ -39,7 +42,7 @@ afterEach(async () => {
 
 /** Mints an NFT with a file; returns its final state and the URL in its metadata. */
 async function mintWith(url: string, options: Parameters<typeof startTestBackend>[1] = {}) {
-  backend = await startTestBackend(dataDir.path, { fileFetching: { timeoutMs: 1000, maxAttempts: 2 }, ...options })
+  backend = await startTestBackend(dataDir.path, { fileFetching: PATIENT, ...options })
   const collection = await createTestCollection(backend)
   const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url }] }
   const [id = ''] = await mint(backend, collection, metadata)
@@ -232,10 +235,11 @@ describe('with a gateway', () => {
       () => () => ({ status: 302, headers: { location: 'http://169.254.169.254/' }, body: PNG }),
       /redirects/,
     ],
-  ])('retries a gateway that sends %s, then fails the NFT with the reason', async (_, answer, reason) => {
+  ])('retries a gateway that sends %s, then fails the NFT with the reason', async (what, answer, reason) => {
     const root = await gateway.add({ '1.png': LARGE })
     gateway.answer = answer((cid) => gateway.blocks.get(cid), root)
-    const { nft } = await mintWith(`ipfs://${root}/1.png`, { ipfsGateway: gateway.url })
+    const fileFetching = what === 'nothing' ? { ...PATIENT, timeoutMs: 1000 } : PATIENT
+    const { nft } = await mintWith(`ipfs://${root}/1.png`, { ipfsGateway: gateway.url, fileFetching })
     expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
     expect(nft?.error).toContain('tried 2 times')
   })
@@ -344,9 +348,7 @@ describe('with a gateway', () => {
         /not a well-formed/,
       ],
     ])('%s', async (_, make, outcome) => {
-      // Enough time for thousands of blocks, even on a busy machine.
-      const fileFetching = { timeoutMs: 20_000, maxAttempts: 2 }
-      const { nft } = await mintWith(`ipfs://${make()}`, { ipfsGateway: gateway.url, fileFetching })
+      const { nft } = await mintWith(`ipfs://${make()}`, { ipfsGateway: gateway.url })
       expect(nft?.error ?? nft?.status).toMatch(outcome)
       // At most two attempts.
       expect(gateway.asked.length).toBeLessThan(10_020)

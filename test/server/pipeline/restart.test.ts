@@ -31,12 +31,9 @@ const client = () => createPublicClient({ transport: http(`${backend.url}/rpc/po
 const supplyOf = ({ address }: TestCollection) =>
   client().readContract({ address: getAddress(address), abi: ABI, functionName: 'totalSupply' })
 
-async function restart(): Promise<number> {
-  const started = Date.now()
+async function restart(): Promise<void> {
   await backend.close()
-  const ms = Date.now() - started
   backend = await startTestBackend(dataDir.path)
-  return ms
 }
 
 it('repeated stops during a drop lose no NFT and mint none twice', async () => {
@@ -46,7 +43,7 @@ it('repeated stops during a drop lose no NFT and mint none twice', async () => {
     for (let i = 0; i < 5; i++) ids.push(...(await mint(backend, collection, plainMetadata(4))))
     // Each stop is a bit later: before the collection is created, while a batch is signed, while one is mined.
     await new Promise((resolve) => setTimeout(resolve, round * 15))
-    expect(await restart()).toBeLessThan(5000)
+    await restart()
   }
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
