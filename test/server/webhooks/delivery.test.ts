@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { administrate } from '../../../src/server/administration.ts'
@@ -18,7 +19,7 @@ import { type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
 import { deliveriesOf, makeWebhook, shownWebhook } from '../../helpers/webhooks.ts'
 
 /** Short timings instead of three days; a test may change them. */
-const HASTY: Timings = { retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
+const HASTY: Timings = { lookEveryMs: 20, retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
 const timings = { ...HASTY }
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -158,13 +159,17 @@ describe('a receiver', () => {
   })
 
   it('receives at most four requests at a time', async () => {
-    const receiver = await receiverThat((response) => void setTimeout(() => response.end(), 30))
+    const open: ServerResponse[] = []
+    const receiver = await receiverThat((response) => void open.push(response))
     await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
     await mintSome(60)
-    await until(
-      async () => receiver.events(),
-      (events) => events.length === 60,
-    )
+    for (let answered = 0; answered < 60; answered += 4) {
+      await until(
+        () => open.length,
+        (count) => count >= 4,
+      )
+      for (const response of open.splice(0)) response.end()
+    }
     expect(receiver.received).toHaveLength(60)
     expect(receiver.most).toBe(4)
   })
@@ -172,19 +177,19 @@ describe('a receiver', () => {
   it('that is down is probed with single events, and receives every event later', async () => {
     let down = true
     const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
-    let inARow = 0
+    let probed = 0
     timings.pauseMs = (failures) => {
-      inARow = failures
+      if (failures === 10) probed = receiver.received.length
       return failures < 5 ? 0 : 50
     }
     const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
     await mintSome(200)
     // The first four requests, four more that were in flight at the fifth failure, and probes.
     await until(
-      () => inARow,
-      (failures) => failures >= 10,
+      () => probed,
+      (count) => count > 0,
     )
-    expect(receiver.received.length).toBeLessThan(15)
+    expect(probed).toBeLessThan(15)
     expect((await shownWebhook(dataDir.path, id)).failing_since).not.toBeNull()
     down = false
     await until(
@@ -221,7 +226,10 @@ describe('a receiver', () => {
       (events) => events.length === 10,
     )
     expect(quick.events()).toHaveLength(10)
-    expect(silent.received).toHaveLength(4)
+    await until(
+      () => silent.received.length,
+      (count) => count === 4,
+    )
     await backend.close()
     backend = await startTestBackend(dataDir.path, { webhooks: { timings } })
   })

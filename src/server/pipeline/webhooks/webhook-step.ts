@@ -16,8 +16,6 @@ const WEBHOOKS_AT_ONCE = 32
 const EVENTS_AT_ONCE = 64
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
-/** Poll interval while there are webhooks: events don't wake this step. */
-const LOOK_EVERY_MS = 500
 const KEEP_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
 /** Delay after the start, which has more urgent work. */
@@ -39,6 +37,8 @@ export interface WebhookStepOptions {
 }
 
 export interface Timings {
+  /** Poll interval while there are webhooks: events don't wake this step. */
+  lookEveryMs: number
   retryMs: (attempts: number) => number
   pauseMs: (failures: number) => number
   giveUpAfterMs: number
@@ -50,7 +50,7 @@ export interface WebhookStep {
   stop(): Promise<void>
 }
 
-const SCHEDULE: Timings = { retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS }
+const SCHEDULE: Timings = { lookEveryMs: 500, retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS }
 
 /** State of a webhook in the process that sends to it. */
 interface Session {
@@ -192,7 +192,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
         const claim = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit }
         for (const webhook of await claimWebhooks(store.db, claim)) take(webhook)
       }
-      return LOOK_EVERY_MS
+      return timings.lookEveryMs
     },
 
     async stop() {
