@@ -35,7 +35,7 @@ const postgres = {
 /** What `npm test` leaves to `npm run test:all`: it takes minutes, or needs programs that few machines have. */
 const LONG = [
   // Kills, power cuts, crashes, full disks and races of processes.
-  'test/batch/{crash,kill,power-cut,race,race-backend,random-faults}.test.ts',
+  'test/batch/{crash,kill,lookup-kill,power-cut,race,race-backend,random-faults}.test.ts',
   'test/operations/{crash,processes,random-faults}.test.ts',
   'test/state/power-cut.test.ts',
   'test/server/data-dir/disk-full.test.ts',

@@ -9,7 +9,7 @@ import type { ManifestRow } from '../../src/manifest/row.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
-import { Killer, killableDatabase, Machine } from './simulation.ts'
+import { Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
@@ -330,38 +330,6 @@ describe('--adopt', () => {
     prompt.open()
     await expect(waiting).rejects.toMatchObject({ code: 'run_busy', details: { nft_gdn_ids: ['nft-1'] } })
     expect(server.attempts).toBe(0)
-  })
-
-  test('sends no row that is in the collection, after a kill at any step', { timeout: 240_000 }, async () => {
-    for (let at = 1; ; at++) {
-      await machine.stop()
-      machine = await Machine.start()
-      const killer = new Killer(at)
-      let kills = false
-      const step = () => {
-        if (kills) killer.step()
-      }
-      const server = serverOf({ onRead: step, onArrival: step, onCommit: step })
-      await run(server, rowsUpTo(4))
-      await loseState()
-      kills = true
-      const openDatabase = killableDatabase(killer)
-      const options = { adopt: true, inFlight: 1 }
-      await machine.run(server, rowsUpTo(7), options, { openDatabase }).catch((error: unknown) => {
-        if (!killer.crashed) throw error
-      })
-      killer.revive()
-      await machine.bury()
-      const isOver =
-        (await machine.state((sql) => sql.get('SELECT 1 FROM runs WHERE ended_at IS NOT NULL'))) !== undefined
-      const summary = isOver ? null : await run(server, rowsUpTo(7), { adopt: true })
-      expect(Math.max(...server.countsByTitle().values()), `step ${at}`).toBe(1)
-      if (summary !== null) {
-        expect(summary.counts.deployed, `step ${at}`).toBe(server.minted.size)
-        expect(summary.absentRows.length, `step ${at}`).toBe(7 - server.minted.size)
-      }
-      if (!killer.crashed) break
-    }
   })
 })
 
