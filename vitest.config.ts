@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { defineSheetScript } from './src/build/sheet-script.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
@@ -72,7 +73,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
-    maxWorkers: '100%',
+    // Many tests wait for processes and timers.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
     reporters: ['default', new SummaryReporter()],
