@@ -4,7 +4,7 @@ import { MAX_LOOKUPS, storedFiles } from '../../src/server/services/stored-files
 import type { FileStorage } from '../../src/server/storage/adapter.ts'
 import type { CheckedFiles } from '../../src/server/storage/checked-files.ts'
 
-/** A storage with every file, all but one checked; counts lookups, and how many run at once. */
+/** A storage with every file, all but one checked and none of them known by its URL; counts lookups, and how many run at once. */
 function countingStorage() {
   const seen = { asked: 0, atOnce: 0 }
   let open = 0
@@ -15,10 +15,12 @@ function countingStorage() {
       seen.atOnce = Math.max(seen.atOnce, open)
       await turn()
       open--
-      return { type: 'file', cid, size: 1, async *stream() {} }
+      return { type: 'file', cid: `file ${cid}`, size: 1, async *stream() {} }
     },
   }
-  const checkedFiles = { get: (cid: string) => (cid === 'unchecked' ? undefined : true) } as CheckedFiles
+  const checkedFiles = {
+    get: (cid: string) => (cid.startsWith('file ') && cid !== 'file unchecked' ? true : undefined),
+  } as CheckedFiles
   return { seen, deps: { storage: storage as FileStorage, checkedFiles } }
 }
 
@@ -60,4 +62,11 @@ test('does not treat an NFT with a missing file as complete', async () => {
 test('leaves a stored but unchecked file to the pipeline', async () => {
   const { deps } = countingStorage()
   expect(await storedFiles(deps, [nft('a'), nft('a', 'unchecked')])).toEqual([{ k0: 'a' }, null])
+})
+
+test('looks up nothing for a URL whose CID was checked before', async () => {
+  const { seen, deps } = countingStorage()
+  const checkedFiles = { get: (cid: string) => (cid === 'known' ? true : undefined) } as CheckedFiles
+  expect(await storedFiles({ ...deps, checkedFiles }, [nft('known'), nft('new')])).toEqual([{ k0: 'known' }, null])
+  expect(seen.asked).toBe(1)
 })

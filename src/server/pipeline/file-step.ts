@@ -94,9 +94,9 @@ export function createFileStep(options: FileStepOptions): FileStep {
     if (!checkedFiles.get(cid)) {
       const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
       if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'Use another file.' })
-      checkedFiles.set(cid, true)
     }
     await storage.keep(partsOf(stored.place).cid)
+    checkedFiles.set(cid, true)
     return stored.place
   }
 

@@ -1,5 +1,5 @@
 import { MAX_FILE_FIELDS, type NftMetadata } from '../../api/metadata.ts'
-import { isIpfsUrl } from '../../core/ipfs-url.ts'
+import { isIpfsUrl, placeOf } from '../../core/ipfs-url.ts'
 import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -25,6 +25,9 @@ export async function storedFiles(
     const known = looked.get(url)
     if (known !== undefined) return known
     if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
+    const place = placeOf(url)
+    // Content is never removed, so what was checked is still stored.
+    if (checkedFiles.get(place)) return place
     const looking = findStored(storage, url, { ours: true }).then((found) =>
       found !== null && checkedFiles.get(found.content.cid) ? found.place : null,
     )

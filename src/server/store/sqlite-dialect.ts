@@ -1,6 +1,7 @@
 import { SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { messageOf } from '../../core/errors.ts'
-import type { RawDatabase } from '../../sqlite/driver.ts'
+import type { RawDatabase, RawStatement } from '../../sqlite/driver.ts'
 
 /**
  * Makes DDL transactional: otherwise the migrator creates tables one by one, and a start that is killed leaves half of
@@ -18,26 +19,39 @@ class TransactionalDialect extends SqliteDialect {
   }
 }
 
+/** Statements that are kept: the frequent ones are fewer, and longer texts have a number of rows that seldom recurs. */
+const MAX_KEPT = 200
+const MAX_KEPT_LENGTH = 2000
+
 /**
- * Changes two statements of the query library. A transaction acquires the write lock when it begins. If it did so at
- * its first write, after a read, it would fail instead of wait if another process (gdn key) had written in between. On
- * a full disk, SQLite rolls back by itself; the later rollback would fail and hide the original error.
+ * Keeps prepared statements, since preparing one takes as long as running it, and changes two of the query library. A
+ * transaction acquires the write lock when it begins. If it did so at its first write, after a read, it would fail
+ * instead of wait if another process (gdn key) had written in between. On a full disk, SQLite rolls back by itself; the
+ * later rollback would fail and hide the original error.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
+  const kept = new BoundedMap<RawStatement>(MAX_KEPT)
+  const open = (sql: string): RawStatement => raw.prepare(sql === 'begin' ? 'begin immediate' : sql)
   return {
     close: () => raw.close(),
     prepare(sql) {
-      const statement = raw.prepare(sql === 'begin' ? 'begin immediate' : sql)
-      if (sql !== 'rollback') return statement
+      const statement = kept.get(sql) ?? open(sql)
+      // One that fails is not used again: it may be at a row.
+      kept.delete(sql)
+      const keep = <Result>(result: Result): Result => {
+        if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)
+        return result
+      }
       return {
-        reader: false,
-        all: () => [],
-        iterate: () => [].values(),
+        reader: statement.reader,
+        all: (parameters) => keep(statement.all(parameters)),
+        // Rows are read while other queries run, so this statement is not shared.
+        iterate: (parameters) => open(sql).iterate(parameters),
         run(parameters) {
           try {
-            return statement.run(parameters)
+            return keep(statement.run(parameters))
           } catch (error) {
-            if (!messageOf(error).includes('no transaction is active')) throw error
+            if (sql !== 'rollback' || !messageOf(error).includes('no transaction is active')) throw error
             return { changes: 0, lastInsertRowid: 0 }
           }
         },
