@@ -64,6 +64,11 @@ export function rawCid(bytes: Uint8Array): CID {
   return CID.createV1(RAW, createDigest(SHA2_256, sha256(bytes)))
 }
 
+/** Returns the CID of an encoded UnixFS node. */
+export function nodeCid(bytes: Uint8Array): CID {
+  return CID.createV1(DAG_PB, createDigest(SHA2_256, sha256(bytes)))
+}
+
 /** Returns the CID of a directory from its 32-byte digest, which a contract stores in hex. */
 export function directoryCid(digest: string): CID {
   return CID.createV1(DAG_PB, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))

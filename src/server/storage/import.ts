@@ -7,7 +7,7 @@ import { RAW } from './cid.ts'
  * The parameters of `ipfs add --cid-version=1`: parts of 256 KiB, 174 to a node, raw leaves. A new object, because the
  * importer writes to it.
  */
-export const importOptions = (): ImporterOptions => ({ profile: 'unixfs-v0-2015', cidVersion: 1, rawLeaves: true })
+const importOptions = (): ImporterOptions => ({ profile: 'unixfs-v0-2015', cidVersion: 1, rawLeaves: true })
 
 export interface ImportedFile {
   cid: CID
@@ -30,8 +30,23 @@ export async function importStream(content: AsyncIterable<Uint8Array>): Promise<
   return { cid, nodes }
 }
 
+/** Returns the CID of a file of any size with the number of bytes below it, and passes each of its blocks on. */
+export async function importBlocks(
+  bytes: Uint8Array,
+  onBlock: (block: Block) => void,
+): Promise<{ cid: CID; size: number }> {
+  const collect = {
+    async put(cid: CID, block: unknown): Promise<CID> {
+      onBlock({ cid: cid.toString(), bytes: blockBytes(block) })
+      return cid
+    },
+  }
+  const { cid, size } = await importFile({ content: bytes }, collect, importOptions())
+  return { cid, size: Number(size) }
+}
+
 /** The importer always returns whole blocks; its interface would allow streams of them. */
-export function blockBytes(bytes: unknown): Uint8Array {
+function blockBytes(bytes: unknown): Uint8Array {
   if (bytes instanceof Uint8Array) return bytes
   throw new TypeError('the importer returned a block in pieces')
 }

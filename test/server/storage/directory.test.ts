@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
+import { importer } from 'ipfs-unixfs-importer'
 import { base32 } from 'multiformats/bases/base32'
+import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { buildDirectory } from '../../../src/server/storage/directory.ts'
 
@@ -53,6 +55,30 @@ describe('the CID of a directory', () => {
       { numRuns: 60 },
     )
   })
+})
+
+test('a directory with a large file matches the one of the IPFS importer, block by block', async () => {
+  const files = [
+    { name: '1.json', bytes: new Uint8Array(256 * 1024).fill(1) },
+    { name: '0.json', bytes: Uint8Array.from({ length: 600_000 }, (_, index) => index % 251) },
+    { name: '2.json', bytes: new Uint8Array() },
+  ]
+  const expected = new Map<string, Uint8Array>()
+  const collect = {
+    async put(cid: CID, bytes: Uint8Array) {
+      expected.set(cid.toString(), bytes)
+      return cid
+    },
+  }
+  const candidates = files.map(({ name, bytes }) => ({ path: name, content: bytes }))
+  const options = { profile: 'unixfs-v0-2015', cidVersion: 1, rawLeaves: true, wrapWithDirectory: true } as const
+  let root = ''
+  for await (const { cid } of importer(candidates, collect as never, options)) root = cid.toString()
+  const { cid, blocks } = await buildDirectory(files)
+  expect(cid).toBe(root)
+  expect(new Map(blocks.map(({ cid, bytes }) => [cid, Buffer.from(bytes).toString('hex')]))).toEqual(
+    new Map(Array.from(expected, ([cid, bytes]) => [cid, Buffer.from(bytes).toString('hex')])),
+  )
 })
 
 test('builds every block of a directory once, under its CID', async () => {
