@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { givenRows } from '../store/dialect.ts'
 import { type NftRow, OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
 import { failAndTell, hasWebhooks, tellMinted, tellNfts } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
@@ -120,13 +121,14 @@ export interface Assignment {
  * worker was faster, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
-  const rows = sql.join(
-    assignments.map(({ seq, transactionId, index }) => sql`(${sql.lit(seq)}, ${transactionId}, ${sql.lit(index)})`),
+  const given = givenRows(
+    db,
+    { seq: 'bigint', transaction_id: 'text', batch_index: 'integer' },
+    assignments.map(({ seq, transactionId, index }) => [seq, transactionId, index]),
   )
   const { numAffectedRows } = await sql`
-    update nfts set step = 'chain', transaction_id = given.column2, batch_index = given.column3
-    from (values ${rows}) as given
-    where nfts.seq = given.column1 and nfts.step = 'mint'`.execute(db)
+    update nfts set step = 'chain', transaction_id = given.transaction_id, batch_index = given.batch_index
+    from ${given} as given where nfts.seq = given.seq and nfts.step = 'mint'`.execute(db)
   return Number(numAffectedRows ?? 0n)
 }
 

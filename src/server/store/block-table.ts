@@ -19,7 +19,8 @@ export interface BlockTable {
   put(blocks: readonly Block[]): Promise<void>
 }
 
-const BLOCKS_PER_INSERT = 500
+// Few enough for a statement that is kept and used again.
+const BLOCKS_PER_INSERT = 100
 
 /**
  * @param target where the content of the last block is also published

@@ -1,4 +1,4 @@
-import { type Expression, PostgresAdapter, sql } from 'kysely'
+import { type Expression, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /** Whether the database is PostgreSQL, with several concurrent writers; otherwise it is SQLite, with one. */
@@ -13,6 +13,27 @@ const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1
 /** Returns a moment as SQL, plus this many milliseconds. */
 export const momentIn = (moment: Moment, later = 0): Expression<number> =>
   moment === 'database' ? sql<number>`${DATABASE_TIME} + ${sql.lit(later)}` : sql<number>`${moment + later}`
+
+/**
+ * Returns rows as a table in SQL, in one parameter for each column or for all. A parameter for each value would make a
+ * statement that takes longer to prepare than to run.
+ *
+ * @param columns the names of the columns, and their types on PostgreSQL
+ */
+export function givenRows(
+  db: Db,
+  columns: Readonly<Record<string, 'bigint' | 'integer' | 'text'>>,
+  rows: readonly (readonly (number | string)[])[],
+): RawBuilder<unknown> {
+  const fields = Object.entries(columns)
+  if (!isPostgres(db)) {
+    const values = fields.map(([name], index) => sql`value ->> ${sql.lit(index)} as ${sql.id(name)}`)
+    return sql`(select ${sql.join(values)} from json_each(${JSON.stringify(rows)}))`
+  }
+  const values = fields.map(([, type], index) => sql`${sql.val(rows.map((row) => row[index]))}::${sql.raw(type)}[]`)
+  const names = sql.join(fields.map(([name]) => sql.id(name)))
+  return sql`(select ${names} from unnest(${sql.join(values)}) as given (${names}))`
+}
 
 /**
  * Acquires the lock with this name and holds it until the transaction ends. It is for transactions that read and then

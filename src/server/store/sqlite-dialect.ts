@@ -21,7 +21,7 @@ class TransactionalDialect extends SqliteDialect {
 
 /** Statements that are kept: the frequent ones are fewer, and longer texts have a number of rows that seldom recurs. */
 const MAX_KEPT = 200
-const MAX_KEPT_LENGTH = 2000
+const MAX_KEPT_LENGTH = 4000
 
 /**
  * Keeps prepared statements, since preparing one takes as long as running it, and changes two of the query library. A

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { cidOf } from '../../core/ipfs-url.ts'
-import { isPostgres } from './dialect.ts'
+import { givenRows, isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /** Maximum length of a title and of a word in the index. */
@@ -80,15 +80,11 @@ function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>)
   return [...new Set(cids.map((cid) => cidTerm(account_id, cid)))]
 }
 
-/**
- * One or two parameters instead of two for each row: preparing such a statement would take longer than executing it.
- */
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
-  const given = isPostgres(db)
-    ? sql`select * from unnest(${sql.val(rows.map(([term]) => term))}::text[], ${sql.val(rows.map(([, seq]) => seq))}::bigint[])`
-    : sql`select value ->> 0, value ->> 1 from json_each(${JSON.stringify(rows)}) where true`
-  await sql`insert into nft_terms (term, seq) ${given} on conflict do nothing`.execute(db)
+  const given = givenRows(db, { term: 'text', seq: 'bigint' }, rows)
+  await sql`insert into nft_terms (term, seq) select term, seq from ${given} as given where true
+    on conflict do nothing`.execute(db)
 }
 
 /** Indexes the files of an NFT, which may have been fetched after it was indexed. */
