@@ -328,7 +328,6 @@ describe('the rate limit', () => {
       })
     const codes = (await Promise.all(['a', 'b', 'c'].map(show))).map(({ code }) => code)
     expect(codes).toEqual([0, 0, 0])
-    expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeLessThan(1000)
     expect((arrivals[2] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000)
   })
 

@@ -60,7 +60,7 @@ async function untilPolled(proxy: RpcProxy): Promise<void> {
   )
 }
 
-async function mineUntil(done: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+async function mineUntil(done: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; !(await done()); await sleep(20)) {
     if (Date.now() > end) throw new Error('it never came to pass')
     await real.mine()
@@ -186,14 +186,14 @@ describe('requests for owner events', () => {
     const proxy = await proxied({})
     await place.write({ urls: [proxy.url] })
     await start()
-    await sleep(500)
-    expect([proxy.count('eth_getLogs'), proxy.count('eth_getBlockByNumber') > 0]).toEqual([0, true])
+    await untilPolled(proxy)
+    expect(proxy.count('eth_getLogs')).toBe(0)
     await minted()
     await untilFollowed()
     const [logs, top] = [proxy.count('eth_getLogs'), await head()]
     for (let block = 0; block < 5; block++) {
       await real.mine()
-      await sleep(150)
+      await untilFollowed()
     }
     await untilFollowed()
     expect(proxy.count('eth_getLogs') - logs).toBeLessThanOrEqual((await head()) - top)

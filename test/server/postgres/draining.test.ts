@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import type { EvmNetwork } from '../../../src/server/chain/evm/network.ts'
@@ -14,6 +13,7 @@ import {
   until,
   withStore,
 } from '../../helpers/backend.ts'
+import { gate } from '../../helpers/gate.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 /** The lease of a dead worker. Released jobs must be resumed sooner. */
@@ -129,25 +129,23 @@ it('/readyz of a stopping worker reports that it is stopping', async () => {
 
 it('a stopping worker releases a transaction whose receipt it was fetching', async () => {
   await createTestCollection(api)
-  let asked = 0
+  const call = gate()
   // Like a network whose connections are closed at the end of the time that a stop waits.
   const worker = await work((network) => ({
     ...network,
     async receipts() {
-      asked += 1
-      await delay(2500)
+      await call.pass()
       throw new Error('cut off')
     },
   }))
-  await until(
-    async () => asked,
-    (count) => count > 0,
-  )
+  await call.reached
   const held = () =>
     withStore(folder.path, ({ db }) =>
       db.selectFrom('transactions').select('lease_until').where('lease_until', '>', 0).execute(),
     )
   expect(await held()).toHaveLength(1)
-  await worker.close()
+  const closed = worker.close()
+  call.open()
+  await closed
   expect(await held()).toEqual([])
 })

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { sleep } from '../../../src/core/time.ts'
 import { claimFollower, releaseFollower } from '../../../src/server/store/followers.ts'
 import { startWorker, type Worker } from '../../../src/server/worker.ts'
 import {
@@ -87,7 +86,11 @@ it('one of several workers follows a network, and another takes over when it sto
   await move(other.address)
   const asking = () => workers.filter(({ proxy }) => proxy.count('eth_getLogs') > 0)
   const [first] = asking()
-  await sleep(1000)
+  const before = first?.proxy.count('eth_getLogs') ?? 0
+  await until(
+    () => first?.proxy.count('eth_getLogs') ?? 0,
+    (count) => count > before + 10,
+  )
   expect(asking()).toEqual([first])
   await first?.close()
   await sendByWallet(real, other, collection.address, {
@@ -108,10 +111,10 @@ it('the lease of a killed worker expires by the database’s clock, not before',
     )
     expect(claims.filter(Boolean)).toHaveLength(1)
     const holder = `w${claims.indexOf(true)}`
-    expect(await claimFollower(db, 'polygon', holder, 300)).toBe(true)
+    expect(await claimFollower(db, 'polygon', holder, 60_000)).toBe(true)
     expect(await claimFollower(db, 'polygon', 'x', 300)).toBe(false)
-    await sleep(350)
-    expect(await claimFollower(db, 'polygon', 'x', 60_000)).toBe(true)
+    expect(await claimFollower(db, 'polygon', holder, 1)).toBe(true)
+    await until(() => claimFollower(db, 'polygon', 'x', 60_000), Boolean)
     expect(await claimFollower(db, 'polygon', holder, 300)).toBe(false)
     // A worker can't release another worker's lease.
     await releaseFollower(db, 'polygon', holder)

@@ -13,7 +13,7 @@ import { countRequest } from '../../../src/server/store/rate-windows.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { useSignedUrl } from '../../../src/server/store/signed-urls.ts'
 import { takeNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { freshDataDir, until } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
@@ -114,23 +114,22 @@ it("leases expire by the database's clock and last as long as they are renewed",
   await addCollection(stores[0], 'c')
   const [claimed] = await claimUndeployedCollections(stores[0].db, 'polygon', {
     now: 'database',
-    leaseMs: 400,
+    leaseMs: 60_000,
     limit: 1,
   })
   if (claimed === undefined) throw new Error('nothing was claimed')
   const take = () => claimUndeployedCollections(stores[1].db, 'polygon', { now: 'database', leaseMs: 400, limit: 1 })
   expect(await take()).toEqual([])
-  await renewLeases(stores[0], 'collections', [claimed], 2000)
-  await sleep(500)
+  await renewLeases(stores[0], 'collections', [claimed], 1)
+  await renewLeases(stores[0], 'collections', [claimed], 60_000)
+  await sleep(20)
   expect(await take()).toEqual([])
   await renewLeases(stores[0], 'collections', [{ ...claimed, generation: claimed.generation + 1 }], 60_000)
   await renewLeases(stores[0], 'collections', [claimed], 1)
-  await sleep(20)
-  expect((await take()).map(({ id }) => id)).toEqual(['c'])
+  expect((await until(take, ({ length }) => length > 0)).map(({ id }) => id)).toEqual(['c'])
   // A lost lease can be renewed by its new owner only.
   await renewLeases(stores[0], 'collections', [claimed], 60_000)
-  await sleep(450)
-  expect((await take()).map(({ id }) => id)).toEqual(['c'])
+  expect((await until(take, ({ length }) => length > 0)).map(({ id }) => id)).toEqual(['c'])
 })
 
 it('a rate limit counts the requests of a key across all processes', async () => {

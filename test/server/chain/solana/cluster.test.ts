@@ -1,7 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { sleep } from '../../../../src/core/time.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { createFeeMarket } from '../../../../src/server/chain/solana/remote/fee-market.ts'
 import {
@@ -124,7 +123,10 @@ describe('a cluster with an RPC URL', () => {
     await expect(mint(backend, collection, plainMetadata(1), receive)).rejects.toThrow(
       /503.*solana can't be read.*belongs to the cluster devnet.*nothing was accepted/,
     )
-    await sleep(800)
+    await until(
+      () => backend.log.join(''),
+      (log) => log.includes('a pipeline step failed'),
+    )
     expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(['getGenesisHash']))
     expect(await transactions()).toEqual([])
     const ready = await backend.get('/readyz')
@@ -150,9 +152,8 @@ describe('mints each NFT exactly once', () => {
     const backend = await start()
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
     const ids = await mint(backend, collection, plainMetadata(12), receive)
-    setTimeout(() => {
-      healed = true
-    }, 3000)
+    await until(transactions, (rows) => rows.some(({ state }) => state === 'lost'))
+    healed = true
     await expectEachOnce(backend, ids)
   })
 
@@ -422,12 +423,14 @@ describe('responses of nodes', () => {
     const proxy = await proxied({
       answer: ({ method }) => (method === 'sendTransaction' ? { result: 'accepted' } : undefined),
     })
-    const network = connect({ urls: [proxy.url], pollMs: 100 })
+    const network = connect({ urls: [proxy.url], pollMs: 100_000 })
     for (let look = 0; look < 5; look++) expect(await network.send(['AQID'])).toEqual([{ outcome: 'accepted' }])
     expect(proxy.count('sendTransaction')).toBe(1)
-    await sleep(320)
+    const later = performance.now() + 300_001
+    vi.spyOn(performance, 'now').mockReturnValue(later)
     await network.send(['AQID'])
     expect(proxy.count('sendTransaction')).toBe(2)
+    vi.restoreAllMocks()
   })
 })
 
