@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { gate } from '../helpers/gate.ts'
 import { makeHome } from '../helpers/gdn.ts'
 import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
@@ -18,8 +19,9 @@ interface Nft {
   [field: string]: unknown
 }
 
-/** A service that mints at once, and responds to a mint request after this many milliseconds. */
-async function service(answersAfter: number) {
+/** A service that mints at once. It responds to a mint request once `until` resolves for its number, from 1. */
+async function service(until: (request: number) => Promise<unknown> | undefined) {
+  let requests = 0
   const minted = new Map<string, Nft>()
   const answers: Record<string, (body: never) => unknown> = {
     createnft: ({ metadata }: { metadata: unknown[] }) => ({
@@ -46,26 +48,22 @@ async function service(answersAfter: number) {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const name = (request.url ?? '').replace(/^\/api\/v1\//, '').replace(/\/$/, '')
     const answer = answers[name]?.(JSON.parse(Buffer.concat(chunks).toString()) as never)
-    setTimeout(
-      () => {
-        response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
-        response.end(JSON.stringify(answer ?? { error: { title: 'Not Found', message: name } }))
-      },
-      name === 'createnft' ? answersAfter : 0,
-    )
+    if (name === 'createnft') await until(++requests)
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answer ?? { error: { title: 'Not Found', message: name } }))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, minted }
 }
 
-async function drop(rows: number, answersAfter = 0) {
+async function drop(rows: number, until: Parameters<typeof service>[0] = () => undefined) {
   const home = await makeHome()
   onTestFinished(() => home.remove())
   const lines = Array.from({ length: rows }, (_, i) => `Row ${i},${'x'.repeat(100)},${OWNER}`)
   const manifest = join(home.dir, 'drop.csv')
   await writeFile(manifest, `title,description,receiver\n${lines.join('\n')}\n`)
-  const { url, minted } = await service(answersAfter)
+  const { url, minted } = await service(until)
   const target = ['-c', CONTRACT, '-b', 'polygon', '--base-url', url, '--rate', '100']
   return { home, manifest, target, minted, url, env: { ...home.env, GDN_API_KEY: 'k' } }
 }
@@ -74,12 +72,17 @@ describe('batch mint on a terminal', () => {
   beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 
   test('redraws a progress block, and leaves only the summary at the end', async () => {
-    const { home, manifest, target, env } = await drop(6, 300)
+    const [first, fifth] = [gate(), gate()]
+    const { home, manifest, target, env } = await drop(6, (n) =>
+      (n === 1 ? first : n === 5 ? fifth : undefined)?.pass(),
+    )
     const out = join(home.dir, 'out')
     const argv = ['batch', 'mint', manifest, ...target, '--chunk-size', '1', '--in-order']
     const terminal = atTerminal(argv.join(' '), env, out)
     await terminal.shows('6 pending')
+    first.open()
     await terminal.shows('2 pending')
+    fifth.open()
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(0)
     expect(screen).toMatch(/drop-[0-9a-f]{4}: \d of 6 rows deployed/)
@@ -92,10 +95,13 @@ describe('batch mint on a terminal', () => {
   })
 
   test('stops with 130 at Ctrl-C and shows how to resume; the resumed run mints every row once', async () => {
-    const { home, manifest, target, env, minted } = await drop(8, 300)
+    const second = gate()
+    const { home, manifest, target, env, minted } = await drop(8, (n) => (n === 2 ? second.pass() : undefined))
     const terminal = atTerminal(`batch mint ${manifest} ${target.join(' ')} --chunk-size 1 --in-order`, env)
     await terminal.shows('accepted')
     terminal.type(CTRL_C)
+    await terminal.shows('Stopping')
+    second.open()
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(130)
     expect(screen).toContain('Stopping')

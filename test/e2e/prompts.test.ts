@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { KnownCollection } from '../../src/state/known-collections.ts'
 import { CSV, service, TARGET } from '../cli/drop.ts'
 import { fakeApi } from '../cli/fake-api.ts'
@@ -18,9 +18,6 @@ const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const ENTER = '\r'
 const ERASE_LINE = '\u0015'
-
-// A prompt that is not shown would be waited for.
-vi.setConfig({ testTimeout: 30_000 })
 
 beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
 

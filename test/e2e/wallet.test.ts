@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Wallet as OtherWallet } from '@ethereumjs/wallet'
 import { Wallet } from 'ethers'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
 import { until } from '../helpers/backend.ts'
@@ -13,8 +13,6 @@ import { createSmallDisk } from '../helpers/small-disk.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
 import { answerOf, type WalletServiceOptions, walletService } from '../helpers/wallet-service.ts'
 import { LIGHT } from '../keystore/vectors.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const PASSWORD = 'correct horse'
 const ENTER = '\r'

@@ -30,6 +30,8 @@ export function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/
     env: { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
+  // Keys after the end.
+  child.stdin.on('error', () => {})
   let screen = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text

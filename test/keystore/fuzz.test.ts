@@ -1,13 +1,11 @@
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
 import { parseKeystore } from '../../src/keystore/parse.ts'
 import { runs } from '../helpers/runs.ts'
 import { LIGHT } from './vectors.ts'
-
-vi.setConfig({ testTimeout: process.env.GDN_SOAK === '1' ? 3_600_000 : 60_000 })
 
 const BYTES = Buffer.from(JSON.stringify(LIGHT.json))
 

@@ -11,8 +11,6 @@ import { addressOfKey, privateKeyBytes, readPrivateKey } from '../../src/keystor
 import { prepareSeal } from '../../src/keystore/seal.ts'
 import { LIGHT, VECTORS } from './vectors.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 // Other libraries need seconds with the production cost. A test with ethers uses it (test/e2e/wallet.test.ts).
 const COST = { n: 4096, r: 8, p: 1 }
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
