@@ -75,10 +75,29 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string): RawDatabase {
   }
 }
 
+/**
+ * Loads libsql without the diagnostic report of the process, by which it tells glibc from musl. The report takes 5 ms,
+ * and looks up the host name of each open connection. Without it, libsql reads /usr/bin/ldd.
+ */
+function loadLibsql(): unknown {
+  const { report } = process
+  const { getReport } = report
+  report.getReport = () => ({})
+  try {
+    return require('libsql')
+  } catch {
+    // For a system without /usr/bin/ldd.
+    report.getReport = getReport
+    return require('libsql')
+  } finally {
+    report.getReport = getReport
+  }
+}
+
 function openWithLibsql(path: string): RawDatabase {
   let Database: new (path: string) => RawDatabase
   try {
-    Database = require('libsql') as typeof Database
+    Database = loadLibsql() as typeof Database
   } catch (cause) {
     throw new GdnError('native_missing', 'this Node.js has no built-in SQLite', {
       hint: 'Use Node.js 22.16 or newer, or install the optional package: `npm install libsql@0.5`.',

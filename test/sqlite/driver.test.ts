@@ -1,4 +1,6 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import childProcess from 'node:child_process'
+import fs, { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -24,6 +26,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.unstubAllEnvs()
+  vi.restoreAllMocks()
   for (const database of opened) database.close()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -50,13 +53,44 @@ const errorOf = (act: () => unknown): unknown => {
   throw new Error('no error')
 }
 
+describe.runIf(process.platform === 'linux')('when libsql is loaded', () => {
+  const one = () => open('libsql').prepare('SELECT 1 AS one').all([])
+  const spyOnReport = () => {
+    const { cache } = createRequire(import.meta.url)
+    for (const file of Object.keys(cache)) {
+      if (/node_modules\/(libsql|detect-libc|@neon-rs)\//.test(file)) delete cache[file]
+    }
+    return vi.spyOn(process.report, 'getReport')
+  }
+
+  test('no diagnostic report of the process is made', () => {
+    const getReport = spyOnReport()
+    expect(one()).toEqual([{ one: 1 }])
+    expect(getReport).not.toHaveBeenCalled()
+    expect(process.report.getReport).toBe(getReport)
+  })
+
+  test('a report is made on a system without /usr/bin/ldd and a shell', () => {
+    const getReport = spyOnReport()
+    const { readFileSync } = fs
+    vi.spyOn(fs, 'readFileSync').mockImplementation((path, ...options) => {
+      if (path === '/usr/bin/ldd') throw new Error('ENOENT')
+      return Reflect.apply(readFileSync, fs, [path, ...options])
+    })
+    vi.spyOn(childProcess, 'execSync').mockImplementation(() => {
+      throw new Error('ENOENT')
+    })
+    expect(one()).toEqual([{ one: 1 }])
+    expect(getReport).toHaveBeenCalled()
+  })
+})
+
 test('the built-in driver is used if the runtime supports it completely, and its warning is hidden', () => {
   const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   const rows = openWith('node:sqlite', ':memory:').prepare('SELECT 1 AS one').all([])
   // Rows of libsql are ordinary objects.
   expect(Object.getPrototypeOf(rows[0]) === null).toBe(hasNodeSqlite)
   expect(emitWarning).not.toHaveBeenCalled()
-  emitWarning.mockRestore()
 })
 
 describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
