@@ -1,12 +1,15 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { Creation } from './creation.ts'
 import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
-/** Everything that client, server and documentation need to know about one endpoint. All are POST. */
+/**
+ * Everything that client, server and documentation need to know about one endpoint. All are POST. The schemas are of
+ * zod/mini or of zod, whose schemas have the same methods and more.
+ */
 export interface Endpoint<
-  Request extends z.ZodType = z.ZodType,
-  Response extends z.ZodType = z.ZodType,
+  Request extends z.ZodMiniType = z.ZodMiniType,
+  Response extends z.ZodMiniType = z.ZodMiniType,
   Name extends string = string,
   Creates extends Creation | null = Creation | null,
 > {
@@ -34,16 +37,18 @@ export interface Endpoint<
 
 type RequiredKey = 'name' | 'summary' | 'permissions' | 'request' | 'response' | 'example'
 
-type Declaration<Request extends z.ZodType, Response extends z.ZodType, Name extends string> = Pick<
+type Declaration<Request extends z.ZodMiniType, Response extends z.ZodMiniType, Name extends string> = Pick<
   Endpoint<Request, Response, Name>,
   RequiredKey
 > &
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
 /** Defines an endpoint with its path and the defaults: NFTs, form A, 400, no rate limit, JSON, of the reference. */
-export function defineEndpoint<Request extends z.ZodType, Response extends z.ZodType, const Name extends string>(
-  endpoint: Declaration<Request, Response, Name>,
-): Endpoint<Request, Response, Name, null> {
+export function defineEndpoint<
+  Request extends z.ZodMiniType,
+  Response extends z.ZodMiniType,
+  const Name extends string,
+>(endpoint: Declaration<Request, Response, Name>): Endpoint<Request, Response, Name, null> {
   return {
     path: `/api/v1/${endpoint.name}`,
     tag: 'NFTs',
@@ -59,8 +64,8 @@ export function defineEndpoint<Request extends z.ZodType, Response extends z.Zod
 
 /** As `defineEndpoint`, for an endpoint that creates something. */
 export function defineCreatingEndpoint<
-  Request extends z.ZodType,
-  Response extends z.ZodType,
+  Request extends z.ZodMiniType,
+  Response extends z.ZodMiniType,
   const Name extends string,
 >(
   endpoint: Declaration<Request, Response, Name> & { creates: Creation<z.output<Request>, z.output<Response>> },

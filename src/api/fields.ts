@@ -18,7 +18,7 @@ export const transactionGdnId = shortText(100)
 export const acceptedDate = z.string()
 
 /** A field that the reference types as a string and shows as a list. It becomes a list. */
-export function oneOrMore<Item extends z.ZodType>(item: Item, max: number) {
+export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number) {
   return z.preprocess(
     (value) => (value === undefined || Array.isArray(value) ? value : [value]),
     z
@@ -29,6 +29,8 @@ export function oneOrMore<Item extends z.ZodType>(item: Item, max: number) {
 }
 
 /** A token ID: a decimal string on EVM chains (may exceed 2^53), a mint address on Solana. Numbers lose digits. */
-export const tokenId = text.regex(/^(0|[1-9][0-9]{0,77}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, {
-  error: 'must be a token ID: decimal digits in a string, or a mint address on Solana',
-})
+export const tokenId = text.check(
+  z.regex(/^(0|[1-9][0-9]{0,77}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, {
+    error: 'must be a token ID: decimal digits in a string, or a mint address on Solana',
+  }),
+)

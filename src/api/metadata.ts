@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
-import { text, textProblem } from './text.ts'
+import { shortText, text, textProblem } from './text.ts'
 
 /** Metadata items per NFT: title, description, every file field, every extra key, and `attribute` as one. */
 export const MAX_METADATA_ITEMS = 10
@@ -17,9 +17,7 @@ const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
 const KNOWN = new Set(['title', 'description', 'file_fields', 'attribute'])
 const MAX_KEY_LENGTH = 128
 
-const key = text
-  .min(1, { error: 'must not be empty' })
-  .max(MAX_KEY_LENGTH, { error: `must have at most ${MAX_KEY_LENGTH} characters` })
+const key = shortText(MAX_KEY_LENGTH)
 
 const fileField = z.strictObject({
   key,
@@ -54,7 +52,7 @@ function refuseProto(value: unknown, context: z.core.ParsePayload): unknown {
 
 const metadataObject = z
   .object({
-    title: text.min(1, { error: 'must not be empty' }),
+    title: text.check(z.minLength(1, { error: 'must not be empty' })),
     description: text,
     file_fields: z.array(fileField).max(MAX_FILE_FIELDS, { error: `must have at most ${MAX_FILE_FIELDS} entries` }),
     attribute: z.array(attribute).optional(),

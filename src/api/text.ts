@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 
 /** Returns why not every store and chain can hold a text, or null. */
 export function textProblem(value: string): string | null {
@@ -14,4 +14,7 @@ export const text = z.string().check((context) => {
 
 /** Non-empty text of bounded length. */
 export const shortText = (max: number) =>
-  text.min(1, { error: 'must not be empty' }).max(max, { error: `must have at most ${max} characters` })
+  text.check(
+    z.minLength(1, { error: 'must not be empty' }),
+    z.maxLength(max, { error: `must have at most ${max} characters` }),
+  )

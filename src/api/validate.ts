@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 
 /** One problem of an input, with its location (`metadata[0].title`). An empty field is the input itself. */
 export interface FieldIssue {
@@ -85,9 +85,9 @@ const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many probl
 
 /** Compiling a schema takes as long as about fifty parses, so only a schema that is used repeatedly is compiled. */
 const USES_BEFORE_COMPILED = 8
-const uses = new WeakMap<z.ZodType, number>()
+const uses = new WeakMap<z.ZodMiniType, number>()
 
-function isRare(schema: z.ZodType): boolean {
+function isRare(schema: z.ZodMiniType): boolean {
   const before = uses.get(schema) ?? 0
   if (before >= USES_BEFORE_COMPILED) return false
   uses.set(schema, before + 1)
@@ -95,8 +95,8 @@ function isRare(schema: z.ZodType): boolean {
 }
 
 /** Parses a value by a schema. On failure, returns every problem with its location and a sentence. */
-export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
-  let result: z.ZodSafeParseResult<z.output<Schema>>
+export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
+  let result: z.core.util.SafeParseResult<z.output<Schema>>
   try {
     result = schema.safeParse(value, { error: sentences, reportInput: true, jitless: isRare(schema) })
   } catch (error) {

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { defineEndpoint } from '../endpoint.ts'
 import { nftGdnId, nftRecord } from '../nft-record.ts'
 
@@ -14,8 +14,10 @@ export const getnfts = defineEndpoint({
   request: z.strictObject({
     nft_gdn_ids: z
       .array(nftGdnId)
-      .min(1, { error: 'must have at least one ID' })
-      .max(MAX_IDS_PER_REQUEST, { error: `must have at most ${MAX_IDS_PER_REQUEST} IDs` }),
+      .check(
+        z.minLength(1, { error: 'must have at least one ID' }),
+        z.maxLength(MAX_IDS_PER_REQUEST, { error: `must have at most ${MAX_IDS_PER_REQUEST} IDs` }),
+      ),
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_ids: z.array(z.string()) }),

@@ -40,7 +40,7 @@ function separateFurtherFields(schema: Json): void {
  * @param notes descriptions of fields by name, which replace the usual ones
  */
 export function jsonSchema(
-  schema: z.ZodType,
+  schema: z.core.$ZodType,
   io: 'input' | 'output',
   notes: Readonly<Record<string, string>> = {},
 ): Json {

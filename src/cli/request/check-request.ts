@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import { BLOCKCHAIN_NAMES, isBlockchain } from '../../api/blockchains.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
@@ -36,7 +36,7 @@ const METADATA_FLAG: Readonly<Record<string, string>> = {
  * Validates a request against the API contract before anything is sent. Reports all problems at once, each with its
  * flag, or with its field in the file.
  */
-export function checkRequest<Schema extends z.ZodType>(
+export function checkRequest<Schema extends z.ZodMiniType>(
   schema: Schema,
   request: Record<string, unknown>,
   file: string | null,
