@@ -33,8 +33,9 @@ const OUTPUT = {
   chunkFileNames: 'chunks/[name]-[hash].cjs',
   dynamicImportInCjs: false,
   codeSplitting: { groups: chunkGroups },
-  // Identifiers keep their names, so that a user's stack trace is readable without source maps.
-  minify: { compress: true, mangle: false, codegen: true },
+  // Functions, classes and what is global to a file keep their names, so that a user's stack trace is readable without
+  // source maps. Names inside functions would take a sixth of the bytes that a command loads.
+  minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: true },
   comments: false,
   charset: 'ascii',
 }

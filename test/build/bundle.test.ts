@@ -85,7 +85,7 @@ describe('the bundle', () => {
       'src/api/same-address.ts',
     ])
     expect(loaded.size).toBeLessThan(10)
-    expect(bytesOf(loaded)).toBeLessThan(345_000)
+    expect(bytesOf(loaded)).toBeLessThan(290_000)
   })
 
   test('loads no zod before a command needs it', () => {
