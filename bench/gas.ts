@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { type Abi, encodeDeployData, encodeFunctionData } from 'viem'
-import { compileSolidity } from '../src/build/contracts.mjs'
-import { encodeGrant, encodeMint, type MintRun } from '../src/server/chain/evm/collection.ts'
+import { encodeDeployData, encodeFunctionData } from 'viem'
+import { encodeGrant, encodeMint, encodeTransfer, type MintRun } from '../src/server/chain/evm/collection.ts'
 import {
   type CollectionInit,
   encodeDeployFactory,
@@ -12,48 +10,84 @@ import {
 } from '../src/server/chain/evm/factory.ts'
 import type { Hex } from '../src/server/chain/evm/network.ts'
 import { type DevNode, startDevNode } from '../test/helpers/evm-devnode.ts'
+import { compileBaseline } from './baseline.ts'
 import type { Figure } from './figures.ts'
 
 // As long as the URI of a file with its own CID, which this contract needs for each token.
 const URI = 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi'
 
-/** Gas per token on a fresh chain, compared with OpenZeppelin in the same run. */
+const ERC721A = 'ERC721A with a base URI'
+/** Each contract mints two tokens before. */
+const FIRST_OF_FIFTY = 3
+
+/** Gas per token on a fresh chain, compared with OpenZeppelin and ERC721A in the same run. */
 export async function measure(): Promise<Figure[]> {
   const node = await startDevNode()
   try {
-    return await mintBoth(node)
+    return await mintAll(node)
   } finally {
     await node.stop()
   }
 }
 
-async function mintBoth(node: DevNode): Promise<Figure[]> {
+async function mintAll(node: DevNode): Promise<Figure[]> {
   const ours = await deployOurs(node)
-  const theirs = await deployBaseline(node)
+  const openZeppelin = await deployOpenZeppelin(node)
+  const erc721a = await deployErc721a(node)
   // The first mint of a contract writes slots that later ones only change.
   await ours.mint(toEach(1))
-  await theirs.mint(random(20))
+  await openZeppelin.mint(random(20))
+  await erc721a.mint(random(20), 1)
 
+  const [, , holder] = node.accounts
+  if (holder === undefined) throw new Error('the node has too few accounts')
   const single = await ours.mint(toEach(1))
-  const toOne = await ours.mint([{ receiver: random(20), count: 50 }])
+  const toOne = await ours.mint([{ receiver: holder, count: 50 }])
+  const transfers = await transferAll(node, ours.address, holder)
   const toFifty = await ours.mint(toEach(50))
   const granted = await ours.grant(50)
   const toTwoHundred = await ours.mint(toEach(200))
-  const theirSingle = await theirs.mint(random(20))
-  const sameReceiver = random(20)
-  const theirToOne = await theirs.mintBatch(Array.from({ length: 50 }, () => sameReceiver))
-  const theirToFifty = await theirs.mintBatch(Array.from({ length: 50 }, () => random(20)))
-  const theirToTwoHundred = await theirs.mintBatch(Array.from({ length: 200 }, () => random(20)))
+
+  const theirSingle = await openZeppelin.mint(random(20))
+  const theirToOne = await openZeppelin.mintBatch(Array.from({ length: 50 }, () => holder))
+  const theirTransfers = await transferAll(node, openZeppelin.address, holder)
+  const theirToFifty = await openZeppelin.mintBatch(Array.from({ length: 50 }, () => random(20)))
+  const theirToTwoHundred = await openZeppelin.mintBatch(Array.from({ length: 200 }, () => random(20)))
+
+  const cheapSingle = await erc721a.mint(random(20), 1)
+  const cheapToOne = await erc721a.mint(holder, 50)
+  const cheapTransfers = await transferAll(node, erc721a.address, holder)
+  const cheapToFifty = await erc721a.mintBatch(Array.from({ length: 50 }, () => random(20)))
+  const cheapToTwoHundred = await erc721a.mintBatch(Array.from({ length: 200 }, () => random(20)))
 
   return [
     row('single, per token', single, theirSingle, 0.7),
     row('50 to one receiver, per token', toOne / 50, theirToOne / 50, 0.06),
+    row('first transfer of each of these 50', transfers / 50, theirTransfers / 50, null),
     row('50 to 50 receivers, per token', toFifty / 50, theirToFifty / 50, 0.36),
     row('createnfttrans of 50, per token', granted / 50, null, null),
     row('200 to 200 receivers, per token', toTwoHundred / 200, theirToTwoHundred / 200, null),
-    row('a collection', ours.collectionGas, theirs.contractGas, null),
+    row('a collection', ours.collectionGas, openZeppelin.contractGas, null),
     row('the factory, once', ours.factoryGas, null, null),
+    row('single, per token', single, cheapSingle, null, ERC721A),
+    row('50 to one receiver, per token', toOne / 50, cheapToOne / 50, null, ERC721A),
+    row('first transfer of each of these 50', transfers / 50, cheapTransfers / 50, null, ERC721A),
+    row('both, per token', (toOne + transfers) / 50, (cheapToOne + cheapTransfers) / 50, null, ERC721A),
+    row('50 to 50 receivers, per token', toFifty / 50, cheapToFifty / 50, null, ERC721A),
+    row('200 to 200 receivers, per token', toTwoHundred / 200, cheapToTwoHundred / 200, null, ERC721A),
   ]
+}
+
+/**
+ * Transfers 50 tokens that were minted in one batch, in scattered order, to a new holder each.
+ */
+async function transferAll(node: DevNode, to: Hex, from: Hex): Promise<number> {
+  let gas = 0
+  for (let index = 0; index < 50; index++) {
+    const tokenId = BigInt(FIRST_OF_FIFTY + ((index * 7) % 50))
+    gas += await spend(node, { from, to, data: encodeTransfer({ from, to: random(20), tokenId }) })
+  }
+  return gas
 }
 
 async function deployOurs(node: DevNode) {
@@ -79,6 +113,7 @@ async function deployOurs(node: DevNode) {
     return startId
   }
   return {
+    address: collection,
     factoryGas,
     collectionGas,
     mint: (runs: MintRun[]) => {
@@ -93,24 +128,35 @@ async function deployOurs(node: DevNode) {
   }
 }
 
-async function deployBaseline(node: DevNode) {
-  const source = readFileSync('bench/contracts/Baseline.sol', 'utf8')
-  const { Baseline } = compileSolidity({ 'Baseline.sol': source })
-  const [from] = node.accounts
-  if (Baseline === undefined || from === undefined) throw new Error('the baseline contract is missing')
-  const abi = Baseline.abi as Abi
-  const data = encodeDeployData({ abi, bytecode: Baseline.bytecode, args: ['My collection', 'MYC'] })
-  const deployed = await node.send({ from, data })
-  if (deployed.contractAddress === null) throw new Error('the baseline was not deployed')
-  const to = deployed.contractAddress
+async function deployOpenZeppelin(node: DevNode) {
+  const { call, ...contract } = await deploy(node, 'Baseline', ['My collection', 'MYC'])
   return {
-    contractGas: Number(deployed.gasUsed),
-    mint: (receiver: Hex) =>
-      spend(node, { from, to, data: encodeFunctionData({ abi, functionName: 'mint', args: [receiver, URI] }) }),
-    mintBatch: (receivers: Hex[]) => {
-      const args = [receivers, receivers.map(() => URI)]
-      return spend(node, { from, to, data: encodeFunctionData({ abi, functionName: 'mintBatch', args }) })
-    },
+    ...contract,
+    mint: (receiver: Hex) => call('mint', [receiver, URI]),
+    mintBatch: (receivers: Hex[]) => call('mintBatch', [receivers, receivers.map(() => URI)]),
+  }
+}
+
+async function deployErc721a(node: DevNode) {
+  const { call, ...contract } = await deploy(node, 'BaselineERC721A', ['My collection', 'MYC', `${URI}/`])
+  return {
+    ...contract,
+    mint: (receiver: Hex, count: number) => call('mint', [receiver, count]),
+    mintBatch: (receivers: Hex[]) => call('mintBatch', [receivers]),
+  }
+}
+
+async function deploy(node: DevNode, name: Parameters<typeof compileBaseline>[0], args: readonly string[]) {
+  const { abi, bytecode } = compileBaseline(name)
+  const [from] = node.accounts
+  if (from === undefined) throw new Error('the node has no accounts')
+  const { contractAddress: to, gasUsed } = await node.send({ from, data: encodeDeployData({ abi, bytecode, args }) })
+  if (to === null) throw new Error(`${name} was not deployed`)
+  return {
+    address: to,
+    contractGas: Number(gasUsed),
+    call: (functionName: string, values: readonly unknown[]) =>
+      spend(node, { from, to, data: encodeFunctionData({ abi, functionName, args: values }) }),
   }
 }
 
@@ -129,12 +175,18 @@ function random(bytes: number): Hex {
   return `0x${Buffer.from(randomBytes(bytes).map((byte) => byte | 1)).toString('hex')}`
 }
 
-function row(what: string, gas: number, baseline: number | null, atMost: number | null): Figure {
+function row(
+  what: string,
+  gas: number,
+  baseline: number | null,
+  atMost: number | null,
+  against = 'OpenZeppelin',
+): Figure {
   return {
     what,
     unit: 'gas',
     samples: [gas],
-    ...(baseline === null ? {} : { against: { what: 'OpenZeppelin', samples: [baseline] } }),
+    ...(baseline === null ? {} : { against: { what: against, samples: [baseline] } }),
     ...(atMost === null ? {} : { budget: { atMost } }),
   }
 }
