@@ -8,6 +8,14 @@ import { startUntil } from './processes.ts'
 /** GDN_BENCH_BIN selects another build of gdn. */
 export const GDN = process.env.GDN_BENCH_BIN ?? join('bin', 'gdn.js')
 
+const before = process.env.GDN_BENCH_BIN_BEFORE
+
+/** The build, and the older one that GDN_BENCH_BIN_BEFORE names. Some parts measure both in turns. */
+export const BUILDS = before === undefined ? [GDN] : [GDN, before]
+
+/** GDN_BENCH_NODE selects the Node that runs gdn. */
+export const NODE = process.env.GDN_BENCH_NODE ?? process.execPath
+
 export const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 /** Creates a temporary folder, which is removed when the work is done. */
@@ -34,10 +42,14 @@ export interface Backend {
   end(): Promise<void>
 }
 
-/** `gdn serve` in a separate process. */
-export async function serve(dataDir: string, flags: readonly string[] = []): Promise<Backend> {
-  const args = [GDN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, '--rate-limits', 'off', ...flags]
-  const running = await startUntil(/"event":"ready"/, process.execPath, args)
+/** `gdn serve` in a separate process. `program` is the build, preceded by flags of Node. */
+export async function serve(
+  dataDir: string,
+  flags: readonly string[] = [],
+  program: readonly string[] = [GDN],
+): Promise<Backend> {
+  const args = [...program, 'serve', '--json', '--port', '0', '--data-dir', dataDir, '--rate-limits', 'off', ...flags]
+  const running = await startUntil(/"event":"ready"/, NODE, args)
   const { url, api_key: apiKey, pid } = JSON.parse(running.line)
   const dispatcher = new Agent({ connections: 16 })
   const send = async (path: string, headers: Record<string, string>, body: string | UndiciForm) => {
@@ -91,6 +103,12 @@ export interface Order {
   clients: number
   image: (index: number) => string
   receiver?: string
+}
+
+/** Uploads pictures and returns the URL for the NFT at an index, in turns. */
+export async function uploadAll(backend: Backend, pictures: readonly Uint8Array[]): Promise<(index: number) => string> {
+  const urls = await Promise.all(pictures.map((picture) => backend.upload(picture)))
+  return (index) => urls[index % urls.length] ?? ''
 }
 
 /** Sends requests for this many NFTs with this many concurrent clients; returns all IDs. */

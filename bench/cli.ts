@@ -1,14 +1,22 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { createCollection, GDN, order, serve, untilDeployed, withFolder } from './backend.ts'
+import { createCollection, GDN, NODE, order, serve, untilDeployed, withFolder } from './backend.ts'
 import type { Figure } from './figures.ts'
 import { timeToEnd } from './processes.ts'
 
 const RUNS = 20
 
-/** Node caches compiled code from 22.8 on. */
-const CALL_AT_MOST = 'enableCompileCache' in process.getBuiltinModule('node:module') ? 3 : 3.4
+/** Higher on Node 20, which caches no compiled code. */
+const CALL_AT_MOST = execFileSync(NODE, ['--version'], { encoding: 'utf8' }).startsWith('v20.') ? 3.4 : 3
 
-/** Time of a command at the prompt, compared with an empty Node program. */
+/** One request of the API without gdn. */
+const FETCH = `fetch(process.env.GDN_BASE_URL + '/api/v1/getnfts', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', 'x-api-key': process.env.GDN_API_KEY },
+  body: JSON.stringify({ nft_gdn_ids: process.argv.slice(1) }),
+}).then((answer) => answer.json()).then(({ nfts }) => console.log(nfts[0].status))`
+
+/** Time of a command at the prompt, compared with an empty Node program and with one request of Node's fetch. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const backend = await serve(folder, ['--allow-private-files'])
@@ -25,19 +33,26 @@ export function measure(): Promise<Figure[]> {
         GDN_API_KEY: backend.apiKey,
       }
       const figures: Figure[] = []
-      for (const { args, atMost } of [
-        { args: ['--version'], atMost: 1.3 },
-        { args: ['--help'], atMost: 1.5 },
-        { args: ['nft', 'show', ...ids], atMost: CALL_AT_MOST },
+      const empty = { what: 'node -e 0', args: ['-e', '0'] }
+      const fetching = { what: "node -e 'fetch(…)'", args: ['-e', FETCH, ...ids] }
+      const show = ['nft', 'show', ...ids]
+      for (const { args, against, atMost } of [
+        { args: ['--version'], against: empty, atMost: 1.3 },
+        { args: ['--help'], against: empty, atMost: 1.5 },
+        { args: show, against: empty, atMost: CALL_AT_MOST },
+        { args: show, against: fetching },
       ]) {
         const samples: number[] = []
         const bare: number[] = []
         for (let run = 0; run < RUNS; run++) {
-          bare.push(await timeToEnd(process.execPath, ['-e', '0'], env))
-          samples.push(await timeToEnd(process.execPath, [GDN, ...args], env))
+          bare.push(await timeToEnd(NODE, against.args, env))
+          samples.push(await timeToEnd(NODE, [GDN, ...args], env))
         }
-        const what = `gdn ${args.slice(0, 2).join(' ')}`
-        figures.push({ what, unit: 'ms', samples, against: { what: 'node -e 0', samples: bare }, budget: { atMost } })
+        figures.push({
+          ...{ what: `gdn ${args.slice(0, 2).join(' ')}`, unit: 'ms', samples },
+          against: { what: against.what, samples: bare },
+          ...(atMost && { budget: { atMost } }),
+        })
       }
       return figures
     } finally {

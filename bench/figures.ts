@@ -28,6 +28,12 @@ export function ratioOf({ samples, against }: Figure): number | null {
   return median(samples.map((sample, index) => sample / (against.samples[index] ?? Number.NaN)))
 }
 
+/** Adds the samples of the build before as the baseline, with a budget. Without samples, the figure has neither. */
+export function againstBefore(figure: Figure, samples: readonly number[], budget?: Figure['budget']): Figure {
+  if (samples.length === 0) return figure
+  return { ...figure, against: { what: 'the build before', samples }, ...(budget && { budget }) }
+}
+
 /** Formats a table of figures with a heading. */
 export function formatFigures(title: string, figures: readonly Figure[]): string {
   const lines = [[title, 'figure', 'against', '', 'ratio', 'budget', ''], ...figures.map(cellsOf)]

@@ -3,6 +3,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { cachedNode } from '../src/build/cached-package.mjs'
 import { root } from '../src/build/paths.mjs'
 
 const PARTS = [
@@ -58,6 +59,8 @@ async function main(args) {
     const { build } = await import('../src/build/build.mjs')
     process.stderr.write(`${await build()}\n`)
   }
+  const version = process.env.GDN_BENCH_NODE
+  if (/^\d/.test(version ?? '')) process.env.GDN_BENCH_NODE = await cachedNode(version)
   process.chdir(root)
   const folder = join(root, 'node_modules', '.cache', `gdn-bench-${process.pid}`)
   await mkdir(folder, { recursive: true })
@@ -66,8 +69,7 @@ async function main(args) {
     await bundle(folder)
     const load = (name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)
     const { formatFigures } = await load('figures')
-    for (const part of PARTS) {
-      if (chosen.length > 0 && !chosen.includes(part)) continue
+    for (const part of chosen.length > 0 ? chosen : PARTS) {
       try {
         const { measure } = await load(part)
         process.stdout.write(`${formatFigures(part, await measure())}\n`)

@@ -5,8 +5,18 @@ import { startEmbeddedSolana } from '../src/server/chain/solana/embedded/embedde
 import { blockJournal } from '../src/server/store/block-journal.ts'
 import { findChain } from '../src/server/store/chains.ts'
 import { openStore } from '../src/server/store/open-store.ts'
-import { type Backend, createCollection, type Order, order, serve, untilDeployed, withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import {
+  type Backend,
+  BUILDS,
+  createCollection,
+  type Order,
+  order,
+  serve,
+  untilDeployed,
+  uploadAll,
+  withFolder,
+} from './backend.ts'
+import { againstBefore, type Figure } from './figures.ts'
 import { memoryOf } from './processes.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
@@ -22,30 +32,31 @@ const SNAPSHOT = join('chains', 'solana.snapshot')
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const backend = await serve(folder)
-    const [many, single]: [number[], number[]] = [[], []]
+    const older: Backend[] = []
+    const [many, single, manyBefore]: [number[], number[], number[]] = [[], [], []]
     const before = memoryOf([backend.pid]).rss
     let after: number
     try {
-      const pictures: string[] = []
-      for (let index = 0; index < PICTURES; index++) pictures.push(await backend.upload(randomBytes(2000)))
-      const image = (index: number) => pictures[index % PICTURES] ?? ''
+      for (const build of BUILDS.slice(1)) older.push(await serve(join(folder, 'before'), [], [build]))
       for (let round = 0; round < ROUNDS; round++) {
-        many.push(await mintAll(backend, { ...MANY, image }))
-        single.push(await mintAll(backend, { ...SINGLE, image }))
+        many.push(await mintAll(backend, MANY))
+        for (const other of older) manyBefore.push(await mintAll(other, MANY))
+        single.push(await mintAll(backend, SINGLE))
       }
       const rest = TOKENS - ROUNDS * (MANY.count + SINGLE.count)
-      if (rest > 0) await mintAll(backend, { ...MANY, count: rest, image })
+      if (rest > 0) await mintAll(backend, { ...MANY, count: rest })
       after = memoryOf([backend.pid]).rss
     } finally {
-      await backend.end()
+      for (const one of [backend, ...older]) await one.end()
     }
+    await rm(join(folder, 'before'), { recursive: true, force: true })
     const fromSnapshot = await replay(folder)
     await rm(join(folder, SNAPSHOT), { force: true })
     const whole = await replay(folder)
     const tokens = whole.transactions.toLocaleString('en-US')
     return [
-      { what: '50 to a request, stored files', unit: '/s', samples: many, budget: { atLeast: 230 } },
-      { what: '1 to a request, stored files', unit: '/s', samples: single, budget: { atLeast: 230 } },
+      againstBefore({ what: '50 to a request, stored files', unit: '/s', samples: many }, manyBefore, { atLeast: 3 }),
+      { what: '1 to a request, stored files', unit: '/s', samples: single, budget: { atLeast: 300 } },
       { what: 'replay of the journal', unit: '/s', samples: [whole.transactions / (whole.milliseconds / 1000)] },
       { what: `start of the chain with ${tokens} NFTs, no snapshot`, unit: 'ms', samples: [whole.milliseconds] },
       { what: 'start of the chain from its snapshot', unit: 'ms', samples: [fromSnapshot.milliseconds] },
@@ -56,11 +67,16 @@ export function measure(): Promise<Figure[]> {
   })
 }
 
-async function mintAll(backend: Backend, what: Order): Promise<number> {
-  const facts = { blockchain: 'solana', wallet_address: WALLET, description: 'Bench', image: what.image(0) }
+/** The pictures are uploaded before the clock starts. */
+async function mintAll(backend: Backend, what: Omit<Order, 'image'>): Promise<number> {
+  const image = await uploadAll(
+    backend,
+    Array.from({ length: PICTURES }, () => randomBytes(2000)),
+  )
+  const facts = { blockchain: 'solana', wallet_address: WALLET, description: 'Bench', image: image(0) }
   const collection = await createCollection(backend, facts)
   const since = performance.now()
-  await untilDeployed(backend, await order(backend, collection, what))
+  await untilDeployed(backend, await order(backend, collection, { ...what, image }))
   return what.count / ((performance.now() - since) / 1000)
 }
 

@@ -1,108 +1,179 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Hex } from 'viem'
-import { compileSolidity } from '../src/build/contracts.mjs'
 import { startFileServer } from '../test/helpers/file-server.ts'
-import { type Backend, createCollection, type Order, order, serve, untilDeployed, withFolder } from './backend.ts'
-import { type Figure, percentile } from './figures.ts'
-import { startPlainAnvil } from './processes.ts'
-import { mintOneByOne } from './user-script.ts'
+import {
+  type Backend,
+  BUILDS,
+  createCollection,
+  type Order,
+  order,
+  serve,
+  untilDeployed,
+  uploadAll,
+  withFolder,
+} from './backend.ts'
+import { watchCpu } from './cpu.ts'
+import { againstBefore, type Figure, median, percentile } from './figures.ts'
+import { familyOf } from './processes.ts'
+import { BATCHED, ONE_AT_A_TIME, PIPELINED, type Pictures, READY, type Script } from './user-script.ts'
 
-const ROUNDS = 3
+const ROUNDS = Number(process.env.GDN_BENCH_ROUNDS ?? 3)
 const PICTURES = 48
-const ALONE = 300
-const CLIENTS = 8
-const MANY = { count: 4000, perRequest: 50, clients: CLIENTS }
-const SINGLE = { count: 800, perRequest: 1, clients: CLIENTS }
+const MANY = { count: 4000, perRequest: 50, clients: 8 }
+const SINGLE = { count: 800, perRequest: 1, clients: 8 }
+
+type Load = Omit<Order, 'image'>
+
+interface Variant {
+  what: string
+  load: Load
+  pictures: () => Pictures
+  scripts: readonly { script: Script; atLeast?: number }[]
+  /** Least ratios to the build before. */
+  before: { deployed?: number; accepted?: number }
+}
+
+interface Round {
+  /** One for each build. */
+  runs: Run[]
+  /** NFTs per second of each script. */
+  scripts: number[]
+}
+
+interface Run {
+  /** NFTs per second. */
+  deployed: number
+  accepted: number
+  /** CPU of the backend for 1,000 NFTs in milliseconds, without its dev chain. */
+  cpu: number
+}
 
 /**
- * NFTs deployed per second through the API, files and metadata included, compared with one transaction after the other.
+ * NFTs deployed per second through the API, compared with scripts that send transactions to a plain anvil. Writing
+ * metadata and uploading or fetching pictures is part of every time.
  */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
-    const backend = await serve(folder, ['--allow-private-files'])
     const web = await startFileServer()
+    const backends: Backend[] = []
     try {
-      const pictures: string[] = []
-      for (let index = 0; index < PICTURES; index++) pictures.push(await backend.upload(randomBytes(2000)))
-      const stored = (index: number) => pictures[index % PICTURES] ?? ''
-      // Always a new URL, because recently fetched ones are cached.
-      let fetched = 0
-      const remote = () => `${web.url}/${fetched++}.png`
-      const variants = [
-        { what: '50 to a request, stored files', order: { ...MANY, image: stored }, atLeast: 3 },
-        { what: '1 to a request, stored files', order: { ...SINGLE, image: stored }, atLeast: 1 },
-        { what: '50 to a request, a file each over HTTP', order: { ...MANY, image: remote }, atLeast: 3 },
-        { what: '1 to a request, a file each over HTTP', order: { ...SINGLE, image: remote }, atLeast: 1 },
-      ]
-      const samples = variants.map((): number[] => [])
-      const alone = variants.map((): number[] => [])
-      for (let round = 0; round < ROUNDS; round++) {
-        for (const [index, variant] of variants.entries()) {
-          alone[index]?.push(await oneByOne(folder, stored))
-          samples[index]?.push(await throughApi(backend, variant.order))
-        }
+      for (const [index, build] of BUILDS.entries()) {
+        backends.push(await serve(join(folder, String(index)), ['--allow-private-files'], [build]))
       }
-      const figures = variants.map(
-        ({ what, atLeast }, index): Figure => ({
-          what,
-          unit: '/s',
-          samples: samples[index] ?? [],
-          against: { what: 'viem, one at a time', samples: alone[index] ?? [] },
-          budget: { atLeast },
-        }),
-      )
-      return [...figures, ...(await readsMeanwhile(backend, { ...MANY, image: stored }))]
+      const variants = variantsWith(web.url)
+      const rounds = variants.map((): Round[] => [])
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const [index, variant] of variants.entries()) rounds[index]?.push(await runAll(variant, backends))
+      }
+      const figures = variants.flatMap((variant, index) => figuresOf(variant, rounds[index] ?? []))
+      for (const backend of backends.slice(0, 1)) figures.push(...(await readsMeanwhile(backend)))
+      return figures
     } finally {
+      for (const backend of backends) await backend.end()
       await web.close()
-      await backend.end()
     }
   })
 }
 
-const { Baseline } = compileSolidity({ 'Baseline.sol': readFileSync('bench/contracts/Baseline.sol', 'utf8') })
+function variantsWith(url: string): Variant[] {
+  const shared = () => Array.from({ length: PICTURES }, () => randomBytes(2000))
+  // Always a new URL, because recently fetched ones are cached.
+  let fetched = 0
+  const remote = () => () => `${url}/${fetched++}.png`
+  const [one, many] = ['1 to a request', '50 to a request']
+  const [uploaded, fromWeb] = [`${PICTURES} uploaded pictures`, 'a picture each over HTTP']
+  const toOne = [
+    { script: ONE_AT_A_TIME, atLeast: 1 },
+    { script: PIPELINED, atLeast: 3 },
+  ]
+  const toMany = [{ script: ONE_AT_A_TIME, atLeast: 3 }, { script: PIPELINED }, { script: BATCHED, atLeast: 6 }]
+  const ready = { script: READY, atLeast: availableParallelism() < 4 ? 0.2 : 0.3 }
+  const [uploads, fetches] = [{ pictures: shared }, { pictures: remote }]
+  return [
+    { what: `${many}, ${uploaded}`, load: MANY, ...uploads, scripts: [...toMany, ready], before: { accepted: 2.5 } },
+    { what: `${one}, ${uploaded}`, load: SINGLE, ...uploads, scripts: toOne, before: { deployed: 4 } },
+    { what: `${many}, ${fromWeb}`, load: MANY, ...fetches, scripts: toMany, before: { deployed: 3, accepted: 2.5 } },
+    { what: `${one}, ${fromWeb}`, load: SINGLE, ...fetches, scripts: toOne, before: {} },
+  ]
+}
 
-async function oneByOne(folder: string, image: (index: number) => string): Promise<number> {
-  if (Baseline === undefined) throw new Error('the baseline contract is missing')
-  const anvil = await startPlainAnvil()
-  try {
-    const contract = { abi: Baseline.abi, bytecode: Baseline.bytecode as Hex }
-    return await mintOneByOne({ url: anvil.url, contract, folder, count: ALONE, image })
-  } finally {
-    await anvil.end()
+async function runAll({ load, pictures, scripts }: Variant, backends: readonly Backend[]): Promise<Round> {
+  const round: Round = { runs: [], scripts: [] }
+  for (const { script } of scripts) round.scripts.push(await script.time(pictures()))
+  for (const backend of backends) round.runs.push(await throughApi(backend, load, pictures()))
+  return round
+}
+
+function figuresOf({ what, scripts, before }: Variant, rounds: readonly Round[]): Figure[] {
+  const of = (key: keyof Run, build = 0) => rounds.flatMap(({ runs }) => runs[build]?.[key] ?? [])
+  const row = (name: string, unit: Figure['unit'], key: keyof Run, budget?: Figure['budget']) =>
+    againstBefore({ what: name, unit, samples: of(key) }, of(key, 1), budget)
+  const atLeast = (ratio: number | undefined) => (ratio === undefined ? undefined : { atLeast: ratio })
+  const againstScript = ({ script, atLeast: ratio }: Variant['scripts'][number], index: number): Figure => ({
+    ...{ what: '  against a script', unit: '/s', samples: of('deployed') },
+    against: { what: script.what, samples: rounds.map((round) => round.scripts[index] ?? Number.NaN) },
+    ...(ratio && { budget: { atLeast: ratio } }),
+  })
+  return [
+    row(what, '/s', 'deployed', atLeast(before.deployed)),
+    ...scripts.map(againstScript),
+    row('  accepted', '/s', 'accepted', atLeast(before.accepted)),
+    row('  CPU of the backend for 1,000 NFTs', 'ms', 'cpu', { atMost: 0.33 }),
+  ]
+}
+
+/** Mints through the API. The clock includes the upload of shared pictures. */
+export async function throughApi(backend: Backend, load: Load, pictures: Pictures): Promise<Run> {
+  const collection = await createCollection(backend)
+  const [, ...chain] = familyOf(backend.pid)
+  const cpuOf = watchCpu({ all: [backend.pid], chain })
+  const since = performance.now()
+  const image = typeof pictures === 'function' ? pictures : await uploadAll(backend, pictures)
+  const sent = performance.now()
+  const ids = await order(backend, collection, { ...load, image })
+  const accepted = performance.now()
+  await untilDeployed(backend, ids)
+  const deployed = performance.now()
+  const { all = 0, chain: ofChain = 0 } = cpuOf()
+  const perSecond = (milliseconds: number) => load.count / (milliseconds / 1000)
+  return {
+    deployed: perSecond(deployed - since),
+    accepted: perSecond(accepted - sent),
+    cpu: ((all - ofChain) * 1e6) / load.count,
   }
 }
 
-async function throughApi(backend: Backend, what: Order): Promise<number> {
+/** Latency of reads while the backend is as busy as it can be, compared with an idle one. */
+async function readsMeanwhile(backend: Backend): Promise<Figure[]> {
   const collection = await createCollection(backend)
-  const since = performance.now()
-  await untilDeployed(backend, await order(backend, collection, what))
-  return what.count / ((performance.now() - since) / 1000)
-}
-
-/** Latency of reads while the backend is as busy as it can be. */
-async function readsMeanwhile(backend: Backend, what: Order): Promise<Figure[]> {
-  const collection = await createCollection(backend)
-  const known = (await order(backend, collection, { ...what, count: 100 })).slice(0, 100)
+  const image = await uploadAll(backend, [randomBytes(2000)])
+  const known = await order(backend, collection, { ...MANY, count: 100, image })
   await untilDeployed(backend, known)
+  const read = async () => {
+    const since = performance.now()
+    await backend.post('/api/v1/getnfts', { nft_gdn_ids: known })
+    const time = performance.now() - since
+    await sleep(20)
+    return time
+  }
+  const idle: number[] = []
+  for (let index = 0; index < 100; index++) idle.push(await read())
   let busy = true
   const times: number[] = []
-  const reader = async () => {
-    while (busy) {
-      const since = performance.now()
-      await backend.post('/api/v1/getnfts', { nft_gdn_ids: known })
-      times.push(performance.now() - since)
-      await sleep(20)
-    }
-  }
-  const reading = reader()
-  await untilDeployed(backend, await order(backend, collection, { ...what, count: 4 * what.count }))
+  const reading = (async () => {
+    while (busy) times.push(await read())
+  })()
+  await untilDeployed(backend, await order(backend, collection, { ...MANY, count: 4 * MANY.count, image }))
   busy = false
   await reading
+  const against = { what: 'p50 when idle', samples: [median(idle)] }
   return [0.5, 0.99, 1].map((part) => ({
     what: `getnfts of 100 while minting, ${part === 1 ? 'slowest' : `p${part * 100}`}`,
     unit: 'ms',
     samples: [percentile(times, part)],
+    against,
+    ...(part === 0.99 ? { budget: { atMost: 3 } } : {}),
   }))
 }

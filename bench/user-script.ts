@@ -1,56 +1,201 @@
 import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Abi, createPublicClient, createWalletClient, type Hex, http } from 'viem'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Abi, createPublicClient, createWalletClient, type Hex, http, type PublicClient } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-import { WALLET } from './backend.ts'
+import { encodeMint } from '../src/server/chain/evm/collection.ts'
+import { gdnCollection } from '../src/server/chain/evm/contracts/generated/artifacts.ts'
+import {
+  type CollectionInit,
+  encodeDeployFactory,
+  encodeMake,
+  factoryAddress,
+  predictCollection,
+} from '../src/server/chain/evm/factory.ts'
+import { WALLET, withFolder } from './backend.ts'
+import { compileBaseline } from './baseline.ts'
+import { startPlainAnvil } from './processes.ts'
 
 /** The default mnemonic of anvil. */
 const ANVIL_MNEMONIC = 'test test test test test test test test test test test junk'
+const POLL_MS = 5
+const IN_FLIGHT = 16
+const BATCH = 50
+const READY_BATCH = 200
 
-export interface UserScript {
-  url: string
-  contract: { abi: readonly unknown[]; bytecode: Hex }
-  /** The folder of the metadata files. */
-  folder: string
-  count: number
-  image: (index: number) => string
+/** Pictures that the NFTs share, or the URL of a picture for each NFT. */
+export type Pictures = readonly Uint8Array[] | ((index: number) => string)
+
+/** What a user would write without gdn, with viem. */
+export interface Script {
+  what: string
+  /** Runs it on a fresh anvil, checks the tokens on chain, and returns NFTs per second without the deployment. */
+  time(pictures: Pictures): Promise<number>
 }
 
-/**
- * A script that a user would write without gdn: a contract with URI storage, then for each NFT its metadata file, its
- * transaction and its receipt. For a fair comparison, viem polls every 10 ms instead of every 4 s.
- *
- * @returns NFTs per second, without the deployment of the contract
- */
-export async function mintOneByOne({ url, contract, folder, count, image }: UserScript): Promise<number> {
-  const transport = http(url)
-  const account = mnemonicToAccount(ANVIL_MNEMONIC)
-  const wallet = createWalletClient({ account, chain: foundry, transport, pollingInterval: 10 })
-  const chain = createPublicClient({ chain: foundry, transport, pollingInterval: 10 })
-  const abi = contract.abi as Abi
-  const deployment = await wallet.deployContract({ abi, bytecode: contract.bytecode, args: ['Bench', 'BEN'] })
-  const { contractAddress } = await chain.waitForTransactionReceipt({ hash: deployment })
-  if (!contractAddress) throw new Error('the contract was not deployed')
+export const ONE_AT_A_TIME: Script = {
+  what: 'script, one at a time',
+  time: (pictures) =>
+    timeOpenZeppelin(300, pictures, async ({ count, save, send }) => {
+      for (let index = 0; index < count; index++) await send('mint', [WALLET, await save(index)])
+    }),
+}
 
-  const since = performance.now()
-  for (let index = 0; index < count; index++) {
-    const metadata = JSON.stringify({
-      name: `Number ${index}`,
-      description: 'One of many, created for a benchmark.',
-      image: image(index),
-    })
-    await writeFile(join(folder, `${index}.json`), metadata)
-    const uri = `ipfs://${createHash('sha256').update(metadata).digest('hex')}`
-    const hash = await wallet.writeContract({
-      address: contractAddress,
-      abi,
-      functionName: 'mint',
-      args: [WALLET, uri],
-    })
-    const { status } = await chain.waitForTransactionReceipt({ hash })
-    if (status !== 'success') throw new Error(`the transaction of NFT ${index} ${status}`)
+export const PIPELINED: Script = {
+  what: `script, own nonces, ${IN_FLIGHT} in flight`,
+  time: (pictures) =>
+    timeOpenZeppelin(800, pictures, async ({ count, save, send, firstNonce }) => {
+      let next = 0
+      let nonce = firstNonce
+      const sender = async () => {
+        while (next < count) {
+          const uri = await save(next++)
+          await send('mint', [WALLET, uri], nonce++)
+        }
+      }
+      await Promise.all(Array.from({ length: IN_FLIGHT }, sender))
+    }),
+}
+
+export const BATCHED: Script = {
+  what: `script, mintBatch(${BATCH}) in turns`,
+  time: (pictures) =>
+    timeOpenZeppelin(2000, pictures, async ({ count, save, send }) => {
+      for (let from = 0; from < count; from += BATCH) {
+        const uris = await Promise.all(Array.from({ length: BATCH }, (_, index) => save(from + index)))
+        await send('mintBatch', [uris.map(() => WALLET), uris])
+      }
+    }),
+}
+
+/** Batches of gdn's own contract, signed before the clock starts and without files: the limit of the node. */
+export const READY: Script = {
+  what: `script, ready batches of ${READY_BATCH}`,
+  time: () => timeReadyBatches(40_000),
+}
+
+interface Tools {
+  count: number
+  /** Writes the metadata file of an NFT, and its picture if it isn't shared. Returns the URI of the metadata. */
+  save(index: number): Promise<string>
+  /** Sends a transaction and waits for its receipt. Without a nonce, viem asks the node for the next one. */
+  send(functionName: string, args: readonly unknown[], nonce?: number): Promise<void>
+  firstNonce: number
+}
+
+/** The contract stores a URI for each token. */
+function timeOpenZeppelin(count: number, pictures: Pictures, run: (tools: Tools) => Promise<void>): Promise<number> {
+  return withAnvil((url) =>
+    withFolder(async (folder) => {
+      const { wallet, chain } = connect(url)
+      const { abi, bytecode } = compileBaseline('Baseline')
+      const deployment = await wallet.deployContract({ abi, bytecode, args: ['Bench', 'BEN'] })
+      const { contractAddress: address } = await untilMined(chain, deployment)
+      if (!address) throw new Error('the contract was not deployed')
+
+      const since = performance.now()
+      const picture = await savePictures(folder, pictures)
+      const save = async (index: number) => {
+        const metadata = { name: `Number ${index}`, description: 'One of many, created for a benchmark.' }
+        return saveFile(folder, Buffer.from(JSON.stringify({ ...metadata, image: await picture(index) })))
+      }
+      const send: Tools['send'] = async (functionName, args, nonce) => {
+        const own = nonce === undefined ? {} : { nonce }
+        const hash = await wallet.writeContract({ address, abi, functionName, args, ...own })
+        await untilMined(chain, hash)
+      }
+      await run({ count, save, send, firstNonce: 1 })
+      const seconds = (performance.now() - since) / 1000
+      await checkTokens(url, address, abi, count)
+      return count / seconds
+    }),
+  )
+}
+
+function timeReadyBatches(count: number): Promise<number> {
+  return withAnvil(async (url) => {
+    const { wallet, chain } = connect(url)
+    const operator = connect(url, 1).wallet
+    const factory = factoryAddress(wallet.account.address)
+    const requestId: Hex = `0x${'1'.repeat(64)}`
+    const options = { enableApi: true, enableTransfer: true, locked: false }
+    const init: CollectionInit = { requestId, name: 'Bench', symbol: 'BEN', owner: WALLET, ...options }
+    const deployment = await wallet.sendTransaction({ data: encodeDeployFactory([operator.account.address]) })
+    await untilMined(chain, deployment)
+    const make = await operator.sendTransaction({ to: factory, data: encodeMake(init) })
+    await untilMined(chain, make)
+    const address = predictCollection(factory, init)
+    const signed: Hex[] = []
+    for (let startId = 1n; startId <= count; startId += BigInt(READY_BATCH)) {
+      const data = encodeMint({ startId, runs: [{ receiver: WALLET, count: READY_BATCH }], digest: requestId })
+      const fees = { gas: 5_000_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+      const facts = { type: 'eip1559', chainId: foundry.id, nonce: 1 + signed.length } as const
+      signed.push(await operator.account.signTransaction({ ...facts, ...fees, to: address, data }))
+    }
+
+    const since = performance.now()
+    const left = signed.values()
+    const sender = async () => {
+      for (const serializedTransaction of left) {
+        const hash = await operator.sendRawTransaction({ serializedTransaction })
+        await untilMined(chain, hash)
+      }
+    }
+    await Promise.all(Array.from({ length: IN_FLIGHT }, sender))
+    const seconds = (performance.now() - since) / 1000
+    await checkTokens(url, address, gdnCollection.abi, count)
+    return count / seconds
+  })
+}
+
+async function withAnvil<Result>(work: (url: string) => Promise<Result>): Promise<Result> {
+  const anvil = await startPlainAnvil()
+  try {
+    return await work(anvil.url)
+  } finally {
+    await anvil.end()
   }
-  return count / ((performance.now() - since) / 1000)
+}
+
+function connect(url: string, addressIndex = 0) {
+  const account = mnemonicToAccount(ANVIL_MNEMONIC, { addressIndex })
+  const options = { chain: foundry, transport: http(url) }
+  return { wallet: createWalletClient({ account, ...options }), chain: createPublicClient(options) }
+}
+
+/** Polls for a receipt. viem's own wait can miss a block and then waits for another, which an idle anvil never mines. */
+async function untilMined({ request }: PublicClient, hash: Hex) {
+  for (;;) {
+    const receipt = await request({ method: 'eth_getTransactionReceipt', params: [hash] })
+    if (receipt?.status === '0x1') return receipt
+    if (receipt !== null) throw new Error(`transaction ${hash} reverted`)
+    await sleep(POLL_MS)
+  }
+}
+
+/** Saves shared pictures at once, and others when they are needed. Returns a function to the URI of an NFT's picture. */
+async function savePictures(folder: string, pictures: Pictures): Promise<(index: number) => Promise<string> | string> {
+  if (typeof pictures === 'function') {
+    return async (index) => saveFile(folder, new Uint8Array(await (await fetch(pictures(index))).arrayBuffer()))
+  }
+  const uris = await Promise.all(pictures.map((picture) => saveFile(folder, picture)))
+  return (index) => uris[index % uris.length] ?? ''
+}
+
+async function saveFile(folder: string, content: Uint8Array): Promise<string> {
+  const name = createHash('sha256').update(content).digest('hex')
+  await writeFile(join(folder, name), content)
+  return `ipfs://${name}`
+}
+
+/** Throws unless the receiver has this many tokens, the last one included. */
+async function checkTokens(url: string, address: Hex, abi: Abi, count: number): Promise<void> {
+  const { chain } = connect(url)
+  const read = (functionName: string, args: readonly unknown[]) =>
+    chain.readContract({ address, abi, functionName, args })
+  const found = await read('balanceOf', [WALLET])
+  const owner = await read('ownerOf', [count])
+  if (found !== BigInt(count) || owner !== WALLET) throw new Error(`${found} of ${count} tokens were minted`)
 }

