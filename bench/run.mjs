@@ -1,4 +1,5 @@
 // `npm run bench [-- part … --long]`: measures gdn against a baseline, and prints each figure with its budget.
+// `npm run profile`: prints where a backend under load spends its time.
 // Times are shown, never asserted: the exit code is 0 unless a part could not be measured.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,12 +27,15 @@ const PARTS = [
   'postgres',
 ]
 
+/** The part that only runs by name. */
+const PROFILE = 'profile'
+
 /** Bundles the parts next to node_modules, so that native packages are found. */
 async function bundle(folder) {
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: root,
-    entryPoints: [...PARTS, 'figures', 'manifest-child', 'mock-network'].map((name) =>
+    entryPoints: [...PARTS, PROFILE, 'figures', 'manifest-child', 'mock-network'].map((name) =>
       join(root, 'bench', `${name}.ts`),
     ),
     outdir: folder,
@@ -48,7 +52,7 @@ async function bundle(folder) {
 
 async function main(args) {
   const chosen = args.filter((arg) => arg !== '--long')
-  const unknown = chosen.filter((part) => !PARTS.includes(part))
+  const unknown = chosen.filter((part) => ![...PARTS, PROFILE].includes(part))
   if (unknown.length > 0) {
     process.stderr.write(`unknown part ${unknown.join(', ')}: must be one of ${PARTS.join(', ')}\n`)
     return 2
