@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createGroupCommit } from '../../../src/server/store/group-commit.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { Db } from '../../../src/server/store/schema.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -78,6 +79,16 @@ describe('simultaneous transactions', () => {
     const ids = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, '0'))
     expect(await Promise.all(ids.map((id) => store.transaction(add(id))))).toEqual(ids)
     expect(await stored()).toEqual(ids)
+  })
+
+  it('leave turns to other work: a group that has run for its maximum time is committed', async () => {
+    const run = createGroupCommit(store.db, 0)
+    const order: string[] = []
+    const note = (text: string) => () => void order.push(text)
+    setImmediate(() => setImmediate(note('other work')))
+    await Promise.all(['a', 'b', 'c'].map((id) => run(add(id)).then(note(id))))
+    expect(order).toEqual(['a', 'other work', 'b', 'c'])
+    expect(await stored()).toEqual(['a', 'b', 'c'])
   })
 
   it('are committed when they resolve, and visible to another connection', async () => {
