@@ -40,7 +40,7 @@ async function terminal(cache: Partial<UpdateCache> | null = {}) {
     })
     return screen
   }
-  const asked = async (withinMs = 5000): Promise<string | null> => {
+  const asked = async (withinMs = 60_000): Promise<string | null> => {
     for (const until = performance.now() + withinMs; performance.now() < until; ) {
       const text = await readFile(join(dir, 'asked'), 'utf8').catch(() => null)
       if (text) return text

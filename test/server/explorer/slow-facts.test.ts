@@ -1,13 +1,25 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createSlowFacts } from '../../../src/server/explorer/slow-facts.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Lets time pass, and returns the result. */
+async function after<Value>(ms: number, result: Promise<Value>): Promise<Value> {
+  await vi.advanceTimersByTimeAsync(ms)
+  return await result
+}
 
 /** Returns a function that resolves with the values in turn, each after `ms` milliseconds. */
 function finder<Value>(values: readonly Value[], ms = 0) {
   const state = { asked: 0 }
   const find = async (): Promise<Value> => {
     const value = values[Math.min(state.asked++, values.length - 1)] as Value
-    if (ms > 0) await sleep(ms)
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
     return value
   }
   return { state, find }
@@ -27,22 +39,21 @@ it('a value that is fast to compute is always current', async () => {
 it('a slow value is cached for fifty times its computation time', async () => {
   const facts = createSlowFacts()
   const { state, find } = finder([1, 2], 60)
-  expect(await facts.get('a', 'first', find)).toBe(1)
-  for (let turn = 0; turn < 5; turn++) expect(await facts.get('a', 'second', find)).toBe(1)
+  expect(await after(60, facts.get('a', 'first', find))).toBe(1)
+  await vi.advanceTimersByTimeAsync(50 * 60 - 1)
+  expect(await facts.get('a', 'second', find)).toBe(1)
   expect([state.asked, facts.isDue()]).toEqual([1, false])
 })
 
 it('isDue returns true once when a returned stale value may be computed again', async () => {
   const facts = createSlowFacts()
   const { find } = finder([1, 2], 60)
-  await facts.get('a', 'first', find)
+  await after(60, facts.get('a', 'first', find))
   await facts.get('a', 'second', find)
-  // Fifty times 60 ms, and longer on a busy machine.
-  for (const end = Date.now() + 30_000; !facts.isDue() && Date.now() < end; ) await sleep(20)
-  expect(facts.isDue()).toBe(false)
-  const before = facts.found
+  await vi.advanceTimersByTimeAsync(50 * 60)
+  expect([facts.isDue(), facts.isDue()]).toEqual([true, false])
   expect(await facts.get('a', 'second', find)).toBe(1)
-  for (const end = Date.now() + 10_000; facts.found === before && Date.now() < end; ) await sleep(5)
+  await vi.advanceTimersByTimeAsync(60)
   expect(await facts.get('a', 'second', find)).toBe(2)
 })
 
@@ -60,8 +71,8 @@ it('a value that is computed again without a change does not count as found', as
 it('soon returns null for a slow value, which counts as found later', async () => {
   const facts = createSlowFacts()
   const { find } = finder([1], 1300)
-  expect(await facts.soon('a', 'first', find)).toBe(null)
-  for (const end = Date.now() + 10_000; facts.found === 0 && Date.now() < end; ) await sleep(20)
+  expect(await after(1000, facts.soon('a', 'first', find))).toBe(null)
+  await vi.advanceTimersByTimeAsync(300)
   expect([facts.found, await facts.soon('a', 'first', find)]).toEqual([1, 1])
 })
 
