@@ -32,7 +32,7 @@ export async function startRemoteBackend(
       finality: FINALITY,
       pollMs: 25,
       stuckMs: 60_000,
-      timeoutMs: 400,
+      timeoutMs: 20_000,
       retryMs: 10,
       ...options,
     })

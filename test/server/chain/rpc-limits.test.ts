@@ -28,7 +28,7 @@ async function node(options: RpcProxyOptions = {}): Promise<RpcProxy> {
 
 function connect(urls: readonly string[], options: Partial<RemoteNetworkOptions> = {}) {
   const network = createRemoteNetwork({
-    ...{ blockchain: 'polygon', urls, confirmations: 1, finality: 1, timeoutMs: 2000, tries: 2, retryMs: 1 },
+    ...{ blockchain: 'polygon', urls, confirmations: 1, finality: 1, timeoutMs: 60_000, tries: 2, retryMs: 1 },
     ...options,
   })
   undo.push(() => network.close())

@@ -52,16 +52,16 @@ afterEach(async () => {
   await dir.remove()
 })
 
-const connect = ({ timeoutMs = 1000, feeCap }: { timeoutMs?: number; feeCap?: bigint } = {}) =>
+const connect = ({ feeCap }: { feeCap?: bigint } = {}) =>
   createRemoteNetwork({
     ...{ blockchain: 'polygon', urls: [proxy.url], confirmations: 2, finality: FINALITY, pollMs: 10 },
-    ...{ timeoutMs, tries: 2, retryMs: 1, ...(feeCap === undefined ? {} : { feeCap }) },
+    ...{ timeoutMs: 600_000, tries: 2, retryMs: 1, ...(feeCap === undefined ? {} : { feeCap }) },
   })
 
 /** Runs `gdn chain setup` for these operators until it is done or interrupted. */
 async function begin(
   operators: readonly Hex[],
-  { now = Date.now, ...options }: { now?: () => number; timeoutMs?: number; feeCap?: bigint } = {},
+  { now = Date.now, ...options }: { now?: () => number; feeCap?: bigint } = {},
 ) {
   const interrupt = new AbortController()
   const said: string[] = []
@@ -235,18 +235,16 @@ describe('a waiting setup', () => {
   )
 
   it('is interrupted even if a node does not respond', async () => {
-    const one = await begin([first], { timeoutMs: 30_000 })
+    const one = await begin([first])
     await inPool()
     const before = proxy.requests.length
-    node.delayMs = () => 6000
+    node.delayMs = () => 600_000
     await until(
       async () => proxy.requests.length,
       (count) => count > before,
     )
-    const since = performance.now()
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
-    expect(performance.now() - since).toBeLessThan(3000)
   })
 
   it.each([
