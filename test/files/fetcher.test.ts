@@ -161,11 +161,11 @@ describe('permanent failures, without a retry', () => {
     ],
     [
       'is larger than 1 MiB',
-      (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(80 * 2 ** 20))),
+      (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(8 * 2 ** 20))),
     ],
     [
       'is larger than 1 MiB',
-      (_, response) => response.setHeader('content-encoding', 'br').end(brotliCompressSync(Buffer.alloc(80 * 2 ** 20))),
+      (_, response) => response.setHeader('content-encoding', 'br').end(brotliCompressSync(Buffer.alloc(8 * 2 ** 20))),
     ],
     [
       'returned an unsupported content encoding',
