@@ -5,10 +5,11 @@ import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
 import { dropRefused, dropRenamed, markRetried } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { enterFound } from '../state/send-rows.ts'
+import type { Before } from './before.ts'
 import { refuseTaken } from './claim.ts'
 import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
-import { positionsOf } from './plan.ts'
+import { type Plan, positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
 import { requestMetadata } from './request.ts'
 import type { RunStore } from './run-store.ts'
@@ -28,11 +29,11 @@ export async function enterRows(
   if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
   const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
-  const entered = [...positionsOf(plan), ...before.adopted.map(({ row }) => row.position)]
+  const entered = plan.rows + before.adopted.length
   const renamed = edits.renamed.map(({ row }) => row)
   await store.write((sql) => {
-    if (entered.length + renamed.length > 0) {
-      refuseTaken(sql, store, options, { ...gathered, pending: entered, renamed })
+    if (entered + renamed.length > 0) {
+      refuseTaken(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
     }
     refuseGiven(sql, id, before.adopted)
     const now = Date.now()
@@ -56,11 +57,16 @@ export async function enterRows(
     // Refused rows that left the manifest are no part of the run.
     if (gathered.isRead) dropRefused(sql, store.drop, set, now)
     markRetried(sql, store.drop, set, retried)
-    if (entered.length > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
+    if (entered > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
   })
   await store.reload()
   if (edits.renamed.length > 0) await store.recount()
   return { set }
+}
+
+function* enteredPositions(plan: Plan, { adopted }: Before): Generator<number> {
+  yield* positionsOf(plan)
+  for (const { row } of adopted) yield row.position
 }
 
 /** @throws GdnError `run_busy` where another run or command got an NFT that was to be adopted */

@@ -24,6 +24,8 @@ export interface Gathered {
   localFiles: FileIdentity[]
   /** Positions of rows that were sent with other content; known once the rows are planned. */
   changed: number[]
+  /** The rows of a new run, which has sent none of them. Null for a run that has begun. */
+  unsent: PlanBuilder | null
 }
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
@@ -67,7 +69,8 @@ export async function gather(
     (await areUnchanged(localFiles))
   if (isUnchanged) return storedRows(drop, setId)
   const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
-  const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows)
+  const unsent = setId === null ? new PlanBuilder() : null
+  const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
   const files = await identitiesOf(paths)
   return {
     rows,
@@ -76,6 +79,7 @@ export async function gather(
     fingerprint: files === null ? null : (items.digest?.() ?? null),
     localFiles: files ?? [],
     changed: [],
+    unsent,
   }
 }
 
@@ -86,15 +90,22 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   fingerprint,
   localFiles: [...localFiles],
   changed: [],
+  unsent: null,
 })
 
 /**
  * Reads a manifest into a new set of the run, or into the draft.
  *
+ * @param planned gets each row
  * @returns the paths of its local files
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issueCount }`
  */
-export async function readRows(store: RunStore, items: Items, to: RowsIn): Promise<ReadonlySet<string>> {
+export async function readRows(
+  store: RunStore,
+  items: Items,
+  to: RowsIn,
+  planned: PlanBuilder | null = null,
+): Promise<ReadonlySet<string>> {
   if (to === 'draft') await store.state.scratch(emptyDraft)
   const namer = new RowNamer()
   const paths = new Set<string>()
@@ -129,6 +140,7 @@ export async function readRows(store: RunStore, items: Items, to: RowsIn): Promi
       }
       for (const { path } of row.localFiles) paths.add(path)
       count++
+      planned?.add(record)
       if (issueCount === 0) waiting.push(record)
     }
     if (waiting.length >= WRITTEN_TOGETHER) await flush()
@@ -177,7 +189,11 @@ export async function planRows(
   except: ReadonlyMap<number, 'renamed' | 'adopted'> = new Map(),
 ): Promise<Plan> {
   const { drop } = store
-  const { rows } = gathered
+  const { rows, unsent } = gathered
+  if (unsent !== null && except.size === 0) {
+    store.counts = { ...noCounts(), total: unsent.rows, pending: unsent.rows }
+    return unsent.build(drop.chunkSize, drop.inOrder)
+  }
   gathered.changed = []
   const builder = new PlanBuilder()
   const counts = noCounts()

@@ -14,11 +14,34 @@ export interface Plan {
   rowsOf(request: number): number[]
 }
 
+const PIECE = 65_536
+
+/** A list of whole numbers of 32 bits. An array takes up to three times the memory, and copies itself to grow. */
+class Numbers {
+  readonly #pieces: Int32Array[] = []
+  length = 0
+
+  push(value: number): void {
+    const at = this.length++ % PIECE
+    if (at === 0) this.#pieces.push(new Int32Array(PIECE))
+    const piece = this.#pieces[this.#pieces.length - 1]
+    if (piece !== undefined) piece[at] = value
+  }
+
+  at(index: number): number {
+    return this.#pieces[Math.floor(index / PIECE)]?.[index % PIECE] ?? 0
+  }
+}
+
 /** Collects the rows to be sent, lowest position first. */
 export class PlanBuilder {
-  readonly #positions: number[] = []
-  readonly #groups: number[] = []
+  readonly #positions = new Numbers()
+  readonly #groups = new Numbers()
   readonly #withFiles: number[] = []
+
+  get rows(): number {
+    return this.#positions.length
+  }
 
   add({ position, receivers, files }: Pick<PlannedRow, 'position' | 'receivers' | 'files'>): void {
     this.#positions.push(position)
@@ -29,19 +52,20 @@ export class PlanBuilder {
   /** Groups rows of one receiver and sender into requests. */
   build(chunkSize: number, inOrder: boolean): Plan {
     const { rank, count } = ranksOf(this.#groups)
-    const rows = this.#positions.length
+    const { rows } = this
     // If rows aren't reordered, they keep the order of the manifest.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
-    const starts: number[] = []
+    const starts = new Numbers()
     for (let index = 0, size = 0, before = -1; index < rows; index++, size++) {
-      const group = this.#groups[at(index)] ?? 0
+      const group = this.#groups.at(at(index))
       if (group !== before || size === chunkSize) {
         starts.push(index)
         size = 0
       }
       before = group
     }
+    const startOf = (request: number): number => (request < starts.length ? starts.at(request) : rows)
     return {
       requests: starts.length,
       rows,
@@ -49,9 +73,8 @@ export class PlanBuilder {
       reordered: order?.some((place, index) => place !== index) ?? false,
       withFiles: this.#withFiles,
       rowsOf: (request) => {
-        const from = starts[request] ?? rows
-        const to = starts[request + 1] ?? rows
-        return Array.from({ length: to - from }, (_, index) => this.#positions[at(from + index)] ?? 0)
+        const from = startOf(request)
+        return Array.from({ length: startOf(request + 1) - from }, (_, index) => this.#positions.at(at(from + index)))
       },
     }
   }
@@ -60,19 +83,22 @@ export class PlanBuilder {
 const NO_RANK = -1
 
 /** Group numbers in the order of their first rows. The numbers have few gaps. */
-function ranksOf(groups: readonly number[]) {
+function ranksOf(groups: Numbers) {
   let highest = 0
-  for (const group of groups) if (group > highest) highest = group
+  for (let index = 0; index < groups.length; index++) highest = Math.max(highest, groups.at(index))
   const rank = new Int32Array(highest + 1).fill(NO_RANK)
   let count = 0
-  for (const group of groups) if (rank[group] === NO_RANK) rank[group] = count++
+  for (let index = 0; index < groups.length; index++) {
+    const group = groups.at(index)
+    if (rank[group] === NO_RANK) rank[group] = count++
+  }
   return { rank, count }
 }
 
 /** Groups in the order of their first rows, with the rows of each in the manifest's order. This is a counting sort. */
-function byGroup(groups: readonly number[], rank: Int32Array, count: number): Uint32Array {
+function byGroup(groups: Numbers, rank: Int32Array, count: number): Uint32Array {
   const next = new Uint32Array(count + 1)
-  const rankOf = (index: number): number => rank[groups[index] ?? 0] ?? 0
+  const rankOf = (index: number): number => rank[groups.at(index)] ?? 0
   for (let index = 0; index < groups.length; index++) next[rankOf(index) + 1] = (next[rankOf(index) + 1] ?? 0) + 1
   for (let each = 1; each < next.length; each++) next[each] = (next[each] ?? 0) + (next[each - 1] ?? 0)
   const order = new Uint32Array(groups.length)

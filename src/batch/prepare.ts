@@ -52,8 +52,7 @@ export async function prepare(
   if (known.size > 0) plan = await planRows(store, gathered, options, known)
   const renamed = edits.renamed.map(({ row }) => row)
   if (plan.rows + renamed.length > 0) {
-    const pending = [...positionsOf(plan)]
-    await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending, renamed }))
+    await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(plan), renamed }))
   }
   const before = await lookBefore(store, options, deps, { gathered, plan })
   before.notes.push(...notes)
