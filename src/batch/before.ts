@@ -108,12 +108,12 @@ async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boo
 /** Rows without an NFT in the state, by position, and whether each was sent before. */
 async function openPositions(
   store: RunStore,
-  { rows }: Gathered,
+  { rows, foundBy }: Gathered,
   pending: ReadonlySet<number>,
 ): Promise<Map<number, boolean>> {
   const open = new Map<number, boolean>()
-  for await (const page of store.planned(rows)) {
-    for (const { position, state } of page) {
+  for await (const page of store.planned(rows, foundBy)) {
+    for (const { position, state } of page.rows) {
       if (pending.has(position)) open.set(position, state !== null)
       else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)
     }

@@ -5,7 +5,16 @@ import type { ManifestIssue } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop, FileIdentity } from '../state/drops.ts'
 import { statesOf } from '../state/row-outcomes.ts'
-import { addRows, changesOf, emptyDraft, newSet, type PlannedRow, type RowRecord, type RowsIn } from '../state/rows.ts'
+import {
+  addRows,
+  changesOf,
+  emptyDraft,
+  type FoundBy,
+  newSet,
+  type PlannedRow,
+  type RowRecord,
+  type RowsIn,
+} from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
@@ -26,6 +35,8 @@ export interface Gathered {
   changed: number[]
   /** The rows of a new run, which has sent none of them. Null for a run that has begun. */
   unsent: PlanBuilder | null
+  /** How the operations of all rows are found; known once the rows are planned. */
+  foundBy: FoundBy
 }
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
@@ -80,6 +91,7 @@ export async function gather(
     localFiles: files ?? [],
     changed: [],
     unsent,
+    foundBy: 'identity',
   }
 }
 
@@ -91,6 +103,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   localFiles: [...localFiles],
   changed: [],
   unsent: null,
+  foundBy: 'identity',
 })
 
 /**
@@ -194,32 +207,58 @@ export async function planRows(
     store.counts = { ...noCounts(), total: unsent.rows, pending: unsent.rows }
     return unsent.build(drop.chunkSize, drop.inOrder)
   }
-  gathered.changed = []
-  const builder = new PlanBuilder()
+  const states = new Map((await store.read((sql) => statesOf(sql, drop.id))).map(({ state, n }) => [state, n]))
+  const sent = [...states.values()].reduce((sum, n) => sum + n, 0)
+  gathered.foundBy = 'line'
+  let found = await findRows(store, gathered, options, except)
+  // If every operation was found, the other rows have none. Otherwise they may have been sent from another line.
+  if (found.sent !== sent) {
+    gathered.foundBy = 'identity'
+    found = await findRows(store, gathered, options, except)
+  }
+  gathered.changed = found.changed
   const counts = noCounts()
-  const matched = new Map<string, number>()
-  for await (const page of store.planned(rows)) {
-    for (const row of page) {
-      if (row.isChanged === 1) gathered.changed.push(row.position)
-      if (row.state !== null) matched.set(row.state, (matched.get(row.state) ?? 0) + 1)
-      const known = except.get(row.position)
-      if (known === 'adopted') counts.accepted++
-      if (known !== undefined) continue
-      if (isPending(row, options)) {
-        counts.pending++
-        builder.add(row)
-      } else if (row.state !== null) counts[STATUS[row.state]]++
-    }
+  for (const [state, n] of states) {
+    // Planned rows that were removed from the manifest no longer belong to the run, and neither do refused ones.
+    if (state === 'planned' || state === 'intended') continue
+    counts[STATUS[state]] += n - (found.left.get(state) ?? 0)
+    if (state === 'failed' && found.failed < n) counts.failed -= await refusedOutside(store, rows)
   }
-  // Rows that were removed from the manifest after they were sent. Refused rows no longer belong to the run.
-  for (const { state, n } of await store.read((sql) => statesOf(sql, drop.id))) {
-    const left = n - (matched.get(state) ?? 0)
-    if (left <= 0 || state === 'planned' || state === 'intended') continue
-    counts[STATUS[state]] += state === 'failed' ? left - (await refusedOutside(store, rows)) : left
-  }
+  counts.pending = found.pending.rows
+  counts.accepted += found.adopted
   counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
   store.counts = counts
-  return builder.build(drop.chunkSize, drop.inOrder)
+  return found.pending.build(drop.chunkSize, drop.inOrder)
+}
+
+/** Looks up the operations of rows, and collects the rows to be sent. */
+async function findRows(
+  store: RunStore,
+  { rows, foundBy }: Gathered,
+  options: Options,
+  except: ReadonlyMap<number, 'renamed' | 'adopted'>,
+) {
+  const pending = new PlanBuilder()
+  const changed: number[] = []
+  /** Operations by state that no longer count, because their rows are sent again or adopted. */
+  const left = new Map<OperationState, number>()
+  let [sent, failed, adopted] = [0, 0, 0]
+  for await (const page of store.planned(rows, foundBy)) {
+    sent += page.sent
+    for (const row of page.rows) {
+      const { state } = row
+      if (row.isChanged === 1) changed.push(row.position)
+      if (state === 'failed') failed++
+      const known = except.get(row.position)
+      if (known === 'adopted') adopted++
+      if (known === undefined) {
+        if (!isPending(row, options)) continue
+        pending.add(row)
+      }
+      if (state !== null) left.set(state, (left.get(state) ?? 0) + 1)
+    }
+  }
+  return { pending, changed, left, sent, failed, adopted }
 }
 
 /** The states of rows that this start sends again. */

@@ -135,6 +135,7 @@ export function markRetried(
   states: readonly OperationState[],
 ): void {
   sql.run('UPDATE operations SET retried_by = NULL WHERE run_id = ? AND retried_by IS NOT NULL', id)
+  if (states.length === 0) return
   sql.run(
     `UPDATE operations SET retried_by = 1 WHERE run_id = ? AND released_at IS NULL
       AND state IN (SELECT value FROM json_each(?)) AND substr(identity, ?) IN (SELECT key FROM rows WHERE set_id = ?)`,

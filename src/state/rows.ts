@@ -120,39 +120,74 @@ export interface PlannedRow {
 }
 
 /**
- * Returns rows after a position with their current operations in a run. They are read as one JSON text: through libsql,
- * an object for each row takes twice as long.
+ * How the operation of a row is found. `line`: only if the row is still at the line from which it was sent. `identity`:
+ * wherever it is.
  */
-export function plannedPage(
+export type FoundBy = 'line' | 'identity'
+
+export interface PlannedPage {
+  /** The rows apart from those that are accepted or deployed with the same content. */
+  rows: PlannedRow[]
+  /** How many of all its rows have an operation. */
+  sent: number
+}
+
+const PLANNED_PAGE = 2_000
+
+/**
+ * Yields rows with their current operations in a run, in the manifest's order. By line, each operation is beside the
+ * one before it, in an index that has all columns. By identity, which is a hash, 100,000 rows read 18 times as many
+ * pages of the file.
+ */
+export async function* plannedPages(
+  state: StateReader,
+  rows: RowsIn,
+  run: { id: string; scope: string },
+  by: FoundBy,
+): AsyncGenerator<PlannedPage> {
+  for (let after: number | null = -1; after !== null; ) {
+    const from: number = after
+    const { last, count, ...page } = await state.read((sql) => plannedPage(sql, rows, run, by, from))
+    yield page
+    after = count < PLANNED_PAGE ? null : last
+    await nextTurn()
+  }
+}
+
+/** The rows are read as one JSON text: through libsql, an object for each row takes twice as long. */
+function plannedPage(
   sql: Sql,
   rows: RowsIn,
   { id, scope }: { id: string; scope: string },
+  by: FoundBy,
   after: number,
-  limit: number,
-): PlannedRow[] {
+): PlannedPage & { last: number; count: number } {
   const page = sql.get<{ json: string }>(
-    `SELECT json_group_array(json_array(position, receivers, files, state, isRefused, isChanged)) AS json
+    `SELECT json_object('last', max(position), 'count', count(*), 'sent', count(state), 'rows',
+        json_group_array(json_array(position, receivers, files, state, isRefused, isChanged))
+          FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
           o.content IS NOT NULL AND o.content <> r.content AS isChanged
-        FROM ${tableOf(rows)} r LEFT JOIN operations o
-          ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-        WHERE r.position > ? ORDER BY r.position LIMIT ?)`,
+        FROM ${tableOf(rows)} r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key
+          AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
+        WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
     id,
     scope,
     after,
-    limit,
   )
   type Cells = [number, number, number, PlannedRow['state'], number, number]
-  return (JSON.parse(page?.json ?? '[]') as Cells[]).map(
-    ([position, receivers, files, state, isRefused, isChanged]) => ({
+  const found = JSON.parse(page?.json ?? '') as { last: number; count: number; sent: number; rows: Cells[] }
+  return {
+    ...found,
+    rows: found.rows.map(([position, receivers, files, state, isRefused, isChanged]) => ({
       position,
       receivers,
       files,
       state,
       isRefused,
       isChanged,
-    }),
-  )
+    })),
+  }
 }
 
 /** How the rows that were read differ from the stored rows of a run. */

@@ -180,6 +180,7 @@ CREATE UNIQUE INDEX one_live_operation ON operations (server_id, coalesce(collec
   WHERE released_at IS NULL AND rival IS NULL
     AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed');
 CREATE INDEX operations_by_run ON operations (run_id, identity, released_at, state);
+CREATE INDEX operations_by_line ON operations (run_id, line, identity, released_at, state, accepted_at, content);
 CREATE INDEX operations_retried ON operations (run_id) WHERE retried_by IS NOT NULL;
 CREATE INDEX operations_open ON operations (run_id, request_id, state)
   WHERE state IN ('planned', 'intended', 'sent') AND released_at IS NULL;

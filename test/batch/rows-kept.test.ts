@@ -182,6 +182,43 @@ test('plans the same requests from stored rows and from the manifest, before and
   )
 })
 
+test('sends each row once if rows move to other lines between the starts', async () => {
+  const row = fc.record({
+    number: fc.integer({ min: 0, max: 3 }),
+    hasId: fc.boolean(),
+    place: fc.nat(),
+    gap: fc.nat(1),
+  })
+  const rows = fc.array(row, { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(rows, fc.nat({ max: 3 }), fc.nat({ max: 3 }), async (given, taken, takenLater) => {
+      await machine.stop()
+      machine = await Machine.start()
+      manifest = join(machine.stateDir, 'drop.csv')
+      const lines = given.map(({ number, hasId }, index) => line(number, hasId ? { id: `i${index}` } : {}))
+      const moved = lines
+        .map((text, index) => ({ text, ...given[index] }))
+        .sort((a, b) => (a.place ?? 0) - (b.place ?? 0))
+        .flatMap(({ text, gap }) => (gap === 0 ? [text] : ['', text]))
+      const servers: FakeHostedApi[] = []
+      for (const [order, requests] of [
+        [lines, taken],
+        [moved, takenLater],
+        [moved, 99],
+      ] as const) {
+        const server = takes(requests)
+        servers.push(server)
+        await write(order)
+        await start(server, { inFlight: 1 }).catch((error: unknown) => {
+          expect(error).toMatchObject({ code: 'run_finished' })
+        })
+      }
+      expect(titles(...servers).sort()).toEqual(given.map(({ number }) => `#${number}`).sort())
+    }),
+    { numRuns: runs(25) },
+  )
+})
+
 describe('stored rows', () => {
   test('are only those of the last start', async () => {
     await begin()

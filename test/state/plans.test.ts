@@ -49,6 +49,21 @@ function recording(statements: Set<string>): (path: string) => RawDatabase {
   }
 }
 
+/** Returns the plans of recorded queries. */
+function plansOf(statements: ReadonlySet<string>): { sql: string; plan: Step[] }[] {
+  const database = openSqlite(statePath(machine.stateDir))
+  try {
+    for (const sql of statements) if (sql.includes('CREATE TEMP TABLE')) database.exec(sql)
+    const queries = [...statements].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql))
+    return queries.map((sql) => {
+      const parameters = Array.from(sql.matchAll(/\?/g), () => null)
+      return { sql, plan: database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters) as Step[] }
+    })
+  } finally {
+    database.close()
+  }
+}
+
 test('a run beside another run of its collection reads no large table once per row', async () => {
   const statements = new Set<string>()
   const openDatabase = recording(statements)
@@ -58,19 +73,20 @@ test('a run beside another run of its collection reads no large table once per r
   await machine.run(server, others, { manifestPath: '/b/drop.csv' }, { openDatabase })
   await machine.run(server, [...others, row(40)], { manifestPath: '/b/drop.csv' }, { openDatabase })
 
-  const database = openSqlite(statePath(machine.stateDir))
-  try {
-    for (const sql of statements) if (sql.includes('CREATE TEMP TABLE')) database.exec(sql)
-    const queries = [...statements].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql))
-    expect(queries.length).toBeGreaterThan(50)
-    const found: string[] = []
-    for (const sql of queries) {
-      const parameters = Array.from(sql.matchAll(/\?/g), () => null)
-      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters) as Step[]
-      if (repeated(plan).length > 0) found.push([sql, ...plan.map(({ detail }) => detail)].join('\n'))
-    }
-    expect(found).toEqual([])
-  } finally {
-    database.close()
+  const plans = plansOf(statements)
+  expect(plans.length).toBeGreaterThan(50)
+  const found = plans.filter(({ plan }) => repeated(plan).length > 0)
+  expect(found.map(({ sql, plan }) => [sql, ...plan.map(({ detail }) => detail)].join('\n'))).toEqual([])
+})
+
+test('a resumed run looks its rows up in an index that has all columns', async () => {
+  const statements = new Set<string>()
+  const server = new FakeHostedApi({ idempotency: false, now: machine.time.now })
+  await machine.run(server, rowsUpTo(9), {}, { openDatabase: recording(statements) })
+  await machine.run(server, rowsUpTo(10), {}, { openDatabase: recording(statements) })
+  const lookups = plansOf(statements).filter(({ sql }) => sql.includes('o.line = r.line'))
+  expect(lookups.length).toBeGreaterThan(0)
+  for (const { plan } of lookups) {
+    expect(plan.map(({ detail }) => detail).join()).toContain('COVERING INDEX operations_by_line')
   }
 })
