@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   createTestCollection,
@@ -7,6 +6,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { cpuMs, longestTurn } from '../../helpers/longest-turn.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -48,12 +48,6 @@ const EXPENSIVE: [name: string, path: string, body: () => unknown, status: numbe
   ['99,000 IDs', '/api/v1/getnfts', () => ({ nft_gdn_ids: times(99_000, () => 'ab') }), 422],
 ]
 
-/** Milliseconds of CPU time that this process has used since. Unlike time, it doesn't depend on other processes. */
-function cpuMs(since: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(since)
-  return (user + system) / 1000
-}
-
 /** Milliseconds to serialize and parse 60,000 NFTs, as a measure of the machine's speed. */
 function roundTrip(): number {
   const began = process.cpuUsage()
@@ -62,24 +56,16 @@ function roundTrip(): number {
 }
 
 async function send(path: string, body: Buffer): Promise<{ status: number; delay: number }> {
-  let delay = 0
-  let isOver = false
-  const watching = (async () => {
-    while (!isOver) {
-      const since = process.cpuUsage()
-      await turn()
-      delay = Math.max(delay, cpuMs(since))
-    }
-  })()
-  const response = await fetch(`${backend.url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey.reveal() },
-    body,
+  const { result: status, longest: delay } = await longestTurn(async () => {
+    const response = await fetch(`${backend.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey.reveal() },
+      body,
+    })
+    await response.arrayBuffer()
+    return response.status
   })
-  await response.arrayBuffer()
-  isOver = true
-  await watching
-  return { status: response.status, delay }
+  return { status, delay }
 }
 
 test.each(EXPENSIVE)('%s in one request delay other requests by less than 400 ms', async (_, path, body, status) => {
