@@ -71,7 +71,7 @@ async function send(path: string, body: Buffer): Promise<{ status: number; delay
 test.each(EXPENSIVE)('%s in one request delay other requests by less than 400 ms', async (_, path, body, status) => {
   const content = body()
   const bytes = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))
-  const most = Math.max(400, 6 * roundTrip())
+  const most = Math.max(400, 12 * roundTrip())
   // The cost of a request repeats each time. A garbage collection doesn't occur three times in a row.
   const delays: number[] = []
   do {
