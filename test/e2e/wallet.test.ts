@@ -1,7 +1,8 @@
+import { scryptSync as nodeScrypt } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Wallet as OtherWallet } from '@ethereumjs/wallet'
-import { Wallet } from 'ethers'
+import { scryptSync, Wallet } from 'ethers'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
@@ -13,6 +14,11 @@ import { createSmallDisk } from '../helpers/small-disk.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
 import { answerOf, type WalletServiceOptions, walletService } from '../helpers/wallet-service.ts'
 import { LIGHT } from '../keystore/vectors.ts'
+
+// The one of ethers is in JavaScript, and takes seconds.
+scryptSync.register((password, salt, N, r, p, length) =>
+  nodeScrypt(password, salt, length, { N, r, p, maxmem: 2 ** 30 }),
+)
 
 const PASSWORD = 'correct horse'
 const ENTER = '\r'
