@@ -21,6 +21,12 @@ export function processesWith(text: string): number[] {
     .map(Number)
 }
 
+/** Stops a process with SIGSTOP. Resolves once it is stopped: until then it may still respond. Linux only. */
+export async function stopProcess(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await sleep(1)
+}
+
 /**
  * Expects that no process contains a text within a short time, because children of a killed backend end later. The
  * failure shows the command lines of the remaining ones.

@@ -21,6 +21,7 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { holdFollowing, holdSettling, holdSigning } from '../../helpers/hold.ts'
+import { stopProcess } from '../../helpers/processes.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const [, , BOB] = WALLETS
@@ -306,7 +307,7 @@ describe('is rejected, with nothing accepted,', () => {
     const dir = join(dataDir.path, 'chains')
     const [file = ''] = (await readdir(dir)).filter((name) => /^fantom\b(?!-)/.test(name) && name.endsWith('.pid'))
     const pid = Number.parseInt(/\d{2,}/.exec(await readFile(join(dir, file), 'utf8'))?.[0] ?? '', 10)
-    process.kill(pid, 'SIGSTOP')
+    await stopProcess(pid)
     try {
       const answer = await transfer(alone)
       expect(answer).toMatchObject({ status: 503, json: { error: { title: 'Service Unavailable' } } })

