@@ -1,8 +1,13 @@
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SCENARIOS } from './contract/scenarios.ts'
 import { cli } from './harness.ts'
+
+vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
+  ...(await original()),
+  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+}))
 
 const usual = process.umask(0o022)
 process.umask(usual)
