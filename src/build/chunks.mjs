@@ -19,12 +19,11 @@ const GROUPS = [
   // Needed by every command, and by most commands that call the API once.
   {
     name: 'run',
-    test: /\/src\/(?:cli\/(?:process|run|connect\/connect|render\/table|commands\/nft\/show)|client\/(?:known-backends|light-transport)|config\/settings)\.ts$/,
+    test: /\/src\/(?:cli\/(?:process|run|connect\/connect|render\/table|commands\/nft\/show)|client\/(?:known-backends|light-transport)|config\/settings|sqlite\/shared-database)\.ts$/,
   },
-  // What a lookup of NFTs needs of zod.
-  { name: 'zod-mini', test: /\/node_modules\/zod\/v4\/mini\// },
-  { name: 'zod', test: /\/node_modules\/zod\// },
+  // With its part of zod.
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
+  { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.

@@ -84,7 +84,7 @@ describe('the bundle', () => {
     expect(sources.filter((source) => /src\/server|picture\/(?!terminal|way)|address\.ts$/.test(source))).toEqual([
       'src/api/same-address.ts',
     ])
-    expect(loaded.size).toBeLessThan(10)
+    expect(loaded.size).toBeLessThan(8)
     expect(bytesOf(loaded)).toBeLessThan(225_000)
   })
 
