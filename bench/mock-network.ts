@@ -29,7 +29,7 @@ const admin = encodeFunctionResult({
 })
 const ADMIN = toFunctionSelector('admin()')
 const STATE = toFunctionSelector('state()')
-/** State of a collection in which every queried token is minted. */
+/** State of a collection. A higher next token ID than the database has would stop minting until it is explained. */
 const state = encodeFunctionResult({
   abi: gdnCollection.abi,
   functionName: 'state',
@@ -39,7 +39,7 @@ const state = encodeFunctionResult({
     enableTransfer: true,
     revoked: false,
     locked: false,
-    nextTokenId: 2n ** 63n,
+    nextTokenId: 1n,
   },
 })
 
