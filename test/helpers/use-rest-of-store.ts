@@ -50,7 +50,7 @@ export async function useRestOfStore(
   await transactions.updateSigned(db, { id: 'none', generation: 0 }, { attempts: 1 })
   await returnLostTransaction(db, 'none', {})
   await transactions.raiseNonce(db, 'polygon', signer, 0)
-  await transactions.nextNonceOf(db, 'polygon', signer)
+  await transactions.nextNoncesOf(db, 'polygon', [signer])
   await transactions.findTransactionByNonce(db, 'polygon', signer, transactions.nonceOf(signed))
   await transactions.forgetFactoryTransaction(db, 'none')
   await transactions.listSignedOf(db, 'polygon', signer)

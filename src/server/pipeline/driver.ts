@@ -26,6 +26,8 @@ export interface DriverOptions<Name extends Blockchain> {
 export interface ChainDriver extends ChainObserver {
   /** Maximum number of pending transactions of a collection. */
   readonly maxPending: number
+  /** Number of collections that are signed for at once. They share an estimate. */
+  readonly collectionsAtOnce: number
   /** Reads what signing requires: fees, signers, and what they can pay for. Rejects while that is unknown. */
   estimate(): Promise<Signing>
   /** Examines tokens on chain that the database doesn't have. */

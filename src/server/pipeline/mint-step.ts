@@ -1,11 +1,12 @@
 import { shuffled } from '../../core/shuffled.ts'
 import { assignToTransactions, failNftsOfCollection } from '../state/nfts.ts'
 import { putBlocks } from '../store/block-table.ts'
-import { type CollectionRow, findCollectionById, tryLockCollection, updateCollection } from '../store/collections.ts'
+import { type CollectionRow, findCollections, tryLockCollection, updateCollection } from '../store/collections.ts'
 import { collectionsWithMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
-import { countUnfinished } from '../store/transactions.ts'
-import { openMintsOf } from '../store/unknown-mints.ts'
+import type { Db } from '../store/schema.ts'
+import { countUnfinished, countUnfinishedOf } from '../store/transactions.ts'
+import { withOpenMints } from '../store/unknown-mints.ts'
 import type { ChainDriver, MintDelay, OnSigned, PreparedMint, Signing } from './driver.ts'
 import type { Turn } from './loop.ts'
 
@@ -17,7 +18,7 @@ const SOON_MS = 100
 
 export interface MintStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'maxPending' | 'estimate'>
+  driver: Pick<ChainDriver, 'blockchain' | 'maxPending' | 'collectionsAtOnce' | 'estimate'>
   now: () => number
   onSigned: OnSigned
   /** A collection has tokens on chain that the database doesn't have. */
@@ -64,7 +65,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
       const current = await tryLockCollection(db, id)
       if (current === null) return 'locked'
       // Another process may have signed for it a moment ago.
-      if (current.status !== 'deployed' || !(await hasRoom(current, early, db))) return 'idle'
+      if (current.status !== 'deployed' || !(await hasRoom(db, id, early))) return 'idle'
       const batch = early ?? (await signing.mint(db, current))
       if (typeof batch === 'string') return batch
       const { assignments, tokenIds } = batch
@@ -79,13 +80,29 @@ export function createMintStep(options: MintStepOptions): MintStep {
     return found.batch.more ? 'more' : 'idle'
   }
 
-  const hasRoom = async ({ id }: CollectionRow, batch: PreparedMint | null = null, db = store.db): Promise<boolean> => {
+  const hasRoom = async (db: Db, id: string, batch: PreparedMint | null): Promise<boolean> => {
     const more = batch === null ? 1 : new Set(batch.assignments.map(({ transactionId }) => transactionId)).size
     return (await countUnfinished(db, { collectionId: id })) + more <= driver.maxPending
   }
 
   const sign = async (signing: Signing, collection: CollectionRow): Promise<Next> =>
     (await signing.delay(collection)) ?? (await commit(signing, collection))
+
+  /** Returns those of the collections for which something may be signed now. */
+  const findReady = async (ids: readonly string[]): Promise<CollectionRow[]> => {
+    const known = (await findCollections(store.db, ids)).filter(({ blockchain }) => blockchain === driver.blockchain)
+    for (const { id, status, error } of known) {
+      if (status !== 'failed') continue
+      // They were accepted at the moment when the collection failed, so nothing else would end them.
+      await store.transaction((db) => failNftsOfCollection(db, id, error ?? 'the collection failed'))
+    }
+    const deployed = known.filter(({ status }) => status === 'deployed')
+    if (deployed.length === 0 || !serves()) return []
+    const pending = await countUnfinishedOf(store.db, ids)
+    // The recover step examines these, and then marks the collection again.
+    const unexplained = await withOpenMints(store.db, ids)
+    return deployed.filter(({ id }) => (pending.get(id) ?? 0) < driver.maxPending && !unexplained.has(id))
+  }
 
   return {
     mark(collectionId) {
@@ -103,30 +120,14 @@ export function createMintStep(options: MintStepOptions): MintStep {
       /** Errors of single collections, which don't block the others. */
       const failures: unknown[] = []
       const later = new Set<string>()
-      // Random order, so that processes seldom collide.
-      for (const id of shuffled(marked)) {
-        marked.delete(id)
-        const collection = await findCollectionById(store.db, id)
-        if (collection?.blockchain !== driver.blockchain) continue
-        if (collection.status === 'failed') {
-          // It was accepted at the moment when the collection failed, so nothing else would end it.
-          const reason = collection.error ?? 'the collection failed'
-          await store.transaction((db) => failNftsOfCollection(db, id, reason))
-        }
-        if (collection.status !== 'deployed' || !serves() || !(await hasRoom(collection))) continue
-        // The recover step examines it, and then marks the collection again.
-        if ((await openMintsOf(store.db, id)).length > 0) continue
-        const signing = await driver.estimate().catch((error: unknown) => {
-          // Nothing can be signed: all marked collections wait.
-          for (const each of [id, ...later]) marked.add(each)
-          throw error
-        })
+      const signFor = async (signing: Signing, collection: CollectionRow) => {
+        const { id } = collection
         try {
           const next = await sign(signing, collection)
           if (next === 'full') parked.add(id)
           if (next === 'unknown') onUnknown()
           const ms = WAITS[next]
-          if (ms === undefined) continue
+          if (ms === undefined) return
           later.add(id)
           wait = Math.min(wait ?? ms, ms)
         } catch (error) {
@@ -134,6 +135,21 @@ export function createMintStep(options: MintStepOptions): MintStep {
           if (error instanceof LostRace) wait = 0
           else failures.push(error)
         }
+      }
+      // Random order, so that processes seldom collide.
+      const ids = shuffled(marked)
+      for (let at = 0; at < ids.length; at += driver.collectionsAtOnce) {
+        const group = ids.slice(at, at + driver.collectionsAtOnce)
+        for (const id of group) marked.delete(id)
+        const markAgain = (error: unknown) => {
+          for (const id of [...group, ...later]) marked.add(id)
+          throw error
+        }
+        const ready = await findReady(group).catch(markAgain)
+        if (ready.length === 0) continue
+        // If nothing can be signed, all marked collections wait.
+        const signing = await driver.estimate().catch(markAgain)
+        await Promise.all(ready.map((collection) => signFor(signing, collection)))
       }
       for (const id of later) marked.add(id)
       if (failures.length > 0) throw failures[0]

@@ -10,7 +10,12 @@ export async function findCollectionById(db: Db, id: string): Promise<Collection
   return (await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Same, with a row lock until the caller's transaction ends. */
+/** Returns the collections with these IDs, in no particular order. */
+export async function findCollections(db: Db, ids: readonly string[]): Promise<CollectionRow[]> {
+  return await db.selectFrom('collections').selectAll().where('id', 'in', ids).execute()
+}
+
+/** Returns a collection, with a row lock until the caller's transaction ends. */
 export async function lockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await db
     .selectFrom('collections')

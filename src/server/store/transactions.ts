@@ -47,15 +47,19 @@ export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string,
     .execute()
 }
 
-/** Returns a signer's next nonce in the database; null if none was used. */
-export async function nextNonceOf(db: Db, blockchain: Blockchain, signer: string): Promise<number | null> {
-  const row = await db
+/** Returns the next nonce of each of these signers that has used one. */
+export async function nextNoncesOf(
+  db: Db,
+  blockchain: Blockchain,
+  signers: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db
     .selectFrom('signer_nonces')
-    .select('next_nonce')
+    .select(['signer', 'next_nonce'])
     .where('blockchain', '=', blockchain)
-    .where('signer', '=', signer)
-    .executeTakeFirst()
-  return row?.next_nonce ?? null
+    .where('signer', 'in', signers)
+    .execute()
+  return new Map(rows.map(({ signer, next_nonce }) => [signer, next_nonce]))
 }
 
 /** Returns the transaction that was signed with a nonce; null if there is none. */
@@ -106,6 +110,18 @@ export async function countUnfinished(
     .where('state', '=', sql.lit('signed'))
     .executeTakeFirstOrThrow()
   return Number(row.count)
+}
+
+/** Same, of each of these collections that has any. */
+export async function countUnfinishedOf(db: Db, collectionIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('transactions')
+    .select(({ fn }) => ['collection_id', fn.countAll<number>().as('count')])
+    .where('collection_id', 'in', collectionIds)
+    .where('state', '=', sql.lit('signed'))
+    .groupBy('collection_id')
+    .execute()
+  return new Map(rows.map(({ collection_id, count }) => [collection_id ?? '', Number(count)]))
 }
 
 /**

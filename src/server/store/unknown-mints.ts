@@ -107,6 +107,18 @@ export async function openMintsOf(db: Db, collectionId: string): Promise<Unknown
     .execute()
 }
 
+/** Returns those of these collections that mints block from minting. */
+export async function withOpenMints(db: Db, collectionIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('unknown_mints')
+    .select('collection_id')
+    .distinct()
+    .where('collection_id', 'in', collectionIds)
+    .where(OPEN)
+    .execute()
+  return new Set(rows.map(({ collection_id }) => collection_id))
+}
+
 /** Returns mints with their collections, in chain order; by default those that block a collection from minting. */
 export async function listUnknownMints(db: Db, { released = false } = {}) {
   return await db

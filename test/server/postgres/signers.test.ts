@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import { EMBEDDED_FEES, type Signer } from '../../../src/server/chain/evm/signers.ts'
+import type { ChainDriver } from '../../../src/server/pipeline/driver.ts'
 import { lockSigner } from '../../../src/server/pipeline/evm/signers.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { lockCollection } from '../../../src/server/store/collections.ts'
@@ -53,12 +54,13 @@ afterEach(async () => {
   await folder.remove()
 })
 
-const stepOf = (store: Store, signed: string[]) =>
+const driverOf = (store: Store): ChainDriver =>
+  evmDriver(store, async () => ({
+    ...{ chainId: 137, signers: { admin: null, operators: signers }, fees: EMBEDDED_FEES },
+  }))
+const stepOf = (store: Store, signed: string[], driver = driverOf(store)) =>
   createMintStep({
-    store,
-    driver: evmDriver(store, async () => ({
-      ...{ chainId: 137, signers: { admin: null, operators: signers }, fees: EMBEDDED_FEES },
-    })),
+    ...{ store, driver },
     now: Date.now,
     onSigned: (transactions) => signed.push(...transactions.map(({ signer }) => signer)),
   })
@@ -96,4 +98,28 @@ it('skips signers that other processes have locked; waits for the first if all a
       expect(await lockSigner(other, 'polygon', [first])).toBe(first)
     })
   })
+})
+
+it('signs for several collections at once, with one estimate', async () => {
+  const signed: string[] = []
+  const driver = driverOf(here)
+  let estimates = 0
+  let waiting = 0
+  let goOn = () => {}
+  const all = new Promise<null>((resolve) => {
+    goOn = () => resolve(null)
+  })
+  const estimate = async () => {
+    estimates += 1
+    // The first collection waits for the second one.
+    const delay = () => {
+      waiting += 1
+      if (waiting === 2) goOn()
+      return all
+    }
+    return { ...(await driver.estimate()), delay }
+  }
+  await stepOf(here, signed, { ...driver, estimate }).turn()
+  expect(signed).toHaveLength(2)
+  expect(estimates).toBe(1)
 })

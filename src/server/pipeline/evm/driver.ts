@@ -19,6 +19,11 @@ import { createTransferStep } from './transfer-step.ts'
 
 const POLL_MS = 500
 const CLAIM_SIZE = 64
+/**
+ * Each batch waits about 20 times for the network or the database. Measured with one worker, 48 collections and a network
+ * that responds in 25 ms: twice as many NFTs a second as with one at a time.
+ */
+const COLLECTIONS_AT_ONCE = 8
 
 export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
@@ -105,6 +110,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
   return {
     ...createEvmObserver({ store, blockchain, network, findSigner: chains.findSigner, now, log }),
     maxPending: 1,
+    collectionsAtOnce: COLLECTIONS_AT_ONCE,
     estimate: () => estimateEvm(options),
     explain: createExplainer(options),
     signTransfers: createTransferStep({ store, blockchain, signing: chains.signing, now, onSigned, recover }),

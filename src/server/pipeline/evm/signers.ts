@@ -44,14 +44,30 @@ export async function roomOfSigners(
   return rooms.sort((a, b) => b.room - a.room)
 }
 
-/** Returns the signers with free capacity, largest first; equals in random order. */
-export async function freeSigners(
+/** The capacity of signers, as read once and reduced by what this process has signed since. */
+export interface SignerCapacity {
+  /** Returns the signers with free capacity, largest first; equals in random order. */
+  free(): Signer[]
+  /** Records that a transaction was signed. */
+  used(signer: Signer): void
+}
+
+export async function capacityOfSigners(
   db: Db,
   blockchain: EvmBlockchain,
   signers: readonly Signer[],
-): Promise<readonly Signer[]> {
+): Promise<SignerCapacity> {
   const rooms = await roomOfSigners(db, blockchain, shuffled(signers))
-  return rooms.filter(({ room }) => room > 0).map(({ signer }) => signer)
+  return {
+    free: () =>
+      rooms
+        .filter(({ room }) => room > 0)
+        .sort((a, b) => b.room - a.room)
+        .map(({ signer }) => signer),
+    used(signer) {
+      for (const one of rooms) if (one.signer === signer) one.room -= 1
+    },
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { DriverOptions, OnSigned, Prepared, Signing } from '../driver.ts'
 import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
 import { type Draft, signAndStore } from './sign.ts'
-import { freeSigners, lockSigner } from './signers.ts'
+import { capacityOfSigners, lockSigner } from './signers.ts'
 
 const FACTORY_WAIT_MS = 25
 /** Every signer has its maximum number of pending transactions. */
@@ -36,7 +36,9 @@ export interface EvmSigningOptions extends DriverOptions<EvmBlockchain> {
 export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> {
   const { store, blockchain, chains, now } = options
   const terms = await chains.signing(blockchain)
-  const free = await freeSigners(store.db, blockchain, terms.signers.operators)
+  const behind = await isBehind(store.db, blockchain)
+  const capacity = await capacityOfSigners(store.db, blockchain, terms.signers.operators)
+  const free = capacity.free()
   const payable = ({ address }: Signer) => terms.affordable?.get(address) ?? MAX_BATCH_GAS
   let most = 0n
   for (const signer of free) if (payable(signer) > most) most = payable(signer)
@@ -45,9 +47,9 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
   const signWith = async (db: Db, [first, ...others]: readonly Signer[], draft: Omit<Draft, keyof Common>) => {
     if (first === undefined) throw new Error(`${blockchain} has no signer`)
     const common: Common = { blockchain, chainId: terms.chainId, fees: terms.fees }
-    return [
-      await signAndStore(db, await lockSigner(db, blockchain, [first, ...others]), { ...common, ...draft }, now()),
-    ]
+    const signer = await lockSigner(db, blockchain, [first, ...others])
+    capacity.used(signer)
+    return [await signAndStore(db, signer, { ...common, ...draft }, now())]
   }
 
   return {
@@ -65,8 +67,8 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
 
     async delay(collection) {
       // The follower is about to read what is unknown. The sweep returns to it.
-      if ((await isBehind(store.db, blockchain)) || (await isAhead(options, collection))) return 'idle'
-      return free.length === 0 ? 'full' : null
+      if (behind || (await isAhead(options, collection))) return 'idle'
+      return capacity.free().length === 0 ? 'full' : null
     },
 
     async mint(db, collection) {
@@ -75,7 +77,6 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       const { nfts, kind, startId, data, gas } = batch
       const { cid: directory, blocks } = batch.directory
       const [id, collectionId, count] = [newId(), collection.id, nfts.length]
-      const able = free.filter((signer) => payable(signer) >= gas)
       const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex }
       return {
         blocks,
@@ -83,8 +84,14 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: { first: startId, next: startId + BigInt(count) },
         more: false,
-        sign: (on) =>
-          signWith(on, able.length > 0 ? able : free.slice(0, 1), { ...draft, batch: { startId, count, directory } }),
+        sign(on) {
+          // Batches that were signed at the same time may have taken the rest.
+          const left = capacity.free()
+          const signers = left.length > 0 ? left : free
+          const able = signers.filter((signer) => payable(signer) >= gas)
+          const batch = { startId, count, directory }
+          return signWith(on, able.length > 0 ? able : signers.slice(0, 1), { ...draft, batch })
+        },
       }
     },
   }

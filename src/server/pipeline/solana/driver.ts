@@ -25,6 +25,8 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     // Each NFT has its own transaction: a commit for each would be most of the work.
     commitSize: CLAIM_SIZE,
     maxPending: MAX_PENDING,
+    // The funds of the signer are estimated for one.
+    collectionsAtOnce: 1,
     estimate: () => estimateSolana(signing),
     explain: createExplainer(options),
 

@@ -4,7 +4,7 @@ import type { ChainSettings, Networks } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
 import type { Db } from '../../../store/schema.ts'
-import { listSignedOf, nextNonceOf, raiseNonce } from '../../../store/transactions.ts'
+import { listSignedOf, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
@@ -129,11 +129,17 @@ export async function openRemoteChains({
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
       const able = await operators.able(offered)
-      for (const { address, nextNonce } of operators.seen) {
-        const known = await nextNonceOf(db, blockchain, address)
-        if (known !== null && known >= nextNonce) continue
+      const { seen } = operators
+      const nonces = await nextNoncesOf(
+        db,
+        blockchain,
+        seen.map(({ address }) => address),
+      )
+      for (const { address, nextNonce } of seen) {
+        const known = nonces.get(address)
+        if (known !== undefined && known >= nextNonce) continue
         // Our transactions that the database doesn't have: it was restored, or a failover lost commits.
-        if (known !== null) await markBehind(db, blockchain, await network.publicNetwork.head())
+        if (known !== undefined) await markBehind(db, blockchain, await network.publicNetwork.head())
         await raiseNonce(db, blockchain, address, nextNonce)
       }
       return {
