@@ -14,7 +14,7 @@ const CURSORS_KEPT = 64
 
 /**
  * Serializes a chain's follower and other writers of owners from chain data, so that neither sees half of the other's
- * writes. The follower takes the lock exclusively.
+ * writes. The follower takes the lock exclusively where owners changed.
  */
 export const lockOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
   lockUntilCommit(db, `owners ${blockchain}`, how)
@@ -53,7 +53,12 @@ export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: nu
 }
 
 async function insertCursor(db: Db, cursor: OwnerCursor): Promise<void> {
-  await db.insertInto('owner_cursors').values(cursor).execute()
+  // Two followers that found no change may reach the same block at the same time.
+  await db
+    .insertInto('owner_cursors')
+    .values(cursor)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** Returns the last read block of each chain. */

@@ -28,7 +28,7 @@ export async function listWatched(db: Db, blockchain: Blockchain): Promise<Trans
 }
 
 type Seen = Pick<TransactionRow, 'id' | 'block_hash'>
-type Changes = Partial<Pick<TransactionsTable, 'block_number' | 'block_hash' | 'hash' | 'raw'>> & { watched?: 0 | 1 }
+type Changes = Partial<Pick<TransactionsTable, 'block_number' | 'block_hash' | 'hash' | 'raw'>>
 
 const watchedAs = (db: Db, { id, block_hash }: Seen) =>
   db
@@ -36,6 +36,24 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
     .where('id', '=', id)
     .where('block_hash', '=', block_hash)
     .where('watched', '=', sql.lit(1))
+
+/** Ends the watch of transactions whose blocks are final. Returns how many were still in the block where they were seen. */
+export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
+  if (seen.length === 0) return 0
+  const { numUpdatedRows } = await db
+    .updateTable('transactions')
+    .set({ watched: 0 })
+    .where('watched', '=', sql.lit(1))
+    .where(({ eb, refTuple, tuple }) =>
+      eb(
+        refTuple('id', 'block_hash'),
+        'in',
+        seen.map(({ id, block_hash }) => tuple(id, block_hash)),
+      ),
+    )
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
 
 /**
  * Changes a watched transaction. Returns false, and writes nothing, if it is no longer in the block where it was seen.

@@ -3,17 +3,20 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import { EMBEDDED_FEES, type Signer } from '../../../src/server/chain/evm/signers.ts'
+import { createChainStep } from '../../../src/server/pipeline/chain-step.ts'
 import type { ChainDriver } from '../../../src/server/pipeline/driver.ts'
+import { writeEvents } from '../../../src/server/pipeline/evm/follow-owners.ts'
 import { lockSigner } from '../../../src/server/pipeline/evm/signers.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { lockCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
+import { findCursor, lockOwners, moveCursor } from '../../../src/server/store/owner-events.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, plainMetadata } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
-import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Two stores stand for two processes.
@@ -122,4 +125,44 @@ it('signs for several collections at once, with one estimate', async () => {
   await stepOf(here, signed, { ...driver, estimate }).turn()
   expect(signed).toHaveLength(2)
   expect(estimates).toBe(1)
+})
+
+it('leaves transactions that are due to other processes', async () => {
+  const [{ address: signer }] = signers
+  for (let nonce = 0; nonce < 20; nonce++) {
+    await insertTransaction(here.db, {
+      ...{ id: `t${nonce}`, blockchain: 'polygon', signer, nonce, kind: 'mint', collection_id: `c${nonce}` },
+      ...{ token_count: 1, raw: '0x', hash: `0x${nonce}`, state: 'signed', created_at: 0, next_attempt_at: 0 },
+    })
+  }
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  /** Looks up transactions once; `whileObserved` runs while they are claimed. Resolves with their number. */
+  const look = async (store: Store, whileObserved = async () => {}): Promise<number> => {
+    let count = 0
+    const driver: ChainDriver = {
+      ...driverOf(store),
+      async observe(claimed) {
+        count = claimed.length
+        await whileObserved()
+        return claimed.map(() => ({ state: 'signed', waitMs: 60_000 }))
+      },
+    }
+    await createChainStep({ store, driver, now: Date.now, log, onSettled: () => {} })()
+    return count
+  }
+  let others = 0
+  const ours = await look(here, async () => {
+    others = await look(there)
+  })
+  expect(others).toBeGreaterThan(0)
+  expect(ours + others).toBe(20)
+})
+
+it('a follower that found no change of owner does not wait for workers that write minted tokens', async () => {
+  const reached = { blockchain: 'polygon', block_number: 7, block_hash: '0x7' } as const
+  await here.transaction(async (db) => {
+    await lockOwners(db, 'polygon', 'shared')
+    await writeEvents(there, { events: [], mints: [], cursor: null, reached, move: moveCursor })
+  })
+  expect(await findCursor(here.db, 'polygon')).toEqual(reached)
 })

@@ -94,7 +94,8 @@ export async function writeEvents(
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
     // Each worker follows. The second one must not block the workers that write minted tokens.
     if (await wasFaster()) return
-    await lockOwners(db, reached.blockchain, 'alone')
+    // Without a change of owner there is nothing to keep apart, and other workers continue to write minted tokens.
+    await lockOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
     if (await wasFaster()) return
     await applyEvents(db, await rowsOf(db, reached.blockchain, events))
     await addUnknownMints(db, await mintRowsOf(db, reached.blockchain, mints))

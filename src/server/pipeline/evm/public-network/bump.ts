@@ -141,11 +141,12 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
         }
         if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
       }
-      for (const transaction of firsts.values()) {
-        if (bumped.has(transaction.id)) continue
+      const left = [...firsts.values()].filter(({ id }) => !bumped.has(id))
+      const waiting = await Promise.all(left.map((transaction) => isNextFor(publicNetwork, transaction)))
+      for (const [index, transaction] of left.entries()) {
+        const waits = waiting[index] ?? 0
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
-        const waits = await isNextFor(publicNetwork, transaction)
         const stuckFor = Math.min(timeSince(signedAt) ?? waits, waits)
         if (stuckFor >= publicNetwork.stuckMs && (await signAgain(network, transaction, earlier, null))) {
           bumped.add(transaction.id)

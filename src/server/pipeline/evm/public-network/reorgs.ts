@@ -9,7 +9,7 @@ import type { Store } from '../../../store/open-store.ts'
 import { lockOwners } from '../../../store/owner-events.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { TransactionRow } from '../../../store/transactions.ts'
-import { listWatched, updateWatched } from '../../../store/watched.ts'
+import { endWatch, listWatched, updateWatched } from '../../../store/watched.ts'
 import { findMined } from './observe.ts'
 
 export interface WatchOptions {
@@ -35,15 +35,16 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const hashAt = new Map(numbers.map((number, index) => [number, hashes[index] ?? null]))
   const isFinal = (blockNumber: number) => head - blockNumber + 1 >= publicNetwork.finality
 
-  let left = watched.length
   const moved: TransactionRow[] = []
+  const final: TransactionRow[] = []
   for (const row of watched) {
     const hash = hashAt.get(Number(row.block_number)) ?? null
     // A node without the block lags, or the new chain isn't as long yet. A later turn decides.
     if (hash === null) continue
     if (hash !== row.block_hash) moved.push(row)
-    else if (isFinal(Number(row.block_number)) && (await updateWatched(store.db, row, { watched: 0 }))) left -= 1
+    else if (isFinal(Number(row.block_number))) final.push(row)
   }
+  const left = watched.length - (await endWatch(store.db, final))
   if (moved.length === 0) return left
 
   const attempts = await attemptsOf(
