@@ -38,7 +38,7 @@ export function client(baseUrl: string, more: Partial<ClientOptions> = {}) {
     apiKey: new Secret(KEY),
     transport: createLightTransport(),
     userAgent: 'gdn/test',
-    timeoutMs: 2000,
+    timeoutMs: 60_000,
     clock,
     ...more,
   })
