@@ -187,7 +187,6 @@ describe('gdn serve', () => {
     await until(
       () => text,
       (all) => all.includes('Ctrl-C'),
-      30_000,
     )
     const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim()
     serve.kill('SIGTERM')

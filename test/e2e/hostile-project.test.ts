@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 60_000
 
 let home: GdnHome
 let repository: string

@@ -105,11 +105,11 @@ test('rejects collections, mints and transfers without funds, and accepts them w
       })
       return { status: response.status, text: await response.text() }
     }
-    const refused = await until(ask, ({ status }) => status === 503, 20_000)
+    const refused = await until(ask, ({ status }) => status === 503)
     expect(refused.text).toContain('no signer of polygon has enough funds')
 
     await fund(operators[0], 10n * COIN)
-    await until(ask, ({ status }) => status === 200, 30_000)
+    await until(ask, ({ status }) => status === 200)
     const { contract_address: contract } = await gdn.json<{ contract_address: string }>(...create)
     const minted = await gdn.json<{ nft_gdn_id: string; status: string }>(
       ...['nft', 'mint', '-c', contract, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn'],
@@ -172,7 +172,7 @@ test('shows missing funds everywhere during a batch, and resumes the batch when 
     // Only transactions that can be paid are signed, so all of them are mined.
     const list = () =>
       bare().json<{ hash: string }[]>('tx', 'list', '--state', 'signed', '--data-dir', dataDir, '--limit', '1000')
-    expect(await until(list, (waiting) => waiting.length === 0, 20_000)).toEqual([])
+    expect(await until(list, (waiting) => waiting.length === 0)).toEqual([])
 
     await fund(operators[0], 10n * COIN)
     const ended = await batch

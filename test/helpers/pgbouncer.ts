@@ -10,7 +10,7 @@ import type { Pooler } from './transaction-pooler.ts'
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
 const PORT = 5432
-const READY_WITHIN_MS = 15_000
+const READY_WITHIN_MS = 60_000
 
 /** Returns the path of pgbouncer on this machine, or null. */
 export const findPgbouncer = (): string | null => PLACES.find((path) => existsSync(path)) ?? null

@@ -121,7 +121,7 @@ export async function reorgDrop(options: {
           .where((row) => row.or([row('state', '=', 'signed'), row('watched', '=', 1)]))
           .execute(),
       )
-    expect(await until(unsettled, (rows) => rows.length === 0, 30_000)).toEqual([])
+    expect(await until(unsettled, (rows) => rows.length === 0)).toEqual([])
     running = false
     await disturbing
     putBack += takenBack()

@@ -155,10 +155,10 @@ test('returns valid rows and located issues for a manifest with any bytes change
       fc.array(mutation, { minLength: 1, maxLength: 4 }),
       fc.integer({ min: 1, max: 400 }),
       async (rows, how, changes, size) => {
-        const since = performance.now()
+        const since = process.cpuUsage()
         const bytes = mutate(spell(rows, how), changes)
         const found = await read(bytes, { format: how.format, size })
-        expect(performance.now() - since).toBeLessThan(MAX_MS)
+        expect(process.cpuUsage(since).user / 1000).toBeLessThan(MAX_MS)
         for (const { metadata, localFiles } of found.rows) {
           // A changed URL may become a path. No such file exists, which is an issue.
           expect(localFiles).toEqual([])

@@ -173,7 +173,6 @@ describe('mints each NFT exactly once', () => {
     await until(
       () => showCollection(backend, collection.id),
       ({ status }) => status === 'deployed',
-      40_000,
     )
     const [first, second] = await transactions()
     expect([first?.state, second?.state]).toEqual(['lost', 'final'])
@@ -214,7 +213,7 @@ it('rejects requests while funds are missing, keeps accepted ones pending, and r
   const statuses = async () => (await showNfts(backend, ids)).map(({ status }) => status)
   await until(statuses, (all) => all.includes('deployed'))
   const ask = () => backend.post('/api/v1/createcollection', { name: 'Poor', ...SOLANA_COLLECTION })
-  const refused = await until(ask, ({ status }) => status === 503, 40_000)
+  const refused = await until(ask, ({ status }) => status === 503)
   expect(refused.json.error.message).toMatch(/does not have enough funds to pay for tokens/)
   expect([refused.headers.get('request-accepted'), refused.headers.get('retry-after')]).toEqual(['no', '30'])
   const waiting = await statuses()
@@ -224,7 +223,7 @@ it('rejects requests while funds are missing, keeps accepted ones pending, and r
   expect(Math.max(...looked) - Date.now()).toBeLessThan(5000)
   await cluster.fund(place.signer, 10n * SOL)
   await expectEachOnce(backend, ids)
-  expect((await until(ask, ({ status }) => status === 200, 40_000)).status).toBe(200)
+  expect((await until(ask, ({ status }) => status === 200)).status).toBe(200)
 })
 
 describe('setting up a cluster', () => {
