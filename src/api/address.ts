@@ -14,6 +14,7 @@ const CASE_STEP = 0x20
 /** How many addresses are hashed before loading a faster implementation is worth it. */
 const FEW = 50
 let hashed = 0
+let loading: Promise<void> | null = null
 let keccak: (message: Uint8Array) => Uint8Array = keccak_256
 
 const DIGIT = 1
@@ -47,7 +48,7 @@ function readDigits(address: string): number {
 
 /** Returns Keccak-256 of the digits that were read last, in lower case, as ASCII. */
 function digitsHash(): Uint8Array {
-  if (hashed++ === FEW) void useFastKeccak()
+  if (hashed++ === FEW) loading = useFastKeccak()
   return keccak(lower)
 }
 
@@ -63,6 +64,11 @@ async function useFastKeccak(): Promise<void> {
 
 /** Whether EIP-55 writes the letter at this position in upper case. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
+
+/** Waits for the faster implementation if it is being loaded. Meanwhile, a long manifest would hash thousands slowly. */
+export async function fastKeccakLoaded(): Promise<void> {
+  await loading
+}
 
 /** Returns the EIP-55 spelling of an address of 40 hex digits, in any case. Other text is unchanged. */
 export function checksumAddress(address: string): string {

@@ -1,3 +1,4 @@
+import { fastKeccakLoaded } from '../api/address.ts'
 import { type Blocks, csvBlocks, jsonBlocks, type ReadContext } from './blocks.ts'
 import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
@@ -109,6 +110,7 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
     for await (const block of readFormat(source, context, fingerprint)) {
       isEmpty &&= block.length === 0
       yield block
+      await fastKeccakLoaded()
     }
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
