@@ -149,7 +149,6 @@ describe('gdn serve', () => {
       await until(
         () => text,
         (all) => all.includes('\n'),
-        30_000,
       )
       const { event, url, api_key, data_dir, pid } = JSON.parse(text)
       expect({ event, data_dir, pid }).toEqual({ event: 'ready', data_dir: dataDir, pid: serve.pid })

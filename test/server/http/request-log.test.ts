@@ -33,7 +33,6 @@ const lineOf = (id: string | null) =>
   until(
     async () => lines().find(({ msg, request }) => msg === 'request' && request === id),
     (line) => line !== undefined,
-    2000,
   )
 
 describe('x-request-id', () => {

@@ -66,7 +66,6 @@ async function expectEachOnce(backend: TestBackend, ids: readonly string[]) {
   const nfts = await until(
     () => showNfts(backend, ids),
     (all) => all.every(({ status }) => status !== 'initiated'),
-    50_000,
   )
   expect(nfts.map(({ status, token_id, error }) => [status, token_id, error])).toEqual(
     ids.map((id) => ['deployed', mintAddress(place.signer, id), undefined]),
