@@ -73,7 +73,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
-    // Many tests wait for processes and timers.
+    // Many tests wait for processes and timers. `npm run test:rest` starts one per core.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
