@@ -165,7 +165,7 @@ function connect(url: string, addressIndex = 0) {
   return { wallet: createWalletClient({ account, ...options }), chain: createPublicClient(options) }
 }
 
-/** Polls for a receipt. viem's own wait can miss a block and then waits for another, which an idle anvil never mines. */
+/** Polls for a receipt. viem's own wait lasted 180 s once, probably for a block that an idle anvil never mines. */
 async function untilMined({ request }: PublicClient, hash: Hex) {
   for (;;) {
     const receipt = await request({ method: 'eth_getTransactionReceipt', params: [hash] })
