@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EvmBlockchain } from '../../../src/api/blockchains.ts'
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
+import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { type AskSigning, EMBEDDED_FEES, type Signer, type Signers } from '../../../src/server/chain/evm/signers.ts'
 import { startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.ts'
 import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
@@ -80,6 +82,25 @@ describe('the mint step', () => {
       { id: 'ready', ...failed },
     ])
   })
+})
+
+it('several collections are signed for at once only as far as a signer can pay for all of them', async () => {
+  const ids = ['c1', 'c2', 'c3']
+  for (const id of ids) await addCollection(id, { status: 'deployed' })
+  const metadata = JSON.stringify({ title: 'a', description: '', file_fields: [], extra_fields: [] })
+  const nft = { request_id: 'r', receiver: ALICE, metadata, next_attempt_at: NOW }
+  await insertNfts(
+    store.db,
+    ids.map((id) => ({ ...nft, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
+  )
+  const gas = mintGasLimit([{ receiver: ALICE as Hex, count: 1 }], false)
+  const affordable = new Map(signers.operators.map(({ address }) => [address, 2n * gas]))
+  const poor: AskSigning = async (blockchain) => ({ ...(await signingBy(signers)(blockchain)), affordable })
+  const step = createMintStep({ store, driver: driverOf(poor), now, onSigned: () => {} })
+  expect(await step.turn()).toBe(100)
+  expect(await signedKinds()).toEqual(['polygon mint', 'polygon mint'])
+  await step.turn()
+  expect(await signedKinds()).toHaveLength(3)
 })
 
 /** Fantom is unreachable; Polygon works. */

@@ -39,9 +39,12 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
   const behind = await isBehind(store.db, blockchain)
   const capacity = await capacityOfSigners(store.db, blockchain, terms.signers.operators)
   const free = capacity.free()
-  const payable = ({ address }: Signer) => terms.affordable?.get(address) ?? MAX_BATCH_GAS
-  let most = 0n
-  for (const signer of free) if (payable(signer) > most) most = payable(signer)
+  /** Gas of the batches that were prepared with this estimate, for other collections. */
+  let reserved = 0n
+  const payable = ({ address }: Signer): bigint => {
+    const gas = terms.affordable?.get(address)
+    return gas === undefined ? MAX_BATCH_GAS : gas - reserved
+  }
 
   /** Signs with one of these signers, in the caller's commit. */
   const signWith = async (db: Db, [first, ...others]: readonly Signer[], draft: Omit<Draft, keyof Common>) => {
@@ -72,9 +75,15 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
     },
 
     async mint(db, collection) {
+      let most = 0n
+      for (const signer of capacity.free()) if (payable(signer) > most) most = payable(signer)
       const batch = await nextBatch(db, collection, most)
       if (batch === null) return 'idle'
       const { nfts, kind, startId, data, gas } = batch
+      const able = capacity.free().filter((signer) => payable(signer) >= gas)
+      // Batches that were prepared at the same time may have taken the rest.
+      if (able.length === 0) return 'soon'
+      reserved += gas
       const { cid: directory, blocks } = batch.directory
       const [id, collectionId, count] = [newId(), collection.id, nfts.length]
       const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex }
@@ -84,14 +93,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: { first: startId, next: startId + BigInt(count) },
         more: false,
-        sign(on) {
-          // Batches that were signed at the same time may have taken the rest.
-          const left = capacity.free()
-          const signers = left.length > 0 ? left : free
-          const able = signers.filter((signer) => payable(signer) >= gas)
-          const batch = { startId, count, directory }
-          return signWith(on, able.length > 0 ? able : signers.slice(0, 1), { ...draft, batch })
-        },
+        sign: (on) => signWith(on, able, { ...draft, batch: { startId, count, directory } }),
       }
     },
   }
