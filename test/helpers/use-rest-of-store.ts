@@ -2,7 +2,12 @@ import type { Selectable } from 'kysely'
 import { adoptMembers, withdrawBatch } from '../../src/server/state/nfts.ts'
 import { returnLostTransaction, returnTransaction } from '../../src/server/state/transactions.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
-import { collectionAddresses, firstDeployed, hasCollections } from '../../src/server/store/collections.ts'
+import {
+  collectionAddresses,
+  findCollectionById,
+  firstDeployed,
+  hasCollections,
+} from '../../src/server/store/collections.ts'
 import { withTerms } from '../../src/server/store/explorer-terms.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
@@ -33,6 +38,7 @@ export async function useRestOfStore(
   await attempts.attemptsOf(db, [signed.id])
   await collectionAddresses(db, 'polygon')
   await hasCollections(db, 'polygon')
+  await findCollectionById(db, collectionId)
   await firstDeployed(db, 'polygon')
   await withTerms(db, [nft.seq], ['term'])
   await publications.addPublications(db, 'pins', ['cid'])
