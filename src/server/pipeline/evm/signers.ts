@@ -48,6 +48,8 @@ export async function roomOfSigners(
 export interface SignerCapacity {
   /** Returns the signers with free capacity, largest first; equals in random order. */
   free(): Signer[]
+  /** Reserves a transaction of any signer. Returns false if the capacity of all is reserved. */
+  reserve(): boolean
   /** Records that a transaction was signed. */
   used(signer: Signer): void
 }
@@ -58,7 +60,9 @@ export async function capacityOfSigners(
   signers: readonly Signer[],
 ): Promise<SignerCapacity> {
   const rooms = await roomOfSigners(db, blockchain, shuffled(signers))
+  let unreserved = rooms.reduce((sum, { room }) => sum + room, 0)
   return {
+    reserve: () => unreserved-- > 0,
     free: () =>
       rooms
         .filter(({ room }) => room > 0)

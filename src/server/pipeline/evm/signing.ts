@@ -82,7 +82,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       const { nfts, kind, startId, data, gas } = batch
       const able = capacity.free().filter((signer) => payable(signer) >= gas)
       // Batches that were prepared at the same time may have taken the rest.
-      if (able.length === 0) return 'soon'
+      if (able.length === 0 || !capacity.reserve()) return 'soon'
       reserved += gas
       const { cid: directory, blocks } = batch.directory
       const [id, collectionId, count] = [newId(), collection.id, nfts.length]
@@ -93,7 +93,11 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: { first: startId, next: startId + BigInt(count) },
         more: false,
-        sign: (on) => signWith(on, able, { ...draft, batch: { startId, count, directory } }),
+        sign(on) {
+          const left = capacity.free()
+          const signers = able.filter((signer) => left.includes(signer))
+          return signWith(on, signers.length > 0 ? signers : able, { ...draft, batch: { startId, count, directory } })
+        },
       }
     },
   }
