@@ -175,7 +175,7 @@ async function untilMined({ request }: PublicClient, hash: Hex) {
   }
 }
 
-/** Saves shared pictures at once, and others when they are needed. Returns a function to the URI of an NFT's picture. */
+/** Saves shared pictures at once, and others when needed. Returns a function to the URI of an NFT's picture. */
 async function savePictures(folder: string, pictures: Pictures): Promise<(index: number) => Promise<string> | string> {
   if (typeof pictures === 'function') {
     return async (index) => saveFile(folder, new Uint8Array(await (await fetch(pictures(index))).arrayBuffer()))

@@ -65,7 +65,7 @@ async function useFastKeccak(): Promise<void> {
 /** Whether EIP-55 writes the letter at this position in upper case. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
-/** Waits for the faster implementation if it is being loaded. Meanwhile, a long manifest would hash thousands slowly. */
+/** Waits for the faster implementation if it is being loaded: a manifest would hash thousands slowly meanwhile. */
 export async function fastKeccakLoaded(): Promise<void> {
   await loading
 }

@@ -44,9 +44,9 @@ export function walletsDirectory(env: Env): string {
 
 /**
  * Returns the directories in which processes share a rate limit, the best first. They must be the same for all
- * processes of one user on one machine, regardless of their environment. A session has an XDG_RUNTIME_DIR that its cron jobs
- * don't have, and every CI job may have its own TMPDIR, HOME and state directory. So it is the machine's /tmp.
- * `GDN_PACE_DIR` sets another one, such as a volume that containers share.
+ * processes of one user on one machine, regardless of their environment. A session has an XDG_RUNTIME_DIR that its
+ * cron jobs don't have, and every CI job may have its own TMPDIR, HOME and state directory. So it is the machine's
+ * /tmp. `GDN_PACE_DIR` sets another one, such as a volume that containers share.
  */
 export function paceDirectories(env: Env): string[] {
   const named = env.GDN_PACE_DIR

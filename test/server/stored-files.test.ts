@@ -4,7 +4,7 @@ import { MAX_LOOKUPS, storedFiles } from '../../src/server/services/stored-files
 import type { FileStorage } from '../../src/server/storage/adapter.ts'
 import type { CheckedFiles } from '../../src/server/storage/checked-files.ts'
 
-/** A storage with every file, all but one checked and none of them known by its URL; counts lookups, and how many run at once. */
+/** A storage with every file, all but one checked, none known by its URL; counts lookups, in all and at once. */
 function countingStorage() {
   const seen = { asked: 0, atOnce: 0 }
   let open = 0

@@ -15,8 +15,8 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. A picture that is too large is rejected
- * before any pixel is decoded.
+ * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. A picture that is too large is
+ * rejected before any pixel is decoded.
  *
  * @throws PictureError if it can't be drawn or is broken
  */

@@ -51,8 +51,8 @@ export interface OpenOptions {
  */
 export interface FileStorage {
   /**
-   * Stores a stream and resolves with its CID once the content is durable. Memory is bounded, regardless of the length, and
-   * equal content is stored once. An error of the stream is passed on and leaves nothing behind.
+   * Stores a stream and resolves with its CID once the content is durable. Memory is bounded, regardless of the length,
+   * and equal content is stored once. An error of the stream is passed on and leaves nothing behind.
    */
   add(content: AsyncIterable<Uint8Array>, options?: AddOptions): Promise<StoredFile>
   /**

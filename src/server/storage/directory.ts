@@ -37,12 +37,14 @@ export async function buildDirectory(files: readonly NamedFile[]): Promise<Built
   checkNames(files)
   const blocks = new Map<string, Uint8Array>()
   const links: PBLink[] = []
+  let linkBytes = 0
   for (const { name, bytes } of files) {
     const { cid, size } = await addFile(bytes, blocks)
     links.push({ Name: name, Hash: cid, Tsize: size })
+    linkBytes += Buffer.byteLength(name) + cid.byteLength
   }
   // IPFS splits a larger directory into many nodes, which the storage doesn't create.
-  if (sum(links.map(({ Name = '', Hash }) => Buffer.byteLength(Name) + Hash.byteLength)) > MAX_LINK_BYTES) {
+  if (linkBytes > MAX_LINK_BYTES) {
     throw new GdnError('invalid_input', 'too many files for one directory', {
       hint: 'Use fewer files, or shorter names.',
     })
@@ -55,8 +57,6 @@ export async function buildDirectory(files: readonly NamedFile[]): Promise<Built
     blocks: [...Array.from(blocks, ([cid, bytes]) => ({ cid, bytes })), { cid: cid.toString(), bytes: node }],
   }
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
 
 /** Adds the blocks of a file. Returns its CID and the number of bytes below it. */
 async function addFile(bytes: Uint8Array, blocks: Map<string, Uint8Array>): Promise<{ cid: CID; size: number }> {

@@ -74,7 +74,8 @@ async function commit(db: Kysely<Schema>, jobs: readonly Job[], longestMs: numbe
     for (const tell of settle) tell()
     return begun
   } catch (error) {
-    const failed = jobs.slice(0, Math.max(1, begun))
+    // Without any begun, the database can't be written: to wait for its lock again for each job would take minutes.
+    const failed = begun === 0 ? jobs : jobs.slice(0, begun)
     for (const job of failed) job.reject(error)
     return failed.length
   }

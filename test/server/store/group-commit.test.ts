@@ -81,6 +81,18 @@ describe('simultaneous transactions', () => {
     expect(await stored()).toEqual(ids)
   })
 
+  it('all fail together if no transaction can begin', async () => {
+    let attempts = 0
+    const execute = async () => {
+      attempts++
+      throw new Error('database is locked')
+    }
+    const run = createGroupCommit({ transaction: () => ({ execute }) } as unknown as Store['db'])
+    const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((id) => run(add(id))))
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(attempts).toBe(1)
+  })
+
   it('leave turns to other work: a group that has run for its maximum time is committed', async () => {
     const run = createGroupCommit(store.db, 0)
     const order: string[] = []

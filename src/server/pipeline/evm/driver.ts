@@ -20,13 +20,13 @@ import { createTransferStep } from './transfer-step.ts'
 const POLL_MS = 500
 const CLAIM_SIZE = 64
 /**
- * The same in a cluster, where the process that settles a batch also signs for the next one of its collection. A process
- * that claimed all due transactions would leave nothing for the others.
+ * The same in a cluster, where the process that settles a batch also signs for the next one of its collection. If it
+ * claimed all due transactions, it would leave nothing for the others.
  */
 const SHARED_CLAIM_SIZE = 16
 /**
- * Each batch waits once for the network and 12 times for the database. Measured with one worker, 48 collections and a network
- * that responds in 25 ms: twice as many NFTs a second as with one at a time.
+ * Each batch waits once for the network and 12 times for the database. Measured with one worker, 48 collections and a
+ * network that responds in 25 ms: twice as many NFTs a second as with one at a time.
  */
 const COLLECTIONS_AT_ONCE = 8
 

@@ -17,7 +17,7 @@ export interface KuboNodeOptions {
   userAgent: string
 }
 
-/** The parameters with which `ipfs add` created CIDs of version 1 originally, regardless of the node's configuration. */
+/** The original parameters of `ipfs add` for CIDs of version 1, regardless of the node's configuration. */
 const ADD = 'add?cid-version=1&raw-leaves=true&chunker=size-262144&hash=sha2-256&trickle=false&pin=true&progress=false'
 
 /** An IPFS node with Kubo's RPC API. All of its content can be read, not only what this backend stored. */
