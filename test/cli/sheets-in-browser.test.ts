@@ -16,7 +16,7 @@ let browser: Browser | undefined
 
 beforeAll(async () => {
   if (CHROMIUM !== undefined) browser = await startChromium()
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
 })

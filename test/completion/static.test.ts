@@ -57,7 +57,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion i
       const all = flags.flatMap((flag) => [flag.name, flag.short]).filter((form) => form !== null)
       expect(found[i]?.map(({ value }) => value).sort(), name).toEqual(all.sort())
     }
-  }, 120_000)
+  })
 
   test.each([
     ['a flag from its prefix', 'gdn nft mint --recei', ['--receiver']],

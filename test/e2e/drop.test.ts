@@ -7,6 +7,7 @@ import { CID } from 'multiformats/cid'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
+import { startFaultProxy } from '../helpers/fault-proxy.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
@@ -189,17 +190,21 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
       { length: 240 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,
     )
+    const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random: Math.random })
+    const killed = gdnAt({ ...backend, url: proxy.url }, home.path)
     const manifest = await gdn.file('killed.csv', `title,description,receiver\n${rows.join('\n')}\n`)
     const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', '1', '--json'] as const
     let kills = 0
     for (;;) {
-      const { exitCode, signal, stderr } = await gdn.runAndKill([...argv], 180 + kills * 30)
+      const { exitCode, signal, stderr } = await killed.runAndKill([...argv], (ended) => proxy.after(kills * 30, ended))
       if (signal === undefined) {
         expect(exitCode, stderr).toBe(0)
         break
       }
       kills += 1
     }
+    await proxy.close()
+    // Of 240 requests at least, the first lives send 0, 30 and 60.
     expect(kills).toBeGreaterThan(2)
     const titles = (await gdn.json<{ request_metadata: { title: string } }[]>('nft', 'list', '-c', contract))
       .map((nft) => nft.request_metadata.title)

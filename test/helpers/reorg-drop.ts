@@ -59,14 +59,14 @@ export async function reorgDrop(options: {
         const depth = 1 + (reorgs.reduce((sum, count) => sum + count) % DEEPEST)
         await real.reorg(depth)
         reorgs[depth - 1] = (reorgs[depth - 1] ?? 0) + 1
-      } else if (dice < 0.4) {
-        for (const hash of await real.pool()) {
-          if (random() < 0.3) continue
-          await real.call('anvil_dropTransaction', [hash])
-          dropped += 1
-        }
       } else {
-        await real.mine()
+        // The first ones are dropped in any case, so that every run has some.
+        const isFirst = isDisturbed && dropped === 0
+        const pool = dice < 0.4 || isFirst ? await real.pool() : []
+        const dropping = pool.filter(() => isFirst || random() > 0.3)
+        for (const hash of dropping) await real.call('anvil_dropTransaction', [hash])
+        dropped += dropping.length
+        if (dropping.length === 0) await real.mine()
       }
     }
   }

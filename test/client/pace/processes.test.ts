@@ -83,7 +83,8 @@ test('8 processes with one key, some killed or stopped, never have three request
   const began = performance.now()
   let kills = 0
   let stops = 0
-  while (performance.now() - began < RUN_MS) {
+  // Where a start takes seconds, most processes die before they send.
+  while (performance.now() - began < RUN_MS || server.arrivals.length < 2) {
     await pause(50 + Math.random() * 350)
     const index = Math.floor(Math.random() * PROCESSES)
     const child = children[index]
@@ -101,8 +102,8 @@ test('8 processes with one key, some killed or stopped, never have three request
   expect(trouble).toEqual([])
   expect(server.refused()).toBe(0)
   expect(kills + stops).toBeGreaterThan(3)
-  // Two per second were possible. Where a start takes seconds, most processes die before they send.
-  expect(server.arrivals.length).toBeGreaterThan(SOAK ? RUN_MS / 1000 / 3 : 1)
+  // Two per second were possible.
+  if (SOAK) expect(server.arrivals.length).toBeGreaterThan(RUN_MS / 1000 / 3)
   expect(await readFile(join(paceDir, 'pace.db'), 'latin1')).not.toContain('the-key')
   process.stdout.write(`  ${server.arrivals.length} requests, ${kills} kills, ${stops} stops in ${RUN_MS / 1000} s\n`)
 })

@@ -2,9 +2,7 @@ import { expect, it } from 'vitest'
 import { reorgDrop } from '../../helpers/reorg-drop.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 
-it('mints 200 NFTs once, in order and without nonce gaps, despite dropped transactions and reorgs of 1 to 5 blocks', {
-  timeout: 150_000,
-}, async () => {
+it('mints 200 NFTs once, in order and without nonce gaps, despite dropped transactions and reorgs of 1 to 5 blocks', async () => {
   const { random } = seededRandom('reorg drop')
   const figures = await reorgDrop({ nfts: 200, faults: 0, restarts: 0, random })
   report(figures)
@@ -12,9 +10,7 @@ it('mints 200 NFTs once, in order and without nonce gaps, despite dropped transa
   expect(figures.dropped).toBeGreaterThan(0)
 })
 
-it('does the same with a restart and with 30 % of the RPC requests failing, hanging, late or duplicated', {
-  timeout: 150_000,
-}, async () => {
+it('does the same with a restart and with 30 % of the RPC requests failing, hanging, late or duplicated', async () => {
   const { random } = seededRandom('reorg drop with faults')
   report(await reorgDrop({ nfts: 40, faults: 0.3, restarts: 1, random }))
 })

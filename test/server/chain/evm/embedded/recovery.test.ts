@@ -117,29 +117,17 @@ describe('an embedded chain after a crash', () => {
 
   test('completes a stream of broadcasts while the node is killed repeatedly', async () => {
     const journal = memoryBlockJournal()
-    const { chain } = await start({ journal })
+    const { chain, events } = await start({ journal })
     const account = newAccount()
     const raws = await Promise.all(Array.from({ length: 120 }, (_, nonce) => sign(account, nonce)))
-    let sent = 0
-    let killed = 0
-    const killer = (async () => {
-      for (let kills = 0; kills < 8; kills++) {
-        await new Promise((resolve) => setTimeout(resolve, 20 + kills * 7))
-        if (chain.pid === undefined) continue
-        killNode(chain)
-        killed += 1
-      }
-    })()
-    for (const raw of raws) {
-      const [outcome] = await chain.broadcast([raw])
-      expect(outcome?.outcome).not.toBe('rejected')
-      sent += 1
+    for (const [nonce, raw] of raws.entries()) {
+      const sending = chain.broadcast([raw])
+      if (nonce % 15 === 7) setTimeout(() => killNode(chain), nonce % 4)
+      expect((await sending)[0]?.outcome).not.toBe('rejected')
     }
-    await killer
-    expect(sent).toBe(raws.length)
-    expect(killed).toBeGreaterThan(1)
     expect(journal.entries.flatMap(({ transactions }) => transactions)).toEqual(raws)
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x78')
+    expect(events.filter(({ type }) => type === 'died')).toHaveLength(8)
   })
 
   test('rejects a broadcast without side effects if the journal write fails', async () => {
