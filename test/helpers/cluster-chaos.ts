@@ -274,7 +274,10 @@ async function makeCollections(ask: Ask, count: number): Promise<string[]> {
   return addresses
 }
 
-/** Kills processes and the database at random, and sometimes stops one gracefully, until `settled` is called. */
+/**
+ * Kills processes and the database at random, and sometimes stops one gracefully, until `settled` is called. At least
+ * one process and the database are killed, however soon that is.
+ */
 function unleash({
   apis,
   workers,
@@ -291,20 +294,21 @@ function unleash({
   const kills = { api: 0, worker: 0, drained: 0, database: 0 }
   let busy = true
   const members = async () => {
-    while (busy) {
+    const isKilled = () => kills.api + kills.worker > 0
+    while (busy || !isKilled()) {
       await sleep(killEvery * (0.4 + 0.6 * random()))
       const isApi = random() < 0.3
       const among = isApi ? apis : workers
       const victim = among[Math.floor(random() * among.length)]
-      if (!busy || victim === undefined) return
-      const inGoodOrder = random() < 0.25
+      if (victim === undefined || (!busy && isKilled())) return
+      const inGoodOrder = isKilled() && random() < 0.25
       kills[inGoodOrder ? 'drained' : isApi ? 'api' : 'worker'] += 1
       await (inGoodOrder ? victim.stop() : victim.kill())
       await victim.start()
     }
   }
   const database = async () => {
-    while (busy && kills.database < databaseKills) {
+    while (kills.database < databaseKills && (busy || kills.database === 0)) {
       await sleep(killEvery * (0.5 + random()))
       kills.database += 1
       await together.postgres.kill()
