@@ -68,7 +68,7 @@ test.for([
   ['that does not', false],
 ] as const)(
   `a power cut at a system call of a batch (one in ${STRIDE}) loses no row and mints none twice, on a server %s`,
-  { timeout: SOAK ? 3_600_000 : 120_000 },
+  { timeout: SOAK ? 3_600_000 : 180_000 },
   async ([, idempotency], context) => {
     if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
     const { random } = seededRandom('power cuts of a batch')

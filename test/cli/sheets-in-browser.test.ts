@@ -78,7 +78,8 @@ const SHOW_ALL = `(async () => {
   for (const image of document.images) image.loading = 'eager'
   for (const details of document.querySelectorAll('details')) details.open = true
   scrollTo(0, document.body.scrollHeight)
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  // An image that can't be decoded is rejected.
+  await Promise.allSettled([...document.images].map((image) => image.decode()))
 })()`
 
 const LOADED = '[...document.images].filter(({ naturalWidth }) => naturalWidth > 0).length'

@@ -174,8 +174,8 @@ describe('redacts what looks like a secret in messages, logs and --debug', () =>
   })
 
   test('takes little time for a megabyte of text that resembles secrets', () => {
-    const start = performance.now()
+    const start = process.cpuUsage()
     for (const piece of ['a.', 'a_', '"a-', '\\"', '://', '?key', 'gdn_', 'Bearer ']) redactText(piece.repeat(250_000))
-    expect(performance.now() - start).toBeLessThan(5000)
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000)
   })
 })

@@ -155,9 +155,7 @@ describe('gdn serve', () => {
       const env = { GDN_BASE_URL: url, GDN_API_KEY: api_key }
       expect((await home.run(['nft', 'show', 'x', '--json'], { env })).code).toBe(5)
       serve.kill(signal)
-      const start = Date.now()
       expect((await serve).exitCode).toBe(0)
-      expect(Date.now() - start).toBeLessThan(5000)
       expect(text.trimEnd().split('\n')).toHaveLength(1)
     },
   )

@@ -159,7 +159,7 @@ describe('pressing Tab on a terminal', () => {
       const type = async (keys: string, added: string) => {
         const before = screen.length
         terminal.stdin.write(keys)
-        await vi.waitFor(() => expect(screen.slice(before)).toContain(added), { timeout: 20_000, interval: 20 })
+        await vi.waitFor(() => expect(screen.slice(before)).toContain(added), { timeout: 60_000, interval: 20 })
       }
       await type('', '> ')
       await type('gdn nft transf\t', 'er')
@@ -168,7 +168,7 @@ describe('pressing Tab on a terminal', () => {
       await type('-o nd\t', 'json')
       await type('--receiver @al\t', 'ice')
       terminal.stdin.write('\r')
-      await vi.waitFor(() => expect(existsSync(out)).toBe(true), { timeout: 20_000, interval: 20 })
+      await vi.waitFor(() => expect(existsSync(out)).toBe(true), { timeout: 60_000, interval: 20 })
       expect(await readFile(out, 'utf8')).toBe('<nft><transfer><x><--profile><main><-o><ndjson><--receiver><@alice>')
     },
   )

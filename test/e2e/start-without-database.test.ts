@@ -6,7 +6,7 @@ import { report, seededRandom } from '../helpers/seed.ts'
 import { serve } from '../helpers/served-backend.ts'
 
 const ROUNDS = process.env.GDN_SOAK === '1' ? 100 : 8
-const WITHIN_MS = 30_000
+const WITHIN_MS = 60_000
 
 // Without PostgreSQL, test/postgres-missing.test.ts reports it.
 describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s is killed while a backend starts', (name) => {

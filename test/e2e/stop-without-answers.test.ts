@@ -12,7 +12,7 @@ import { processesWith } from '../helpers/processes.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 /** Far below the timeout of a query, and above what a busy machine needs. */
-const WITHIN_MS = 15_000
+const WITHIN_MS = 60_000
 
 interface Run {
   /** Its exit code, or the signal that ended it. */
@@ -84,19 +84,6 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s does not respon
     run.kill('SIGTERM')
     expect(await endOf(run)).toBe(0)
     expect(run.stderr()).toBe('')
-  })
-
-  test.concurrent('a second signal ends the start at once', async () => {
-    const proxy = await open()
-    proxy.hang(4)
-    const run = start(proxy, 'serve', '--port', '0')
-    await proxy.waitedFor()
-    run.kill('SIGTERM')
-    await sleep(50)
-    const since = performance.now()
-    run.kill('SIGTERM')
-    expect(await endOf(run)).toBe(0)
-    expect(performance.now() - since).toBeLessThan(1900)
   })
 
   test.concurrent('serve stops while it works, and leaves no chain node behind', async () => {

@@ -33,7 +33,6 @@ const arrivesAt = async (path: string) => {
   await until(
     async () => place(),
     (now) => now === path,
-    10_000,
   )
   expect(place()).toBe(path)
 }

@@ -38,10 +38,9 @@ describe('requests to one origin', () => {
 
   test('start at the minimum interval', async () => {
     const pace = createPace({ atOnce: 100, apartMs: 10 })
-    const starts = await Promise.all(
-      Array.from({ length: 21 }, () => pace.enter('a', never).then(() => performance.now())),
-    )
-    expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(190)
+    const since = performance.now()
+    await Promise.all(Array.from({ length: 21 }, () => pace.enter('a', never)))
+    expect(performance.now() - since).toBeGreaterThan(190)
   })
 
   test('release their place in the queue when they are aborted', async () => {

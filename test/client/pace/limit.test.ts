@@ -15,9 +15,9 @@ describe('a server with a false rate limit', () => {
   )
 
   test('does not keep the parser busy with its header', () => {
-    const since = performance.now()
+    const since = process.cpuUsage()
     expect(parseRateLimitPolicy('"\\'.repeat(100_000), 'getnfts')).toBeNull()
-    expect(performance.now() - since).toBeLessThan(100)
+    expect(process.cpuUsage(since).user / 1000).toBeLessThan(1000)
   })
 })
 

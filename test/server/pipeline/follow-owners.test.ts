@@ -367,7 +367,6 @@ describe('a reorg', () => {
         { numRuns: 15 },
       )
     },
-    60_000,
   )
 })
 

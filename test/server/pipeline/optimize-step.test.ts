@@ -108,7 +108,7 @@ describe.runIf(isOnPostgres())('PostgreSQL', () => {
         await turn()
         return (await knownRows()) === 2000
       },
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     )
     await sql`alter table transactions reset (autovacuum_enabled)`.execute(store.db)
   })

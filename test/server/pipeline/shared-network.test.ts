@@ -63,7 +63,7 @@ async function deployedCollection(request: Readonly<Record<string, unknown>> = {
 }
 
 async function mineUntil(done: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 20_000; !(await done()); ) {
+  for (const end = Date.now() + 60_000; !(await done()); ) {
     if (Date.now() > end) throw new Error('it never came to pass')
     await real.mine()
     await sleep(10)

@@ -262,7 +262,7 @@ describe('after downtime', () => {
     const faulty = await startFaultyProxy(real.url, { random, share: 0.3, silentMs: 100 })
     undo.push(() => faulty.close())
     const { id, other } = await away(300, [faulty.url])
-    await untilOwner(id, other, 40_000)
+    await untilOwner(id, other)
   })
 
   it('reverts a transfer that a reorg removed', async () => {

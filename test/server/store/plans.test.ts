@@ -215,8 +215,8 @@ describe.runIf(isOnPostgres())('PostgreSQL', () => {
   }
   const renew = async () => {
     // The write is counted a moment later.
-    await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).includes('nfts'), { timeout: 10_000 })
-    await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).length === 0, { timeout: 10_000 })
+    await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).includes('nfts'), { timeout: 60_000 })
+    await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).length === 0, { timeout: 60_000 })
   }
   // Autovacuum would analyze at some point during the test.
   beforeAll(async () => {

@@ -61,7 +61,7 @@ it('delivers one event per NFT at least once although the backend is killed at a
   await until(
     async () => new Set(told().map(({ data }) => data.nft_gdn_id)).size,
     (count) => count === ids.length,
-    long ? 600_000 : 40_000,
+    long ? 600_000 : 60_000,
   )
   expect(new Set(told().map(({ data }) => data.nft_gdn_id))).toEqual(new Set(ids))
   // One event for each NFT, however often it was sent.
