@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
+import { ownPort } from '../helpers/own-port.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
 /** The data directory of the backend that `--local` uses. */
@@ -20,8 +21,8 @@ beforeEach(async () => {
 })
 afterEach(() => Promise.all(backends.map((backend) => backend.close())))
 
-async function start(dataDir: string): Promise<TestBackend> {
-  const backend = await startTestBackend(dataDir)
+async function start(dataDir: string, port = 0): Promise<TestBackend> {
+  const backend = await startTestBackend(dataDir, { port })
   backends.push(backend)
   return backend
 }
@@ -167,19 +168,18 @@ describe('a run on a local backend', () => {
 
 test('does not resume a mint of another backend that listened on the same port', async () => {
   const dataDir = localDir(dir)
-  const first = await start(dataDir)
+  const port = await ownPort()
+  const first = await start(dataDir, port)
   const { address } = await createTestCollection(first)
   const content = ['--receiver', WALLETS[1], '--title', 'Dawn', '--image', 'http://127.0.0.1:9/away.png']
   const argv = ['nft', 'mint', '--local', '-c', address, '-b', 'polygon', ...content, '--timeout', '100ms']
   // The mint stays pending, and the same command resumes it.
   expect((await gdn(argv)).code).toBe(8)
   expect(await gdn(argv)).toMatchObject({ code: 8, stderr: expect.stringContaining('Resuming it') })
-  const { port } = new URL(first.url)
   await stop(first)
   await rename(dataDir, `${dataDir}-before`)
   await twin(`${dataDir}-before`, dataDir)
-  const second = await startTestBackend(dataDir, { port: Number(port) })
-  backends.push(second)
+  await start(dataDir, port)
   const minted = await gdn(argv)
   expect(minted).toMatchObject({ code: 8, stderr: expect.not.stringMatching(/Resuming|does not know/) })
   expect(await titlesIn(dataDir)).toEqual(['Dawn', 'Dawn'])

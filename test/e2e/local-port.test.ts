@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeHome } from '../helpers/gdn.ts'
+import { ownPort } from '../helpers/own-port.ts'
 
 const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
@@ -25,7 +26,8 @@ test('a killed batch resumes when the local backend restarts on another port, an
   const mint = ['batch', 'mint', manifest, ...target, '-c', made.contract_address, '--chunk-size', '1', '--json']
   const listed = () => home.json<unknown[]>(['nft', 'list', ...target, '-c', made.contract_address])
 
-  const batch = home.start(mint)
+  // Slow enough to be killed on any machine: it would take 20 s.
+  const batch = home.start([...mint, '--rate', '20'])
   while ((await listed()).length < 5) await new Promise((resolve) => setTimeout(resolve, 50))
   batch.kill('SIGKILL')
   await batch
@@ -42,7 +44,7 @@ test('the local backend keeps its port when it is restarted', async () => {
     await home.run(['local', 'stop'])
     await home.remove()
   })
-  const { url } = await home.json<{ url: string }>(['local', 'start', '--port', '0'])
+  const { url } = await home.json<{ url: string }>(['local', 'start', '--port', String(await ownPort())])
   await home.run(['local', 'stop'])
   expect((await home.json<{ url: string }>(['local', 'start'])).url).toBe(url)
 })

@@ -13,6 +13,7 @@ import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { blackPng } from '../helpers/explorer-drop.ts'
 import { watchedPage } from '../helpers/explorer-page.ts'
 import { type FileServer, startFileServer } from '../helpers/file-server.ts'
+import { ownPort } from '../helpers/own-port.ts'
 
 const RUN = '00112233445566ff'
 
@@ -30,7 +31,7 @@ afterAll(() => browser?.close())
 beforeEach(async () => {
   if (CHROMIUM === undefined) return
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { port: await ownPort() })
   held = []
   files = await startFileServer({
     '/later.png': (_request, response) => {

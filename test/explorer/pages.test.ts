@@ -245,7 +245,6 @@ describe.skipIf(CHROMIUM === undefined)('hostile content', () => {
       await until(
         () => heightOf('h1'),
         (height) => height > 300,
-        3000,
       ),
     ).toBeGreaterThan(300)
     expect((await page.locator('.long-text p').textContent())?.length).toBeLessThan(700)

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
 import { sleep } from '../../src/core/time.ts'
+import { ownPort } from './own-port.ts'
 
 const PORT = 5432
 const DEBIAN = '/usr/lib/postgresql'
@@ -36,14 +36,6 @@ export interface PostgresServer {
   close(): Promise<void>
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
 /** The server refuses to run as root, so it runs as the user of its package then. */
 function serverUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
@@ -66,7 +58,7 @@ export async function startPostgres({
   certificate,
   settings: more = [],
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  const port = certificate === undefined ? PORT : await freePort()
+  const port = certificate === undefined ? PORT : await ownPort()
   const programs = findPostgres()
   if (programs === null) throw new Error('PostgreSQL is not on this machine: apt-get install postgresql')
   const user = serverUser()

@@ -48,17 +48,18 @@ it('workers share a Solana cluster by URL, mint each NFT once, and the API proce
   undo.push(() => backend.close())
   const collection = await createTestCollection(backend, SOLANA_COLLECTION)
   const receive = { receiver: solanaWallet('holder') }
-  const ids = (
-    await Promise.all(Array.from({ length: 6 }, () => mint(backend, collection, plainMetadata(10), receive)))
-  ).flat()
-  const nfts = await until(
-    () => showNfts(backend, ids),
-    (all) => all.every(({ status }) => status !== 'initiated'),
-    120_000,
-  )
-  expect(nfts.map(({ status, token_id }) => [status, token_id])).toEqual(
-    ids.map((id) => ['deployed', mintAddress(place.signer, id)]),
-  )
-  const sent = proxies.map((proxy) => proxy.count('sendTransaction'))
-  expect(Math.min(...sent)).toBeGreaterThan(0)
+  // Either worker may be the first to mint, so this continues until both have.
+  const sent = () => proxies.map((proxy) => proxy.count('sendTransaction'))
+  do {
+    const requests = Array.from({ length: 6 }, () => mint(backend, collection, plainMetadata(10), receive))
+    const ids = (await Promise.all(requests)).flat()
+    const nfts = await until(
+      () => showNfts(backend, ids),
+      (all) => all.every(({ status }) => status !== 'initiated'),
+      120_000,
+    )
+    expect(nfts.map(({ status, token_id }) => [status, token_id])).toEqual(
+      ids.map((id) => ['deployed', mintAddress(place.signer, id)]),
+    )
+  } while (Math.min(...sent()) === 0)
 })
