@@ -83,7 +83,7 @@ it(`mints each of ${NFTS} NFTs once although the backend is killed at random mom
   }
   const { contract_address, accepted } = await dropping
   let { nfts } = await ask('getnfts', { nft_gdn_ids: accepted })
-  for (const end = Date.now() + 30_000; nfts.some(({ status }) => status === 'initiated') && Date.now() < end; ) {
+  for (const end = Date.now() + 60_000; nfts.some(({ status }) => status === 'initiated') && Date.now() < end; ) {
     await sleep(50)
     nfts = (await ask('getnfts', { nft_gdn_ids: accepted })).nfts
   }

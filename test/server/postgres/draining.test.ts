@@ -52,6 +52,22 @@ async function work(wrapNetwork: (network: EvmNetwork) => EvmNetwork = (network)
   return { ...started, close }
 }
 
+/** A worker that is fetching the receipt of a transaction, which the test cuts off. */
+async function fetchingReceipt() {
+  await createTestCollection(api)
+  const call = gate()
+  // Like a network whose connections are closed at the end of the time that a stop waits.
+  const worker = await work((network) => ({
+    ...network,
+    async receipts() {
+      await call.pass()
+      throw new Error('cut off')
+    },
+  }))
+  await call.reached
+  return { worker, call }
+}
+
 /** A file server that counts requests and never responds. */
 async function silentServer() {
   let asked = 0
@@ -100,37 +116,18 @@ it('a worker that stops claims no more jobs and releases its leases at once', as
 })
 
 it('/readyz of a stopping worker reports that it is stopping', async () => {
-  const collection = await createTestCollection(api)
-  const files = await silentServer()
-  const worker = await work()
-  await mint(api, collection, {
-    ...{ title: 'slow', description: '' },
-    file_fields: [{ key: 'image', url: `${files.url}/x.png` }],
-  })
-  await until(
-    async () => files.asked(),
-    (asked) => asked > 0,
-  )
+  const { worker, call } = await fetchingReceipt()
   const ready = async () => (await fetch(`${worker.url}/readyz`)).json()
   expect(await ready()).toEqual({ ready: true, problems: [], warnings: [] })
   const closing = worker.close()
   expect(await ready()).toEqual({ ready: false, problems: ['this process is stopping'], warnings: [] })
+  call.open()
   await closing
   await expect(fetch(`${worker.url}/readyz`)).rejects.toThrow()
 })
 
 it('a stopping worker releases a transaction whose receipt it was fetching', async () => {
-  await createTestCollection(api)
-  const call = gate()
-  // Like a network whose connections are closed at the end of the time that a stop waits.
-  const worker = await work((network) => ({
-    ...network,
-    async receipts() {
-      await call.pass()
-      throw new Error('cut off')
-    },
-  }))
-  await call.reached
+  const { worker, call } = await fetchingReceipt()
   const held = () =>
     withStore(folder.path, ({ db }) =>
       db.selectFrom('transactions').select('lease_until').where('lease_until', '>', 0).execute(),

@@ -88,7 +88,8 @@ describe.each(POOLERS)('behind a pooler in transaction mode (%s)', (_, startPool
       await settled(api, await mint(api, collection, plainMetadata(1)))
       waits.push(performance.now() - since)
     }
-    expect(Math.min(...waits)).toBeLessThan(1500)
+    // It polls for NFTs to mint every five seconds.
+    expect(Math.min(...waits)).toBeLessThan(4000)
     expect(
       (
         await until(
