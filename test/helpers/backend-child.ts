@@ -26,6 +26,8 @@ export interface ChildOptions {
   uid?: number
   /** The share of chain calls that fail or hang, and the seed that selects them. */
   faults?: { share: number; seed: number }
+  /** Arguments of strace that follow the system calls of the process and its threads. */
+  strace?: readonly string[]
 }
 
 const helpers = fileURLToPath(new URL('.', import.meta.url))
@@ -60,11 +62,14 @@ afterAll(async () => {
 /** Starts a backend in a separate process. Resolves when it is ready, or with the reason for its failure. */
 export async function startChildBackend(
   dataDir: string,
-  { port = 0, uid, faults = { share: 0, seed: 0 } }: ChildOptions = {},
+  { port = 0, uid, faults = { share: 0, seed: 0 }, strace }: ChildOptions = {},
 ): Promise<ChildBackend | StartFailure> {
   bundled ??= bundle()
   const argv = [await bundled, dataDir, String(port), String(faults.share), String(faults.seed)]
-  const child = spawn(process.execPath, argv, {
+  // -D: the backend is the child, not the tracer.
+  const [program, before] =
+    strace === undefined ? [process.execPath, []] : ['strace', ['-D', ...strace, process.execPath]]
+  const child = spawn(program, [...before, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? {} : { uid }),
   })

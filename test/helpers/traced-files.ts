@@ -146,7 +146,6 @@ function written({ synced, pending }: TracedFile, keeps: () => boolean): Buffer 
     }
     const end = change.at + change.bytes.length
     if (end > bytes.length) bytes = Buffer.concat([bytes, Buffer.alloc(end - bytes.length)])
-    else bytes = Buffer.from(bytes)
     change.bytes.copy(bytes, change.at)
   }
   return bytes
