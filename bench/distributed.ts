@@ -38,11 +38,16 @@ export interface Distributed {
   close(): Promise<void>
 }
 
+export interface DistributedOptions {
+  apis: number
+  workers: number
+  latencyMs: number
+  /** The build of gdn to run; the one that is measured by default. */
+  build?: string
+}
+
 /** API processes and workers of the built gdn, with a PostgreSQL that syncs and a network that accepts everything. */
-export async function distribute(
-  folder: string,
-  options: { apis: number; workers: number; latencyMs: number },
-): Promise<Distributed> {
+export async function distribute(folder: string, options: DistributedOptions): Promise<Distributed> {
   const undo: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -57,7 +62,7 @@ export async function distribute(
 
 async function open(
   folder: string,
-  { apis: apiCount, workers: workerCount, latencyMs }: { apis: number; workers: number; latencyMs: number },
+  { apis: apiCount, workers: workerCount, latencyMs, build = GDN }: DistributedOptions,
   undo: (() => Promise<unknown>)[],
   close: () => Promise<void>,
 ): Promise<Distributed> {
@@ -75,7 +80,7 @@ async function open(
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     const place = ['--data-dir', dataDir, '--config', join(folder, 'backend.yaml'), '--json']
     const env = { PATH: process.env.PATH, HOME: dataDir, GDN_DATABASE_URL: postgres.url('gdn') }
-    const running = await startUntil(/"event":"ready"/, process.execPath, [GDN, ...argv, ...place], env)
+    const running = await startUntil(/"event":"ready"/, process.execPath, [build, ...argv, ...place], env)
     undo.push(() => {
       running.child.kill('SIGCONT')
       return running.end()

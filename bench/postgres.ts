@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { WALLET, withFolder } from './backend.ts'
+import { BUILDS, WALLET, withFolder } from './backend.ts'
 import { watchCpu } from './cpu.ts'
 import { type Distributed, distribute } from './distributed.ts'
-import type { Figure } from './figures.ts'
+import { againstBefore, type Figure } from './figures.ts'
 
 const WORKERS = [1, 2, 4]
+const MOST = 4
 const ROUNDS = Number(process.env.GDN_BENCH_ROUNDS ?? 3)
 const COUNT = Number(process.env.GDN_BENCH_NFTS ?? 19_200)
 const PER_REQUEST = 50
@@ -42,9 +43,13 @@ interface Run {
 /** NFTs accepted and deployed per second by processes that share a PostgreSQL, with a network mocked at its RPC. */
 export async function measure(): Promise<Figure[]> {
   const runs = new Map(WORKERS.map((workers): [number, Run[]] => [workers, []]))
+  const before: Run[] = []
   for (let round = 0; round < ROUNDS; round++) {
     for (const workers of WORKERS) {
       runs.get(workers)?.push(await withFolder((folder) => run(join(folder, 'setup'), workers)))
+    }
+    for (const build of BUILDS.slice(1)) {
+      before.push(await withFolder((folder) => run(join(folder, 'setup'), MOST, build)))
     }
   }
   const of = (workers: number, what: (run: Run) => number) => (runs.get(workers) ?? []).map(what)
@@ -76,12 +81,16 @@ export async function measure(): Promise<Figure[]> {
       )
       figures.push({
         ...{ what, unit: '/s', samples, against: { what: `deployed by ${one} worker`, samples: alone } },
-        ...(workers === 4 ? { budget: { atLeast: 2.5 } } : {}),
+        ...(workers === MOST ? { budget: { atLeast: 2.5 } } : {}),
       })
       figures.push({
         ...{ what: '  as far as CPU permitted', unit: '/s', samples },
         against: { what: 'linear in CPU', samples: permitted },
       })
+    }
+    if (workers === MOST && before.length > 0) {
+      const then = before.map((run) => run.deployed)
+      figures.push(againstBefore({ what: '  the same', unit: '/s', samples }, then, { atLeast: 2.5 }))
     }
     const busy = of(workers, (run) => run.busyDeploying)
     figures.push({ what: `  CPUs busy in total, of ${CPUS}`, unit: 'CPU', samples: busy })
@@ -126,8 +135,8 @@ export async function measure(): Promise<Figure[]> {
   return figures
 }
 
-async function run(folder: string, workers: number): Promise<Run> {
-  const set = await distribute(folder, { apis: 1, workers, latencyMs: LATENCY_MS })
+async function run(folder: string, workers: number, build?: string): Promise<Run> {
+  const set = await distribute(folder, { apis: 1, workers, latencyMs: LATENCY_MS, ...(build && { build }) })
   try {
     const collections = await makeCollections(set)
     // Idle CPU use isn't measured.
