@@ -51,6 +51,9 @@ const NAMES = (Object.keys(ENDPOINTS) as EndpointName[]).filter(
 
 const FIELDS = [...new Set(NAMES.flatMap((name) => Object.keys(ENDPOINTS[name].example.request ?? {})))]
 
+/** Characters of repeated values: above any limit of a body, and below that of a string. */
+const MAX_REPEATED = 2 ** 24
+
 /** JSON that JSON.stringify doesn't write. */
 const raw = (text: string) => `@raw:${text}@`
 const spell = (value: Json) => JSON.stringify(value).replace(/"@raw:(.*?)@"/g, '$1')
@@ -125,8 +128,11 @@ function mutate(root: { request: Json }, { at, how }: Mutation): void {
   if ('drop' in how) spot.drop()
   else if ('retype' in how) spot.put(how.retype)
   else if ('nest' in how) spot.put(nested(value, how.nest))
-  else if ('repeat' in how) spot.put(Array.isArray(value) ? Array(how.repeat).fill(value[0] ?? null) : [value, value])
-  else if ('truncate' in how) spot.put(typeof value === 'string' ? value.slice(0, value.length / 2) : null)
+  else if ('repeat' in how) {
+    const [first = null] = Array.isArray(value) ? value : []
+    const most = Math.ceil(MAX_REPEATED / JSON.stringify(first).length)
+    spot.put(Array.isArray(value) ? Array(Math.min(how.repeat, most)).fill(first) : [value, value])
+  } else if ('truncate' in how) spot.put(typeof value === 'string' ? value.slice(0, value.length / 2) : null)
   else if (Array.isArray(value)) spot.put([...value, how.extend[1]])
   else
     spot.put(value !== null && typeof value === 'object' ? { ...value, [how.extend[0]]: how.extend[1] } : how.extend[1])
