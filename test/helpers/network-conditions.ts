@@ -28,7 +28,7 @@ const HIGHEST = 50 * GWEI
 
 /**
  * Disturbs a network that mines at intervals: reorgs that are 1 to 3 blocks deep, dropped transactions, fees that drift
- * and jump, and a minimum tip that follows them.
+ * and jump, and a minimum tip that follows them. Each occurs at the first opportunity, and then at random.
  */
 export function startNetworkConditions(options: {
   network: PublicNetwork
@@ -57,7 +57,7 @@ export function startNetworkConditions(options: {
   }
 
   const changeFee = () => {
-    if (random() < 0.12) {
+    if (figures.jumps === 0 || random() < 0.12) {
       figures.jumps += 1
       fee *= 4 + 6 * random()
     } else {
@@ -75,10 +75,11 @@ export function startNetworkConditions(options: {
     await setFee()
     if (!disturbed) return
     // A busy machine gets here only once per block.
-    if (!isNew || random() < 0.25) await dropTransactions()
+    if (!isNew || figures.drops === 0 || random() < 0.25) await dropTransactions()
     if (!isNew) return
     sinceReorg += 1
-    if (random() < 0.25 && sinceReorg > 3 && height > 10) {
+    const isDue = Math.max(...figures.reorgs) === 0 || random() < 0.25
+    if (isDue && sinceReorg > 3 && height > 10) {
       const depth = 1 + Math.floor(random() * 3)
       await network.reorg(depth)
       figures.reorgs[depth - 1] = (figures.reorgs[depth - 1] ?? 0) + 1
@@ -88,7 +89,7 @@ export function startNetworkConditions(options: {
 
   const dropTransactions = async () => {
     for (const hash of await network.pool()) {
-      if (random() < 0.6) continue
+      if (figures.drops > 0 && random() < 0.6) continue
       await network.call('anvil_dropTransaction', [hash])
       figures.drops += 1
     }

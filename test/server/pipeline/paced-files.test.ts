@@ -67,6 +67,6 @@ it('paces requests for many files of one host without delaying files of another'
   report({ 'files of one host': ROWS, 'most at once': most, 'most in a second': busiest })
   expect(starts).toHaveLength(ROWS)
   expect(most).toBeLessThanOrEqual(6)
-  // One each 20 ms, and those that are on their way.
+  // One each 20 ms, and those in flight.
   expect(busiest).toBeLessThanOrEqual(50 + 6)
 })
