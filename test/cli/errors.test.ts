@@ -1,4 +1,6 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createIo, type IoSettings } from '../../src/cli/io/io.ts'
@@ -7,6 +9,9 @@ import { GdnError } from '../../src/core/errors.ts'
 import { insertAccount } from '../../src/server/store/accounts.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { insertRequest } from '../../src/server/store/requests.ts'
+import { KNOWN_COLLECTIONS } from '../../src/state/known-collections.ts'
+import { openState } from '../../src/state/open-state.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 import { insertCollection, insertNfts } from '../helpers/rows.ts'
 import { folder } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
@@ -238,7 +243,9 @@ describe('local', () => {
     const data = join(dir, '.local', 'share', 'gdn', 'local')
     await mkdir(data, { recursive: true })
     await writeFile(join(data, 'api-key'), 'x')
+    await writeFile(join(data, 'gdn.db'), 'damaged')
     expect((await cli(['local', 'reset'], { env })).stderr).toContain('this deletes all collections and NFTs of')
+    await rm(join(data, 'gdn.db'))
     await databaseWithNfts(join(data, 'gdn.db'), 3)
     expect(await cli(['local', 'reset'], { env })).toEqual({
       code: 3,
@@ -250,6 +257,29 @@ describe('local', () => {
     expect((await stat(data)).isDirectory()).toBe(true)
     expect((await cli(['local', 'reset', '--yes'], { env })).code).toBe(0)
     expect((await cli(['local', 'reset', '--yes'], { env })).stderr).toContain('nothing to delete')
+  })
+
+  test('reset of a backend on PostgreSQL says that it keeps the database, and its collections stay known', async () => {
+    const { dir, env } = await tempHome()
+    const data = join(dir, '.local', 'share', 'gdn', 'local')
+    const stateDir = join(dir, '.local', 'state', 'gdn')
+    const id = randomUUID()
+    await mkdir(data, { recursive: true })
+    await writeFile(join(data, 'api-key'), 'x')
+    await writeFile(join(data, 'backend-id'), id)
+    await enterCollections(stateDir, { origin: `backend:${id}` })
+    const { code, stderr } = await cli(['local', 'reset'], { env })
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr:
+        'error: confirmation required: this deletes the files and API key of the local backend, but not its database, which is in another place\n' +
+        '  Add --yes to confirm.\n',
+    })
+    expect((await cli(['local', 'reset', '--yes'], { env })).code).toBe(0)
+    expect(existsSync(data)).toBe(false)
+    const state = await openState(stateDir)
+    expect(await state.read((sql) => sql.all(KNOWN_COLLECTIONS))).toMatchObject([{ origin: `backend:${id}` }])
+    state.close()
   })
 
   test('stop exits with 0 if nothing runs', async () => {

@@ -29,7 +29,7 @@ export interface ResetFlags extends OutputFlags {
 export function command(deps: Deps, run = reset): GdnCommand {
   const resetCommand = new GdnCommand({
     about:
-      'Deletes its collections, NFTs, files, chains and key, which can\'t be restored. Stop the backend first. A prompt says what is lost, and you type the name "local" to confirm.',
+      'Deletes its collections, NFTs, files, chains and key, which can\'t be restored. A PostgreSQL database is kept. Stop the backend first. A prompt says what is lost, and you type the name "local" to confirm.',
     examples: [
       ['Start from scratch', 'gdn local stop', 'gdn local reset', 'gdn local start'],
       ['Reset from a script', 'gdn local reset --yes'],
@@ -63,27 +63,37 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   }
   if (!flags.yes) await confirmDeletion(io, dataDir)
   const id = await localBackendId(dataDir)
-  if (id !== null) await forgetCollectionsOf(stateDirectory(env), id)
+  // The next backend in this directory has another ID, unless its database is kept.
+  if (id !== null && existsSync(databaseIn(dataDir))) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   io.note(`Deleted ${safe(dataDir)}.`)
   await tell(true)
 }
 
 async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
-  const loss = `this deletes ${await contentOf(dataDir)} of the local backend, with its chains, files and API key`
+  const loss = `this deletes ${await contentOf(dataDir)}`
   if (!io.interactive) {
     throw new GdnError('not_confirmed', `confirmation required: ${loss}`, { hint: 'Add --yes to confirm.' })
   }
-  io.warn(`${loss.replace('t', 'T')}. They can't be restored.`)
+  io.warn(`${loss.replace('t', 'T')}. This can't be undone.`)
   const typed = await askText(io, { message: `Type "${NAME}" to delete ${dataDir}:`, flag: '--yes' })
   if (typed.trim() !== NAME) throw new GdnError('not_confirmed', 'nothing was deleted: the name does not match')
 }
 
-/** Counts collections and NFTs. A database that can't be read may be deleted too. */
+const databaseIn = (dataDir: string) => join(dataDir, 'gdn.db')
+
+/** Says what is lost. With PostgreSQL, the database is not in the directory. */
 async function contentOf(dataDir: string): Promise<string> {
-  const path = join(dataDir, 'gdn.db')
+  if (!existsSync(databaseIn(dataDir))) {
+    return 'the files and API key of the local backend, but not its database, which is in another place'
+  }
+  return `${await countsOf(databaseIn(dataDir))} of the local backend, with its chains, files and API key`
+}
+
+/** Counts collections and NFTs. A database that can't be read may be deleted too. */
+async function countsOf(path: string): Promise<string> {
   const { openStore } = await import('../../../server/store/open-store.ts')
-  const store = existsSync(path) ? await openStore(path, { unchecked: true }).catch(() => null) : null
+  const store = await openStore(path, { unchecked: true }).catch(() => null)
   try {
     if (store === null) return 'all collections and NFTs'
     const rowsIn = async (table: 'collections' | 'nfts') => {
@@ -98,7 +108,6 @@ async function contentOf(dataDir: string): Promise<string> {
   }
 }
 
-/** The next backend in this directory has another ID. */
 async function forgetCollectionsOf(stateDir: string, backendId: string): Promise<void> {
   if (!existsSync(statePath(stateDir))) return
   const state = await openState(stateDir)
