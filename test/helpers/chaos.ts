@@ -63,15 +63,18 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
   let backend: ChildBackend | null = await start(FAULTY_SHARE)
   let busy = true
   let kills = 0
+  /** Number of consecutive lives without a response. Longer ones follow, so that a slow machine makes progress. */
+  let fruitless = 0
 
   const killing = (async () => {
     while (busy || kills < LEAST_KILLS) {
-      await sleep(longestLife * (0.3 + 0.7 * random()))
+      await sleep(longestLife * (1 + fruitless / 4) * (0.3 + 0.7 * random()))
       if (!busy && kills >= LEAST_KILLS) break
       const victim = backend
       backend = null
       await victim?.kill('SIGKILL')
       kills += 1
+      fruitless += 1
       backend = await start(FAULTY_SHARE)
     }
   })()
@@ -80,7 +83,10 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
   const ask = async <Answer>(path: string, body: object, key?: string): Promise<Answer> => {
     for (const end = Date.now() + PATIENCE_MS; ; ) {
       const answer = backend === null ? null : await post(backend, path, body, key)
-      if (answer?.status === 200) return answer.json as Answer
+      if (answer?.status === 200) {
+        fruitless = 0
+        return answer.json as Answer
+      }
       if (answer !== null && answer.status < 500) throw new Error(`${path}: ${JSON.stringify(answer)}`)
       if (Date.now() > end) throw new Error(`${path} was never answered: ${JSON.stringify(answer)}`)
       await sleep(20)
