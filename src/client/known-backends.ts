@@ -1,4 +1,5 @@
 import { HEADERS } from '../api/headers.ts'
+import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { badAnswer, describeAnswer, PASSING, parseJson } from './answers.ts'
 import type { Backend } from './backend.ts'
@@ -33,7 +34,7 @@ export class KnownBackends {
   /** Base URLs to which nothing is sent, with the reasons. */
   readonly #closed = new Map<string, GdnError>()
 
-  constructor(userAgent: string, now: () => number = () => performance.now()) {
+  constructor(userAgent: string, now: () => number = bootClock) {
     this.#userAgent = userAgent
     this.#now = now
   }

@@ -3,6 +3,8 @@
  * Latin-1 letters once it was called often.
  */
 export function parseUrl(text: string, base?: URL): URL | null {
+  // The error that Node creates for it takes 0.1 ms, and each command reads variables that are mostly unset.
+  if (text === '' && base === undefined) return null
   try {
     return new URL(text, base)
   } catch {

@@ -130,9 +130,8 @@ function spellingsOf(value: string): Spellings {
     new URLSearchParams([['', value]]).toString().slice(1),
     value.replace(/[&<>"']/g, (char) => HTML[char] ?? char),
   ]
-  const byByte = ['%', '\\x', '\\u00']
-    .map((mark) => hex.replace(/../g, `${mark}$&`))
-    .concat(hex.replace(/../g, '&#x$&;'))
+  const pairs = hex.match(/../g) ?? []
+  const byByte = [...['%', '\\x', '\\u00'].map((mark) => mark + pairs.join(mark)), `&#x${pairs.join(';&#x')};`]
   const backwards = [...value].reverse().join('')
   const coded = [hex, hex.toUpperCase(), ...byByte, ...base64Spellings(bytes), backwards, ...piecesOf(backwards)]
   return { plain: longestFirst(plain), all: longestFirst([...plain, ...coded]) }

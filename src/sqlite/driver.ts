@@ -19,7 +19,7 @@ export interface RawDatabase {
   close(): void
 }
 
-const require = createRequire(import.meta.url)
+const require = createRequire(import.meta.filename)
 
 /** The part of `node:sqlite` that we use; the types for Node 20 don't have the module. */
 interface NodeSqlite {

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
@@ -139,7 +140,7 @@ export class SharedDatabase {
   }
 
   async #patiently<Result>(act: () => Result, signal: AbortSignal | undefined): Promise<Result> {
-    const { sleep = systemSleep, now = () => performance.now(), path } = this.#options
+    const { sleep = systemSleep, now = bootClock, path } = this.#options
     const start = now()
     let changedAt = start
     let mark = changeMark(path)

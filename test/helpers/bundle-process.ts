@@ -15,7 +15,10 @@ export async function bundleProcess(entry: URL, outfile: string, from: string): 
     format: 'esm',
     logLevel: 'error',
     external: ['libsql'],
-    define: { 'import.meta.url': JSON.stringify(from) },
+    define: {
+      'import.meta.url': JSON.stringify(from),
+      'import.meta.filename': JSON.stringify(fileURLToPath(from)),
+    },
     // CommonJS packages in the bundle require Node's own modules.
     banner: {
       js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(${JSON.stringify(from)})`,
