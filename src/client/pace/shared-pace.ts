@@ -120,11 +120,12 @@ class Limiters {
     return await this.#db.write((sql) => {
       if (isFirst)
         sql.script('CREATE TABLE IF NOT EXISTS limiters (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID')
-      const { keep, result } = change(sql.get<LimiterRow>('SELECT * FROM limiters WHERE name = ?', name)?.state ?? null)
+      const state = sql.get<LimiterRow>('SELECT * FROM limiters WHERE name = ?', name)?.state ?? null
+      const { keep, result } = change(state)
       if (keep !== null) {
         sql.run('INSERT INTO limiters VALUES (?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', name, keep)
+        if (state === null) removeIdle(sql, this.#boot)
       }
-      if (isFirst) removeIdle(sql, this.#boot)
       return result
     }, signal)
   }
