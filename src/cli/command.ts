@@ -68,6 +68,9 @@ export class GdnCommand extends Command {
   usageLine: string
 }
 
+/** Where to read on after an error in the arguments of a command. */
+export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} --help\` for its usage.`
+
 /** Parses the value of a flag. Throws a GdnError that names the flag. */
 export interface Parse<Value> {
   (raw: string, flag: string): Value

@@ -2,10 +2,16 @@ import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
 import type { HelpRoute } from './help/help-json.ts'
-import { insteadOf, suggestCommands } from './help/suggest.ts'
-import { findTopic, TOPICS } from './help/topics.ts'
+import { findTopic } from './help/topics.ts'
 
-export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] }
+export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
+
+/** Words that name no command; after `gdn help`, no topic either. */
+interface UnknownRoute {
+  kind: 'unknown'
+  words: readonly string[]
+  inHelp: boolean
+}
 
 const HELP = new Set(['-h', '--help', 'help'])
 const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '-o', '--output', '--fields'])
@@ -18,7 +24,7 @@ const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--versio
 
 /**
  * Finds the command that the arguments name. Flags may come before it, as in `gdn --json nft show …`.
- * An unknown word never runs a similar command. The error suggests it instead.
+ * An unknown word never runs a similar command.
  */
 export function route(argv: readonly string[]): Route {
   const { flags, word: first, rest } = takeWord(argv)
@@ -57,7 +63,7 @@ function helpRoute(argv: readonly string[], noun?: Noun): Route {
   const topic = noun === undefined ? findTopic(words.join('-').toLowerCase()) : undefined
   if (topic !== undefined) return { kind: 'topic', topic }
   const entry = noun ?? ENTRIES.find(({ name }) => name === first)
-  if (entry === undefined) return unknown(words, TOPICS_IN_WORDS)
+  if (entry === undefined) return unknown(words, true)
   if (!isNoun(entry)) return { kind: 'verb-help', verb: entry }
   if (second === undefined) return { kind: 'noun-help', noun: entry }
   const verb = entry.verbs.find(({ name }) => name === second)
@@ -98,18 +104,4 @@ function takeWord(argv: readonly string[]): { flags: string[]; word: string | un
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }
 
-const TOPICS_IN_WORDS = ` The help topics are ${TOPICS.map(({ name }) => name).join(', ')}.`
-
-/** @param more a sentence about other possible names */
-function unknown(words: readonly string[], more = ''): never {
-  const { before, word, near, known } = suggestCommands(words)
-  throw new GdnError('usage', `unknown command "${before} ${word}"`, {
-    hint:
-      insteadOf(words) ??
-      (near.length === 0
-        ? `The commands are ${known.join(', ')}.${more} Run \`${before} --help\` for details.`
-        : `Did you mean ${inWords(near)}?`),
-  })
-}
-
-const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
+const unknown = (words: readonly string[], inHelp = false): UnknownRoute => ({ kind: 'unknown', words, inHelp })

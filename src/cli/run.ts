@@ -3,12 +3,11 @@ import type { KnownBackends } from '../client/known-backends.ts'
 import { knowSecretsOf } from '../config/secret-variables.ts'
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
-import { nearest } from '../core/nearest.ts'
 import { redactText } from '../core/redact.ts'
 import { sleep } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
-import type { GdnCommand } from './command.ts'
+import { type GdnCommand, usageHint } from './command.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
 import type { Deps, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
@@ -65,6 +64,10 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
     return EXIT.ok
   }
   const found = route(argv)
+  if (found.kind === 'unknown') {
+    const { unknownCommand } = await import('./help/suggest.ts')
+    throw unknownCommand(found.words, found.inHelp)
+  }
   const level = colorLevel(edge.stdout, edge.env, io.settings.noColor)
   if (io.settings.machine && found.kind !== 'verb') {
     const { helpInJson } = await import('./help/help-json.ts')
@@ -127,37 +130,14 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
   try {
     await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
   } catch (error) {
-    const usage = `Run \`gdn ${command.name()} --help\` for its usage.`
     if (error instanceof GdnError) {
-      const hint = ['usage', 'invalid_input'].includes(error.code) ? usage : READ_ON[error.code]
+      const hint = ['usage', 'invalid_input'].includes(error.code) ? usageHint(command) : READ_ON[error.code]
       throw hint === undefined ? error : error.withHint(hint)
     }
     if (!(error instanceof CommanderError)) throw error
-    const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
-    throw new GdnError('usage', inOurWords(error, command), {
-      hint: near === undefined ? usage : `Did you mean ${near}?`,
-    })
+    const { usageError } = await import('./usage-error.ts')
+    throw usageError(error, command)
   }
-}
-
-/** Rewrites Commander's messages in our wording. Excess arguments are not repeated, because one may be a key. */
-function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
-  if (code === 'commander.excessArguments') {
-    const [most, got] = [command.registeredArguments.length, command.args.length]
-    const takes = most === 0 ? 'takes no arguments' : `takes at most ${most} argument${most === 1 ? '' : 's'}`
-    return `gdn ${command.name()} ${takes}, but got ${got}: quote arguments with spaces`
-  }
-  const value = /^error: option '(.*)' argument missing$/s.exec(message)
-  if (value !== null) return `the flag ${value[1]} needs a value`
-  return message.replace(/^error: /, '').replace(/^(unknown option|missing required argument) '(.*)'$/s, '$1 "$2"')
-}
-
-/** Returns the flag of this command that was probably meant, under any of its names. */
-function nearestFlag(message: string, command: GdnCommand): string | undefined {
-  const word = /'(.*)'/s.exec(message)?.[1] ?? ''
-  const visible = command.createHelp().visibleOptions(command)
-  const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
-  return nearest(word.replace(/=.*$/s, ''), [...names, ...Object.keys(command.text.aliases ?? {})])
 }
 
 function makeDeps(edge: Edge, io: Io, result: { exitCode: number }, stateDirFlag: () => string | undefined): Deps {

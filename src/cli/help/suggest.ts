@@ -1,3 +1,4 @@
+import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { TOPICS } from './topics.ts'
@@ -59,10 +60,29 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
 }
 
 /** Returns what to do instead of a command that users expect and gdn does not have; undefined for any other words. */
-export function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
+function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
   const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
 }
+
+/**
+ * Returns the error for words that name no command, with a suggestion.
+ *
+ * @param inHelp whether a help topic may have been meant
+ */
+export function unknownCommand(words: readonly string[], inHelp: boolean): GdnError {
+  const { before, word, near, known } = suggestCommands(words)
+  const topics = inHelp ? ` The help topics are ${TOPICS.map(({ name }) => name).join(', ')}.` : ''
+  return new GdnError('usage', `unknown command "${before} ${word}"`, {
+    hint:
+      insteadOf(words) ??
+      (near.length === 0
+        ? `The commands are ${known.join(', ')}.${topics} Run \`${before} --help\` for details.`
+        : `Did you mean ${inWords(near)}?`),
+  })
+}
+
+const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
 
 export interface Suggestion {
   /** The words that were recognized. */

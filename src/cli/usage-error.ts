@@ -1,0 +1,32 @@
+import type { CommanderError } from 'commander'
+import { GdnError } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
+import { type GdnCommand, usageHint } from './command.ts'
+
+/** Returns the error for arguments that Commander rejected. */
+export function usageError(error: CommanderError, command: GdnCommand): GdnError {
+  const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
+  return new GdnError('usage', inOurWords(error, command), {
+    hint: near === undefined ? usageHint(command) : `Did you mean ${near}?`,
+  })
+}
+
+/** Rewrites Commander's messages in our wording. Excess arguments are not repeated, because one may be a key. */
+function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
+  if (code === 'commander.excessArguments') {
+    const [most, got] = [command.registeredArguments.length, command.args.length]
+    const takes = most === 0 ? 'takes no arguments' : `takes at most ${most} argument${most === 1 ? '' : 's'}`
+    return `gdn ${command.name()} ${takes}, but got ${got}: quote arguments with spaces`
+  }
+  const value = /^error: option '(.*)' argument missing$/s.exec(message)
+  if (value !== null) return `the flag ${value[1]} needs a value`
+  return message.replace(/^error: /, '').replace(/^(unknown option|missing required argument) '(.*)'$/s, '$1 "$2"')
+}
+
+/** Returns the flag of this command that was probably meant, under any of its names. */
+function nearestFlag(message: string, command: GdnCommand): string | undefined {
+  const word = /'(.*)'/s.exec(message)?.[1] ?? ''
+  const visible = command.createHelp().visibleOptions(command)
+  const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
+  return nearest(word.replace(/=.*$/s, ''), [...names, ...Object.keys(command.text.aliases ?? {})])
+}
