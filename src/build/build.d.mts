@@ -3,7 +3,6 @@ import type { OutputChunk } from 'rolldown'
 export const NATIVE_PACKAGES: readonly string[]
 export const UNUSED_PACKAGES: readonly string[]
 export function bundle(options?: {
-  entry?: string
   outDir?: string
   clean?: boolean
 }): Promise<{ files: number; bytes: number; chunks: readonly OutputChunk[] }>

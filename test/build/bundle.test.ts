@@ -64,14 +64,14 @@ describe('the bundle', () => {
   test('loads no package for gdn --help', () => {
     const loaded = loadedWith(/^src\/cli\/(main|help\/root-help)\.ts$/)
     expect([...packagesIn(sourcesOf(loaded))]).toEqual([])
-    expect(bytesOf(loaded)).toBeLessThan(30_000)
+    expect(bytesOf(loaded)).toBeLessThan(23_000)
   })
 
   test('loads no package for a completion, which runs at each key press', () => {
     const loaded = loadedWith(/^src\/cli\/completion\/known-values\.ts$/)
     expect(sourcesOf(loaded)).toContain('src/batch/run-names.ts')
     expect(sourcesOf(loaded).filter((source) => /node_modules|src\/server|src\/client/.test(source))).toEqual([])
-    expect(bytesOf(loaded)).toBeLessThan(52_000)
+    expect(bytesOf(loaded)).toBeLessThan(45_000)
   })
 
   test('loads commander and zod for gdn nft show, and no other package', () => {
@@ -85,7 +85,7 @@ describe('the bundle', () => {
       'src/api/same-address.ts',
     ])
     expect(loaded.size).toBeLessThan(8)
-    expect(bytesOf(loaded)).toBeLessThan(225_000)
+    expect(bytesOf(loaded)).toBeLessThan(210_000)
   })
 
   test('loads no zod before a command needs it', () => {
