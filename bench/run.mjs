@@ -43,6 +43,8 @@ async function bundle(folder) {
     bundle: true,
     splitting: true,
     packages: 'external',
+    // As in the package: its CommonJS form has all hash functions.
+    alias: { 'hash-wasm': join(root, 'node_modules/hash-wasm/dist/index.esm.js') },
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
