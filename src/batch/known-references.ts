@@ -9,6 +9,7 @@ import { type Plan, positionsOf } from './plan.ts'
 import { RowLookup } from './reconcile/lookup.ts'
 import { withMarker } from './request.ts'
 import { referenceId, shownKey } from './row-key.ts'
+import { senderOf } from './row-text.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
@@ -36,7 +37,7 @@ export async function knownReferences(
     const page = positions.slice(from, from + PER_CALL)
     const records = await store.read((sql) => store.recordsAt(sql, gathered.rows, page))
     for (const operation of ['createnft', 'createnfttrans'] as const) {
-      const sent = records.filter(({ sender }) => (sender === null) === (operation === 'createnft'))
+      const sent = records.filter(({ body }) => (senderOf(body) === null) === (operation === 'createnft'))
       if (sent.length === 0) continue
       const byId = new Map(sent.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
       const { references } = await client.call(

@@ -1,7 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { HashTable } from '../manifest/hash-table.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import { addressKey } from '../operations/reconcile/owners.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { rowKey } from './row-key.ts'
 import { contentHash, copyHash, hashOfText, isCopyHashContent, partsOf, rowOfParts, rowTexts } from './row-text.ts'
@@ -32,13 +31,14 @@ export class RowNamer {
 
   /** Returns the row as it is stored, or null where an earlier row has the same `id`. */
   name(row: ManifestRow): RowRecord | null {
-    const { line, id, receiver, sender, localFiles } = row
+    const { line, id, localFiles } = row
     if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
-    const { content: text, kept, to } = rowTexts(row)
+    const { content: text, kept, parties } = rowTexts(row)
     const content = hashOfText(text)
     const twin = isCopyHashContent(row) ? content : copyHash(row)
-    const key = rowKey(id, content, id === null ? this.#contents.increment(content) : 1)
-    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, content)) : key
+    const copy = id === null ? this.#contents.increment(content) : 1
+    const key = rowKey(id, content, copy)
+    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, content, copy)) : key
     return {
       position: this.#position++,
       line,
@@ -46,37 +46,28 @@ export class RowNamer {
       reference: reference === key ? null : reference,
       content,
       twin: twin === content ? null : twin,
-      receivers: this.#groupOf(to, sender),
-      receiver,
-      sender,
+      receivers: this.#groupOf(parties),
       files: localFiles.length,
       body: Buffer.from(kept),
     }
   }
 
-  /** Returns the number of a row among those with this twin; its content is already counted. */
-  #copyOf(twin: string, content: string): number {
-    const asContent = this.#contents.get(twin) ?? 0
-    return asContent + (twin === content ? (this.#twins.get(twin) ?? 0) : this.#twins.increment(twin))
+  /** Returns the number of a row among those with this twin; its content is the nth copy. */
+  #copyOf(twin: string, content: string, copy: number): number {
+    if (twin !== content) return (this.#contents.get(twin) ?? 0) + this.#twins.increment(twin)
+    return copy + (this.#twins.get(twin) ?? 0)
   }
 
-  #groupOf(to: string, sender: string | null): number {
-    const pair = sender === null ? to : `${to} ${addressKey(sender)}`
-    const known = this.#pairs.getOrAdd(pair, this.#groups)
+  #groupOf(parties: string): number {
+    const known = this.#pairs.getOrAdd(parties, this.#groups)
     return known ?? this.#groups++
   }
 }
 
 /** Restores the row of a record. @throws GdnError `data_dir` if the record is damaged */
-export function keptRow({ position, line, key, content, receiver, sender, body }: RowRecord): KeptRow {
+export function keptRow({ position, line, key, content, body }: RowRecord): KeptRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
-  const isRight =
-    contentHash(row) === content &&
-    addressKey(receiver) === row.receiver &&
-    (sender === null ? row.sender === null : addressKey(sender) === row.sender)
-  if (!isRight) throw damaged()
-  row.receiver = receiver
-  row.sender = sender
+  if (contentHash(row) !== content) throw damaged()
   return { key, content, position, row }
 }
 

@@ -19,18 +19,22 @@ const SEPARATOR = '\0'
  * took twice as long, and JSON of objects with sorted keys eight times.
  */
 export function contentText(row: ManifestRow): string {
-  return textOf(row, addressKey(row.receiver), extraKeys(row.metadata).sort())
+  return (
+    addressKey(row.receiver) + SEPARATOR + addressKey(row.sender ?? '') + nftText(row, extraKeys(row.metadata).sort())
+  )
 }
 
 /**
- * Returns the content text and the stored text. The stored text has the extra keys in the row's own order, which shows
- * in the metadata but does not make a different row. `to` is the receiver as in both texts.
+ * Returns the content text and the stored text. The stored text has the addresses as the manifest spells them and the
+ * extra keys in the row's own order, which do not make a different row. `parties` are the addresses as in the content.
  */
-export function rowTexts(row: ManifestRow): { content: string; kept: string; to: string } {
-  const to = addressKey(row.receiver)
+export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
+  const { receiver, sender } = row
+  const parties = addressKey(receiver) + SEPARATOR + addressKey(sender ?? '')
   const own = extraKeys(row.metadata)
-  const kept = textOf(row, to, own)
-  return { content: isSorted(own) ? kept : textOf(row, to, own.sort()), kept, to }
+  const nft = nftText(row, own)
+  const kept = receiver + SEPARATOR + (sender ?? '') + nft
+  return { content: parties + (isSorted(own) ? nft : nftText(row, own.sort())), kept, parties }
 }
 
 /** Returns a short hash of the row's content: NFT, receiver, sender and file paths, without line and ID. */
@@ -91,11 +95,10 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-function textOf({ sender, metadata, localFiles }: ManifestRow, to: string, extras: readonly string[]): string {
+/** The text of a row after its addresses. */
+function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[]): string {
   const { title, description, file_fields, attribute } = metadata
-  let text = to
-  text += SEPARATOR + (sender === null ? '' : addressKey(sender))
-  text += SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
+  let text = SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
   for (const { key, url } of file_fields) text += SEPARATOR + key + SEPARATOR + url
   text += SEPARATOR + (attribute === undefined ? NO_LIST : attribute.length)
   if (attribute !== undefined) for (const { tag, value } of attribute) text += SEPARATOR + tag + SEPARATOR + value
@@ -112,7 +115,10 @@ export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
-/** Restores a row from its stored text. EVM addresses are in lower case, as in the text. */
+/** The sender of a stored text. */
+export const senderOf = (body: Uint8Array): string | null => partsOf(body)[1] || null
+
+/** Restores a row from its stored text. */
 export function rowOfParts(
   parts: readonly string[],
 ): Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'> {

@@ -27,14 +27,11 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
   try {
     const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: run.running }))
     for await (const page of pages) {
-      for (const { key, result, receiver, sender, parts } of page) {
+      for (const { key, result, parts } of page) {
         const row: ManifestRow = {
           line: result.line,
           id: key.startsWith('id:') ? key.slice('id:'.length) : null,
           ...rowOfParts(parts),
-          // As the manifest spells the attributes.
-          receiver,
-          sender,
         }
         yield { result, row, sentMetadata: () => metadataOf(state, drop, key) }
       }

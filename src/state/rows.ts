@@ -18,8 +18,6 @@ export interface RowRecord {
   twin: string | null
   /** Rows with the same number may share a request: they have one receiver and one sender. */
   receivers: number
-  receiver: string
-  sender: string | null
   /** The number of its local files. */
   files: number
   /** Its content as UTF-8; see `rowTexts`. Bytes, since libsql ends a text at its first NUL. */
@@ -32,7 +30,7 @@ export type RowsIn = 'draft' | { set: number }
 const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
-const COLUMNS = 'position, line, key, reference, content, twin, receivers, receiver, sender, files, body'
+const COLUMNS = 'position, line, key, reference, content, twin, receivers, files, body'
 
 /** Rows in one statement. Through libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
@@ -40,7 +38,7 @@ const ROWS_PER_INSERT = 100
 /** Begins a new draft, and removes the previous one. */
 export function emptyDraft(sql: Sql): void {
   sql.script(`CREATE TEMP TABLE IF NOT EXISTS draft (position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL,
-    reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, receiver TEXT NOT NULL, sender TEXT, files INTEGER NOT NULL,
+    reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL,
     body BLOB NOT NULL); DELETE FROM temp.draft`)
 }
 
@@ -48,13 +46,13 @@ export function emptyDraft(sql: Sql): void {
 export function addRows(sql: Sql, to: RowsIn, rows: readonly RowRecord[]): void {
   const [table, values] =
     to === 'draft'
-      ? [`temp.draft (${COLUMNS})`, '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)']
-      : [`rows (set_id, ${COLUMNS})`, `(${Number(to.set)}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`]
+      ? [`temp.draft (${COLUMNS})`, '(?, ?, ?, ?, ?, ?, ?, ?, ?)']
+      : [`rows (set_id, ${COLUMNS})`, `(${Number(to.set)}, ?, ?, ?, ?, ?, ?, ?, ?, ?)`]
   for (let from = 0; from < rows.length; from += ROWS_PER_INSERT) {
     const parameters: SqlValue[] = []
     const some = rows.slice(from, from + ROWS_PER_INSERT)
-    for (const { position, line, key, reference, content, twin, receivers, receiver, sender, files, body } of some) {
-      parameters.push(position, line, key, reference, content, twin, receivers, receiver, sender, files, body)
+    for (const { position, line, key, reference, content, twin, receivers, files, body } of some) {
+      parameters.push(position, line, key, reference, content, twin, receivers, files, body)
     }
     sql.run(`INSERT INTO ${table} VALUES ${some.map(() => values).join(', ')}`, ...parameters)
   }

@@ -110,8 +110,6 @@ CREATE TABLE rows (
   content TEXT NOT NULL,
   twin TEXT,
   receivers INTEGER NOT NULL,
-  receiver TEXT NOT NULL,
-  sender TEXT,
   files INTEGER NOT NULL,
   body BLOB NOT NULL,
   PRIMARY KEY (set_id, position)
