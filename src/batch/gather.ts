@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
-import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop, FileIdentity } from '../state/drops.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
@@ -10,6 +9,7 @@ import {
   changesOf,
   emptyDraft,
   type FoundBy,
+  moveDraft,
   newSet,
   type PlannedRow,
   type RowRecord,
@@ -45,11 +45,13 @@ type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
+/** Rows that wait for the draft. With 10,000 the heap grows by 35 MB. */
+const ENTERED_TOGETHER = 1_000
 /**
- * Rows written per transaction. Limits how long the event loop and other processes wait, and the memory of waiting
- * rows: with 10,000 the heap grows by 35 MB.
+ * Bytes of rows that are moved to the set in one transaction. Limits how long the event loop and other processes wait.
+ * With a transaction for every 2,000 rows, half of the time was spent waiting for a busy disk.
  */
-const WRITTEN_TOGETHER = 2_000
+const MOVED_TOGETHER = 2 * 1024 * 1024
 
 export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
 
@@ -119,18 +121,23 @@ export async function readRows(
   to: RowsIn,
   planned: PlanBuilder | null = null,
 ): Promise<ReadonlySet<string>> {
-  if (to === 'draft') await store.state.scratch(emptyDraft)
+  await store.state.scratch(emptyDraft)
   const namer = new RowNamer()
   const paths = new Set<string>()
   const issues: ManifestIssue[] = []
   let issueCount = 0
   let count = 0
   let waiting: RowRecord[] = []
+  let drafted = 0
   const flush = async () => {
     const rows = waiting
     waiting = []
-    const add = (sql: Sql) => addRows(sql, to, rows)
-    await (to === 'draft' ? store.state.scratch(add) : store.write(add))
+    for (const { body } of rows) drafted += body.length
+    await store.state.scratch((sql) => addRows(sql, rows))
+  }
+  const move = async () => {
+    drafted = 0
+    if (to !== 'draft') await store.write((sql) => moveDraft(sql, to.set))
   }
   const problem = (issue: ManifestIssue) => {
     if (issueCount++ < MAX_ISSUES) issues.push(issue)
@@ -156,11 +163,13 @@ export async function readRows(
       planned?.add(record)
       if (issueCount === 0) waiting.push(record)
     }
-    if (waiting.length >= WRITTEN_TOGETHER) await flush()
+    if (waiting.length >= ENTERED_TOGETHER) await flush()
+    if (drafted >= MOVED_TOGETHER) await move()
   }
   if (issueCount > 0) throw invalidManifest(issues, issueCount)
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
+  await move()
   return paths
 }
 

@@ -14,8 +14,9 @@ export const statePath = (stateDir: string): string => join(stateDir, 'state.db'
 /** `APPL` in the header of the file: "gdns". */
 const APPLICATION_ID = 0x67646e73
 
-// libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB.
-const READER_PRAGMAS = ['temp_store = FILE']
+// libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB. The rows of one
+// transaction are still in the cache, so that a run needs no temporary file.
+const READER_PRAGMAS = ['temp_store = FILE', 'temp.cache_size = -4000']
 
 const PRAGMAS = [
   ...READER_PRAGMAS,

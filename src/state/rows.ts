@@ -30,7 +30,9 @@ export type RowsIn = 'draft' | { set: number }
 const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
-const COLUMNS = 'position, line, key, reference, content, twin, receivers, files, body'
+/** The columns without a default. */
+const USUAL = 'position, line, key, content, receivers, body'
+const COLUMNS = `${USUAL}, reference, twin, files`
 
 /** Rows in one statement. Through libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
@@ -38,24 +40,31 @@ const ROWS_PER_INSERT = 100
 /** Begins a new draft, and removes the previous one. */
 export function emptyDraft(sql: Sql): void {
   sql.script(`CREATE TEMP TABLE IF NOT EXISTS draft (position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL,
-    reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL,
+    reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0,
     body BLOB NOT NULL); DELETE FROM temp.draft`)
 }
 
-/** Adds rows to the draft, or to a set. */
-export function addRows(sql: Sql, to: RowsIn, rows: readonly RowRecord[]): void {
-  const [table, values] =
-    to === 'draft'
-      ? [`temp.draft (${COLUMNS})`, '(?, ?, ?, ?, ?, ?, ?, ?, ?)']
-      : [`rows (set_id, ${COLUMNS})`, `(${Number(to.set)}, ?, ?, ?, ?, ?, ?, ?, ?, ?)`]
-  for (let from = 0; from < rows.length; from += ROWS_PER_INSERT) {
+/** Adds rows to the draft. Defaults are left out: through libsql, passing a value takes longer than storing it. */
+export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
+  const hasRare = rows.some(({ reference, twin, files }) => reference !== null || twin !== null || files > 0)
+  const [columns, values] = hasRare ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?)'] : [USUAL, '(?, ?, ?, ?, ?, ?)']
+  for (let from = 0; from < rows.length; ) {
+    const size = rows.length - from < ROWS_PER_INSERT ? 1 : ROWS_PER_INSERT
     const parameters: SqlValue[] = []
-    const some = rows.slice(from, from + ROWS_PER_INSERT)
-    for (const { position, line, key, reference, content, twin, receivers, files, body } of some) {
-      parameters.push(position, line, key, reference, content, twin, receivers, files, body)
+    for (const row of rows.slice(from, from + size)) {
+      const { position, line, key, content, receivers, body, reference, twin, files } = row
+      parameters.push(position, line, key, content, receivers, body)
+      if (hasRare) parameters.push(reference, twin, files)
     }
-    sql.run(`INSERT INTO ${table} VALUES ${some.map(() => values).join(', ')}`, ...parameters)
+    sql.run(`INSERT INTO temp.draft (${columns}) VALUES ${Array(size).fill(values).join(', ')}`, ...parameters)
+    from += size
   }
+}
+
+/** Moves the rows of the draft to a set. */
+export function moveDraft(sql: Sql, set: number): void {
+  sql.run(`INSERT INTO rows (set_id, ${COLUMNS}) SELECT ?, ${COLUMNS} FROM temp.draft`, set)
+  sql.run('DELETE FROM temp.draft')
 }
 
 /** Adds a set of rows to a run. Nothing reads it until the run points to it. */

@@ -2,6 +2,7 @@ import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { partsOf } from '../../src/batch/row-text.ts'
 import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
 import { type ManifestOptions, readManifest } from '../../src/manifest/read.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -226,6 +227,18 @@ describe('stored rows', () => {
     await start(takes(99))
     const sets = await machine.state((sql) => sql.all<{ n: number }>('SELECT count(*) AS n FROM rows GROUP BY set_id'))
     expect(sets).toEqual([{ n: 11 }])
+  })
+
+  test('are in the order of the manifest if they need several transactions', async () => {
+    const long = 'x'.repeat(2_000)
+    const lines = Array.from({ length: 2_500 }, (_, index) => line(index).replace('of a drop', long))
+    await begin(lines)
+    const rows = await machine.state((sql) =>
+      sql.all<{ position: number; body: Uint8Array }>('SELECT position, body FROM rows ORDER BY position'),
+    )
+    expect(rows.map(({ position, body }) => `${position} ${partsOf(body)[2]}`)).toEqual(
+      lines.map((_, index) => `${index} #${index}`),
+    )
   })
 
   test('are never sent after a changed bit: the run stops, and the next start reads the manifest', async () => {
