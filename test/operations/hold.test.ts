@@ -6,7 +6,7 @@ import { removeCommand } from '../../src/operations/remove-command.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { forgetDrop } from '../../src/state/drops.ts'
 import { openState, type State, StateReader } from '../../src/state/open-state.ts'
-import { beat, heldBy, letGo, takeRun } from '../../src/state/runs.ts'
+import { beat, heldBy, letGo, removeRun, takeRun } from '../../src/state/runs.ts'
 import { Machine } from '../batch/simulation.ts'
 import { rowsUpTo } from '../batch/simulation-rows.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -87,6 +87,11 @@ describe.each([
     await (await acquire()).release()
   })
 
+  test('that a process of this machine held, which has ended, is free without a wait', async () => {
+    await heldByAnother({ pid: 2 ** 22 + 1 }, 0)
+    await (await acquire({ ...TIMING, watchMs: 3_600_000 })).release()
+  })
+
   test('is free although the clock was set back by an hour since the last heartbeat', async () => {
     await heldByAnother(CONTAINER, -3_600_000)
     await (await acquire()).release()
@@ -117,6 +122,13 @@ describe.each([
     await heldByAnother(CONTAINER, 130_000)
     whileWatched(when, beating)
     await expect(acquire()).rejects.toMatchObject({ ...busy, hint })
+  })
+
+  test('is watched for a while before it is acquired', async () => {
+    await heldByAnother(CONTAINER, 130_000)
+    const since = performance.now()
+    await (await acquire({ ...TIMING, watchMs: 100 })).release()
+    expect(performance.now() - since).toBeGreaterThan(95)
   })
 
   test('is busy if a third process acquires it first, in the same millisecond', async () => {
@@ -163,6 +175,21 @@ test('a run that was removed and created again is not changed by the process tha
 })
 
 describe('the record of a single command', () => {
+  test('is created again if its holder ended and removed it while it was watched', async () => {
+    const run = await acquireCommand()
+    await run.release()
+    const holder = { ...(await thisProcess('another process')), space: 'pid:[1]', pid: 2 ** 22 + 1 }
+    await state.write((sql) => takeRun(sql, run.runId, heldBy(sql, run.runId), holder, Date.now() - 130_000))
+    const read = state.read.bind(state)
+    vi.spyOn(state, 'read').mockImplementationOnce(async (work, signal) => {
+      await state.write((sql) => removeRun(sql, run.runId))
+      return await read(work, signal)
+    })
+    const again = await acquireCommand()
+    expect(again.runId).not.toBe(run.runId)
+    await again.release()
+  })
+
   test('is not removed while a process holds it', async () => {
     const run = await acquireCommand()
     const { runId } = run

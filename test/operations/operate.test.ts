@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { TransportError } from '../../src/client/transport.ts'
@@ -9,7 +9,7 @@ import { contentOf } from '../../src/operations/reconcile/content.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import { CREATING } from '../helpers/endpoints.ts'
 import { gate } from '../helpers/gate.ts'
-import { DAWN, type Fault, Machine, OTHER, RECEIVER, REQUESTS, SENDER, Service } from './world.ts'
+import { DAWN, type Fault, Killed, Killer, Machine, OTHER, RECEIVER, REQUESTS, SENDER, Service } from './world.ts'
 
 let machine: Machine
 beforeEach(async () => {
@@ -149,6 +149,16 @@ describe('--operation', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
+  test('repeats the result of an accepted operation whose NFT failed', async () => {
+    const service = new Service(true)
+    const problem = new GdnError('unexpected', 'the NFT failed')
+    await machine.command(service, 'createnft', { ...named, ending: { ended: true, state: 'failed', problem } })
+    const again = await machine.command(service, 'createnft', named)
+    expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
+    expect(printedIds(again)).toEqual(['nft-1'])
+    expect(service.arrived).toHaveLength(1)
+  })
+
   test('repeats it from another state directory on a server that creates each reference ID once', async () => {
     const service = new Service(false)
     service.references = true
@@ -260,6 +270,61 @@ describe('the outcome of a request decides what is stored', () => {
       hint: expect.stringMatching(/same command again.*--again/),
       details: { endpoint: 'createnft', request: { metadata: [DAWN] }, idempotency_key: expect.any(String) },
     })
+  })
+
+  test('keeps an outcome unknown, with its first reason, if later attempts are not sent', async () => {
+    const service = new Service(true)
+    const neverSent = Array.from({ length: 10 }, () => 'not_sent' as const)
+    service.faults = Array.from({ length: 6 }, () => 'cut_after' as const)
+    await machine.command(service, 'createnft')
+    service.faults = [...neverSent]
+    const { error } = await machine.command(service, 'createnft')
+    expect(error).toMatchObject({
+      code: 'unknown_outcome',
+      message: expect.stringContaining('unknown: socket hang up'),
+    })
+    expect(await machine.live()).toEqual(['unknown'])
+    service.faults = ['not_sent', 'not_sent']
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test('treats a request as unknown if its process was killed, also if later attempts are not sent', async () => {
+    const service = new Service(true)
+    const killer = new Killer()
+    service.onCreated = () => {
+      killer.killed = true
+    }
+    expect((await machine.command(service, 'createnft', { killer })).error).toBeInstanceOf(Killed)
+    service.onCreated = () => {}
+    service.faults = Array.from({ length: 10 }, () => 'not_sent' as const)
+    const { error } = await machine.command(service, 'createnft')
+    expect(error).toMatchObject({
+      code: 'unknown_outcome',
+      message: expect.stringContaining('unknown: gdn ended before the response arrived'),
+    })
+    expect(await machine.live()).toEqual(['unknown'])
+    service.faults = []
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+    expect(service.made).toBe(1)
+  })
+
+  test('lists the collection before a request only if nothing else can resolve an unknown outcome', async () => {
+    for (const idempotency of [true, false]) {
+      const service = new Service(idempotency)
+      const asked = vi.spyOn(service, 'request')
+      await machine.command(service, 'createnft')
+      const urls = asked.mock.calls.map(([{ url }]) => url)
+      expect(urls.some((url) => url.endsWith('getnftgdnids'))).toBe(!idempotency)
+    }
+  })
+
+  test('sends nothing to a backend on this machine that could not be identified', async () => {
+    const service = new Service(true)
+    const silence = new GdnError('unreachable', 'no response to /healthz')
+    const backend = { id: null, incarnation: null, silence, isLocal: true }
+    expect((await machine.command(service, 'createnft', { backend })).error).toBe(silence)
+    expect(service.arrived).toEqual([])
+    expect(await machine.live()).toEqual([])
   })
 
   test('waits for a rate limit, and leaves no unknown outcome', async () => {

@@ -254,6 +254,28 @@ describe('sending an operation', () => {
       expect(keys(server)).toEqual(sent)
     })
 
+    test('waits for a rate limit, and repeats the request afterwards', async () => {
+      const limited = formA(429, 'Too Many Requests', 'slow down', { ...YES, 'retry-after': '7' })
+      const replies = [limited, { ...CREATED, headers: YES }]
+      const server = await serve((request) =>
+        isProbe(request) ? { ...NFTS, headers: YES } : (replies.shift() ?? 'drop'),
+      )
+      const it = client(server.url)
+      expect((await mint(it, { doubt, key: 'kept' })).nfts).toHaveLength(1)
+      expect(keys(server)).toEqual(['kept', 'kept'])
+      expect(it.waits).toEqual([0, 7000])
+    })
+
+    test('reports an error of its own, such as a full disk', async () => {
+      const server = await serve((request) => ({ ...(isProbe(request) ? NFTS : CREATED), headers: YES }))
+      const sending = async () => {
+        throw new Error('the disk is full')
+      }
+      const minted = mint(client(server.url), { doubt, record: { ...SILENT, sending } })
+      await expect(minted).rejects.toThrow('the disk is full')
+      expect(keys(server)).toEqual([])
+    })
+
     test('reports a rejection, which resolves nothing, and stops', async () => {
       const server = await serve((request) =>
         isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),

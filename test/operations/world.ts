@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
+import type { SeenBackend } from '../../src/client/backend.ts'
 import { createClient } from '../../src/client/client.ts'
 import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -268,7 +269,7 @@ export interface TryOptions {
   operationId?: string
   startedAt?: number
   mayForget?: boolean
-  backend?: { id: string; incarnation: string }
+  backend?: Partial<SeenBackend>
   signal?: AbortSignal
   content?: unknown
   /** The result of waiting. */
