@@ -1,7 +1,8 @@
 import { cpSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { wrapDatabase } from '../helpers/wrap-database.ts'
 import { DAWN, inMemory, Machine, OTHER, RECEIVER, REQUESTS, Service } from './world.ts'
@@ -97,6 +98,30 @@ describe('a copied state', () => {
     expect(service.made).toBe(2)
     expect(await other.command(service, 'createnft', { again: true })).toMatchObject({ error: null })
   })
+
+  test.each(['getnftgdnids', 'getnfts'])(
+    'is compared again if %s was interrupted, and names five NFTs at most',
+    async (at) => {
+      const service = new Service(true)
+      await machine.command(service, 'createnft')
+      const other = await moved()
+      for (let n = 0; n < 6; n++) service.mint(DAWN, OTHER)
+      const stop = new AbortController()
+      const request = service.request.bind(service)
+      const interrupting = vi.spyOn(service, 'request').mockImplementation((asked, killer) => {
+        if (asked.url.endsWith(at)) stop.abort(new GdnError('interrupted', 'interrupted'))
+        return request(asked, killer)
+      })
+      const { error } = await other.command(service, 'createnft', { signal: stop.signal })
+      expect(error).toMatchObject({ code: 'interrupted' })
+      interrupting.mockRestore()
+      expect((await other.command(service, 'createnft')).error).toMatchObject({
+        code: 'seems_minted',
+        message: expect.stringMatching(/: (nft-\d, ){5}…$/),
+      })
+      expect(service.arrived).toHaveLength(1)
+    },
+  )
 
   test('restored alone, beside newer files, is recognized by its counter, even if both were written at the same time', async () => {
     const service = new Service(true)
