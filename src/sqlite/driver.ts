@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { GdnError, messageOf } from '../core/errors.ts'
 
 /**
@@ -100,7 +99,7 @@ function loadLibsql(): unknown {
 /** Finds libsql without its `exports`, for which Node.js would load its ES module resolver: that takes 2 ms. */
 function libsqlFolder(): string {
   const places = require.resolve.paths('libsql') ?? []
-  return places.map((place) => join(place, 'libsql')).find((folder) => existsSync(folder)) ?? 'libsql'
+  return places.map((place) => `${place}/libsql`).find((folder) => existsSync(folder)) ?? 'libsql'
 }
 
 function openWithLibsql(path: string): RawDatabase {
