@@ -85,7 +85,7 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
 export async function until<T>(
   ask: () => T | Promise<T>,
   right: (answer: T) => boolean,
-  timeoutMs = 60_000,
+  timeoutMs = 150_000,
   everyMs = 20,
 ): Promise<T> {
   for (const end = Date.now() + timeoutMs; ; await new Promise((resolve) => setTimeout(resolve, everyMs))) {

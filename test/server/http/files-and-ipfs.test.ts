@@ -94,7 +94,7 @@ describe('POST /api/v1/files', () => {
         method: body === undefined ? 'GET' : 'POST',
         headers: { 'x-api-key': backend.apiKey.reveal() },
         ...(body === undefined ? {} : { body }),
-        headersTimeout: 5000,
+        headersTimeout: 60_000,
       })
     const form = new FormData()
     // The excess bytes are still in the socket when the response arrives.

@@ -412,14 +412,19 @@ describe('between acceptance and the transaction', () => {
     const nfts = await settled(backend, ids)
     const accepted: string[] = []
     for (const [index, nft] of nfts.entries()) {
-      const answer = await transfer({
+      const body = {
         contract_address: collection.address,
         token_id: nft.token_id,
         blockchain: 'polygon',
         nft_gdn_id: nft.nft_gdn_id,
         sender_wallet_address: holder.address,
         receiver_wallet_address: BOB,
-      })
+      }
+      // After a restart, the node that has the owner may still be starting.
+      const answer = await until(
+        () => transfer(body),
+        ({ status }) => status !== 503,
+      )
       accepted.push(idOf(answer))
       if (index % 3 !== 2) continue
       // Each stop is a bit later.
