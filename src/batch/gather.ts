@@ -132,7 +132,6 @@ export async function readRows(
   const flush = async () => {
     const rows = waiting
     waiting = []
-    for (const { body } of rows) drafted += body.length
     await store.state.scratch((sql) => addRows(sql, rows))
   }
   const move = async () => {
@@ -161,9 +160,12 @@ export async function readRows(
       for (const { path } of row.localFiles) paths.add(path)
       count++
       planned?.add(record)
-      if (issueCount === 0) waiting.push(record)
+      if (issueCount === 0) {
+        waiting.push(record)
+        drafted += record.body.length
+      }
     }
-    if (waiting.length >= ENTERED_TOGETHER) await flush()
+    if (waiting.length >= ENTERED_TOGETHER || drafted >= MOVED_TOGETHER) await flush()
     if (drafted >= MOVED_TOGETHER) await move()
   }
   if (issueCount > 0) throw invalidManifest(issues, issueCount)
