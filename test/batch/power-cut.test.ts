@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
-import { type Cut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
+import { everyCut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 import { inMemory } from '../operations/world.ts'
 import { buildBatchProcess, listen } from './batch-processes.ts'
 import { Machine } from './simulation.ts'
@@ -72,14 +72,7 @@ test.for([
   async ([, idempotency], context) => {
     if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
     const { random } = seededRandom('power cuts of a batch')
-    const cuts: Cut[] = [
-      { keepsWrite: () => true, keptNames: (pending) => pending },
-      { keepsWrite: () => false, keptNames: () => 0 },
-      ...Array.from({ length: RANDOM_CUTS }, () => ({
-        keepsWrite: () => random() < 0.5,
-        keptNames: (pending: number) => Math.floor(random() * (pending + 1)),
-      })),
-    ]
+    const cuts = everyCut(random, RANDOM_CUTS)
     const { lines, sent, url } = await trace(idempotency)
     const disk = new TracedFolder(join(folder, 'state'))
     const left = new Set<string>()

@@ -7,7 +7,7 @@ import { openStore } from '../../src/server/store/open-store.ts'
 import { freshDataDir, until, WALLETS } from '../helpers/backend.ts'
 import { type ChildBackend, startedChild } from '../helpers/backend-child.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
-import { type Cut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
+import { everyCut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
 const CLIENTS = 4
@@ -114,14 +114,7 @@ async function recovered(files: ReadonlyMap<string, Buffer>, place: string): Pro
 test('a power cut loses no request whose response was sent, and keeps every other request in full or not at all', async (context) => {
   if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
   const { random } = seededRandom('power cuts')
-  const cuts: Cut[] = [
-    { keepsWrite: () => true, keptNames: (pending) => pending },
-    { keepsWrite: () => false, keptNames: () => 0 },
-    ...Array.from({ length: RANDOM_CUTS }, () => ({
-      keepsWrite: () => random() < 0.5,
-      keptNames: (pending: number) => Math.floor(random() * (pending + 1)),
-    })),
-  ]
+  const cuts = everyCut(random, RANDOM_CUTS)
   const disk = new TracedFolder(dataDir.path)
   const accepted = new Set<string>()
   let [looked, changes] = [0, 0]

@@ -22,6 +22,18 @@ export interface Cut {
   keptNames(pending: number): number
 }
 
+/** Cuts that keep everything or nothing, and random ones. */
+export function everyCut(random: () => number, randomCuts: number): Cut[] {
+  return [
+    { keepsWrite: () => true, keptNames: (pending) => pending },
+    { keepsWrite: () => false, keptNames: () => 0 },
+    ...Array.from({ length: randomCuts }, () => ({
+      keepsWrite: () => random() < 0.5,
+      keptNames: (pending: number) => Math.floor(random() * (pending + 1)),
+    })),
+  ]
+}
+
 const STRING = /"((?:\\x[0-9a-f]{2})*)"/
 
 /**

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openState } from '../../src/state/open-state.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
 import { seededRandom } from '../helpers/seed.ts'
-import { type Cut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
+import { type Cut, everyCut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 
 const run = promisify(execFile)
 const COMMITS = 4
@@ -51,14 +51,9 @@ test('a power cut at any system call loses no commit and leaves no partial trans
   if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
   const { random: chance } = seededRandom('power cuts')
   const cuts: Cut[] = [
-    { keepsWrite: () => true, keptNames: (pending) => pending },
-    { keepsWrite: () => false, keptNames: () => 0 },
+    ...everyCut(chance, RANDOM_CUTS),
     { keepsWrite: () => true, keptNames: () => 0 },
     { keepsWrite: () => false, keptNames: (pending) => pending },
-    ...Array.from({ length: RANDOM_CUTS }, () => ({
-      keepsWrite: () => chance() < 0.5,
-      keptNames: (pending: number) => Math.floor(chance() * (pending + 1)),
-    })),
   ]
   const inMemory = existsSync('/dev/shm') ? await mkdtemp('/dev/shm/gdn-power-') : folder
   const disk = new TracedFolder(join(folder, 'state'))
