@@ -42,6 +42,7 @@ export async function enterRows(
     }
     updateDrop(sql, id, {
       set_id: set,
+      ...(isNew ? { first_set: set } : {}),
       chunk_size: chunkSize,
       in_order: inOrder ? 1 : 0,
       fingerprint: gathered.fingerprint,
