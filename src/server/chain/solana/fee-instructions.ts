@@ -1,6 +1,6 @@
-import { address, type Instruction } from '@solana/kit'
+import { PROGRAMS } from './key.ts'
+import type { Instruction } from './message.ts'
 
-const COMPUTE_BUDGET = address('ComputeBudget111111111111111111111111111111')
 const SET_LIMIT = 2
 const SET_PRICE = 3
 
@@ -19,7 +19,7 @@ export function feeInstructions(microLamports: bigint): Instruction[] {
   const price = Buffer.alloc(9)
   price.writeUInt8(SET_PRICE, 0)
   price.writeBigUInt64LE(microLamports, 1)
-  return [limit, price].map((data) => ({ programAddress: COMPUTE_BUDGET, data: Uint8Array.from(data) }))
+  return [limit, price].map((data) => ({ program: PROGRAMS.computeBudget, accounts: [], data }))
 }
 
 const BASE_FEE = 5_000n

@@ -1,25 +1,29 @@
-import { type Address, address, createNoopSigner, type Instruction } from '@solana/kit'
-import { getAllocateWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system'
-import {
-  AuthorityType,
-  findAssociatedTokenPda,
-  getCreateAssociatedTokenIdempotentInstructionAsync,
-  getInitializeGroupMemberPointerInstruction,
-  getInitializeGroupPointerInstruction,
-  getInitializeMetadataPointerInstruction,
-  getInitializeMint2Instruction,
-  getInitializeNonTransferableMintInstruction,
-  getInitializeTokenGroupInstruction,
-  getInitializeTokenGroupMemberInstruction,
-  getInitializeTokenMetadataInstruction,
-  getMintToInstruction,
-  getSetAuthorityInstruction,
-  getUpdateTokenMetadataUpdateAuthorityInstruction,
-  TOKEN_2022_PROGRAM_ADDRESS,
-} from '@solana-program/token-2022'
-import { mintAddress, seedOf } from './mint-address.ts'
+import { type Key, keyOf, PROGRAMS } from './key.ts'
+import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
+import { mintKey, seedOf } from './mint-address.ts'
 import { mintSize } from './mint-size.ts'
+import { tokenAccount } from './token-account.ts'
 
+/** Numbers of instructions, in the encoding of their programs. */
+const TRANSFER = u32(2)
+const ALLOCATE_WITH_SEED = u32(9)
+const CREATE_TOKEN_ACCOUNT_IF_MISSING = Uint8Array.of(1)
+const SET_AUTHORITY = 6
+const MINT_TO = Uint8Array.of(7)
+const INITIALIZE_MINT = 20
+const INITIALIZE_NON_TRANSFERABLE = Uint8Array.of(32)
+const INITIALIZE_METADATA_POINTER = Uint8Array.of(39, 0)
+const INITIALIZE_GROUP_POINTER = Uint8Array.of(40, 0)
+const INITIALIZE_MEMBER_POINTER = Uint8Array.of(41, 0)
+const INITIALIZE_METADATA = Buffer.from('d2e11ea258b84d8d', 'hex')
+const UPDATE_METADATA_AUTHORITY = Buffer.from('d7e4a6e45464567b', 'hex')
+const INITIALIZE_GROUP = Buffer.from('79716c2736330004', 'hex')
+const INITIALIZE_MEMBER = Buffer.from('9820deb0dfed7486', 'hex')
+
+const NO_DECIMALS = 0
+const NONE = 0
+const NOBODY = new Uint8Array(32)
+const MINT_AUTHORITY = 0
 /** Maximum number of members that the counter can represent. */
 const NO_LIMIT = 2n ** 64n - 1n
 
@@ -38,83 +42,79 @@ export interface MintSpec {
 }
 
 /**
- * Returns all instructions that create one token in one atomic transaction. Afterwards there is one token without
- * decimals, and nobody can mint another or change its metadata.
+ * Returns a mint, and all instructions that create its token in one atomic transaction. Afterwards there is one token
+ * without decimals, and nobody can mint another or change its metadata.
  *
  * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
  * balance, and anybody can send one to it.
+ *
+ * Encoded by hand, because @solana/kit and its program clients take ten times as long. `mint.test.ts` compares every
+ * byte with theirs.
  */
 export async function mintInstructions(
-  signerAddress: string,
+  signer: Key,
   spec: MintSpec,
   minimumBalance: (bytes: number) => Promise<bigint>,
-): Promise<Instruction[]> {
-  const { id, name, symbol, uri } = spec
-  // The whole message is signed later: the instructions only name the required signers.
-  const signer = createNoopSigner(address(signerAddress))
-  const mint = address(mintAddress(signerAddress, id))
-  const owner = address(spec.receiver)
-  const group = spec.group === null ? null : address(spec.group)
+): Promise<{ mint: Key; instructions: Instruction[] }> {
+  const { id, locked } = spec
+  const { system, token2022, associatedToken } = PROGRAMS
+  const mint = mintKey(signer, id)
+  const owner = keyOf(spec.receiver)
+  const group = spec.group === null ? null : keyOf(spec.group)
+  const token = tokenAccount(owner, mint)
   const size = mintSize({ ...spec, kind: group === null ? 'group' : 'member' })
-  const [token] = await findAssociatedTokenPda({ mint, owner, tokenProgram: TOKEN_2022_PROGRAM_ADDRESS })
-  return [
-    getTransferSolInstruction({ source: signer, destination: mint, amount: await minimumBalance(size.final) }),
-    getAllocateWithSeedInstruction({
-      newAccount: mint,
-      baseAccount: signer,
-      base: signer.address,
-      seed: seedOf(id),
-      space: size.allocated,
-      programAddress: TOKEN_2022_PROGRAM_ADDRESS,
-    }),
-    getInitializeMetadataPointerInstruction({ mint, authority: null, metadataAddress: mint }),
+  const [amount, seed] = [await minimumBalance(size.final), Buffer.from(seedOf(id))]
+  /** An instruction of Token-2022, which changes the mint. */
+  const toMint = (others: AccountUse[], ...data: Uint8Array[]): Instruction => ({
+    ...{ program: token2022, accounts: [writable(mint), ...others], data: Buffer.concat(data) },
+  })
+  const [readMint, authority] = [readonly(mint), readonly(signer)]
+  const instructions: Instruction[] = [
+    {
+      program: system,
+      accounts: [writable(signer), writable(mint)],
+      data: Buffer.concat([TRANSFER, u64(amount)]),
+    },
+    {
+      program: system,
+      accounts: [writable(mint), authority],
+      data: Buffer.concat([
+        ...[ALLOCATE_WITH_SEED, signer.bytes, u64(seed.length), seed, u64(size.allocated), token2022.bytes],
+      ]),
+    },
+    toMint([], INITIALIZE_METADATA_POINTER, NOBODY, mint.bytes),
+    toMint([], group === null ? INITIALIZE_GROUP_POINTER : INITIALIZE_MEMBER_POINTER, NOBODY, mint.bytes),
+    ...(locked ? [toMint([], INITIALIZE_NON_TRANSFERABLE)] : []),
+    toMint([], Uint8Array.of(INITIALIZE_MINT, NO_DECIMALS), signer.bytes, Uint8Array.of(NONE)),
+    toMint([authority, readMint, authority], INITIALIZE_METADATA, text(spec.name), text(spec.symbol), text(spec.uri)),
+    toMint([authority], UPDATE_METADATA_AUTHORITY, NOBODY),
     group === null
-      ? getInitializeGroupPointerInstruction({ mint, authority: null, groupAddress: mint })
-      : getInitializeGroupMemberPointerInstruction({ mint, authority: null, memberAddress: mint }),
-    ...(spec.locked ? [getInitializeNonTransferableMintInstruction({ mint })] : []),
-    getInitializeMint2Instruction({ mint, decimals: 0, mintAuthority: signer.address, freezeAuthority: null }),
-    getInitializeTokenMetadataInstruction({
-      metadata: mint,
-      updateAuthority: signer.address,
-      mint,
-      mintAuthority: signer,
-      name,
-      symbol,
-      uri,
-    }),
-    getUpdateTokenMetadataUpdateAuthorityInstruction({
-      metadata: mint,
-      updateAuthority: signer,
-      newUpdateAuthority: null,
-    }),
-    group === null
-      ? getInitializeTokenGroupInstruction({
-          group: mint,
-          updateAuthority: signer.address,
-          mint,
-          mintAuthority: signer,
-          maxSize: NO_LIMIT,
-        })
-      : getInitializeTokenGroupMemberInstruction({
-          member: mint,
-          memberMint: mint,
-          memberMintAuthority: signer,
-          group,
-          groupUpdateAuthority: signer,
-        }),
-    await getCreateAssociatedTokenIdempotentInstructionAsync({
-      payer: signer,
-      owner,
-      mint,
-      ata: token,
-      tokenProgram: TOKEN_2022_PROGRAM_ADDRESS,
-    }),
-    getMintToInstruction({ mint, token, mintAuthority: signer, amount: 1n }),
-    getSetAuthorityInstruction({
-      owned: mint as Address,
-      owner: signer,
-      authorityType: AuthorityType.MintTokens,
-      newAuthority: null,
-    }),
+      ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(NO_LIMIT))
+      : toMint([readMint, authority, writable(group), authority], INITIALIZE_MEMBER),
+    {
+      program: associatedToken,
+      accounts: [writable(signer), writable(token), readonly(owner), readMint, readonly(system), readonly(token2022)],
+      data: CREATE_TOKEN_ACCOUNT_IF_MISSING,
+    },
+    toMint([writable(token), authority], MINT_TO, u64(1)),
+    toMint([authority], Uint8Array.of(SET_AUTHORITY, MINT_AUTHORITY, NONE)),
   ]
+  return { mint, instructions }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes
+}
+
+function u64(value: number | bigint): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64LE(BigInt(value))
+  return bytes
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value)
+  return Buffer.concat([u32(bytes.length), bytes])
 }

@@ -1,17 +1,8 @@
-import {
-  address,
-  appendTransactionMessageInstructions,
-  type Blockhash,
-  compileTransactionMessage,
-  createTransactionMessage,
-  getCompiledTransactionMessageEncoder,
-  pipe,
-  setTransactionMessageFeePayer,
-  setTransactionMessageLifetimeUsingBlockhash,
-} from '@solana/kit'
 import { base58btc } from 'multiformats/bases/base58'
 import { feeInstructions } from './fee-instructions.ts'
 import { fitText } from './fit-text.ts'
+import { keyOf } from './key.ts'
+import { encodeMessage } from './message.ts'
 import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
 import type { SolanaSigner } from './signer.ts'
@@ -23,6 +14,8 @@ const SIGNATURE_BYTES = 64
 export interface SignedMint {
   /** base64 */
   raw: string
+  /** The address of the token. */
+  mint: string
   signature: string
   lastValidBlockHeight: number
 }
@@ -42,16 +35,17 @@ export async function signMint(
   const tools = { signer, network, price, lifetime }
   // Cut first: otherwise a name of a megabyte would be encoded and then dropped.
   const named = { ...spec, name: fitText(spec.name, MAX_TRANSACTION_BYTES) }
-  let message = await encode(tools, named)
+  let { mint, message } = await encode(tools, named)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
   if (excess > 0) {
     const name = fitText(named.name, Buffer.byteLength(named.name) - excess)
-    message = await encode(tools, { ...named, name })
+    ;({ mint, message } = await encode(tools, { ...named, name }))
   }
   const signature = signer.sign(message)
   return {
     // One signature, then the message.
     raw: Buffer.concat([Uint8Array.of(1), signature, message]).toString('base64'),
+    mint,
     signature: base58btc.baseEncode(signature),
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
   }
@@ -65,18 +59,9 @@ interface Tools {
   lifetime: Lifetime
 }
 
-async function encode({ signer, network, price, lifetime: until }: Tools, spec: MintSpec): Promise<Uint8Array> {
-  const { blockhash, lastValidBlockHeight } = until
-  const instructions = [
-    ...feeInstructions(price),
-    ...(await mintInstructions(signer.address, spec, (bytes) => network.minimumBalance(bytes))),
-  ]
-  const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) }
-  const message = pipe(
-    createTransactionMessage({ version: 'legacy' }),
-    (draft) => setTransactionMessageFeePayer(address(signer.address), draft),
-    (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
-    (draft) => appendTransactionMessageInstructions(instructions, draft),
-  )
-  return Uint8Array.from(getCompiledTransactionMessageEncoder().encode(compileTransactionMessage(message)))
+async function encode({ signer, network, price, lifetime }: Tools, spec: MintSpec) {
+  const payer = keyOf(signer.address)
+  const { mint, instructions } = await mintInstructions(payer, spec, (bytes) => network.minimumBalance(bytes))
+  const all = [...feeInstructions(price), ...instructions]
+  return { mint: mint.address, message: encodeMessage(payer, keyOf(lifetime.blockhash).bytes, all) }
 }

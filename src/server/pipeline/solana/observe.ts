@@ -1,4 +1,4 @@
-import { TOKEN_2022 } from '../../chain/solana/mint-address.ts'
+import { TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
 import type { TransactionRow } from '../../store/transactions.ts'

@@ -1,7 +1,6 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import { mintAddress } from '../../chain/solana/mint-address.ts'
 import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
 import { signMint } from '../../chain/solana/sign-mint.ts'
@@ -136,7 +135,7 @@ async function signRow(
   { collectionId, directory, urgent = false }: Place,
   now: number,
 ): Promise<SignedRow> {
-  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, spec, lifetime, { urgent })
+  const { raw, mint, signature, lastValidBlockHeight } = await signMint(signer, network, spec, lifetime, { urgent })
   const isCollection = spec.group === null
   return {
     id: newId(),
@@ -146,7 +145,7 @@ async function signRow(
     kind: isCollection ? 'collection' : 'mint',
     collection_id: collectionId,
     start_id: null,
-    mint: mintAddress(signer.address, spec.id),
+    mint,
     token_count: isCollection ? 0 : 1,
     directory,
     raw,

@@ -14,6 +14,7 @@ import {
   signTransactionMessageWithSigners,
 } from '@solana/kit'
 import { getTransferSolInstruction } from '@solana-program/system'
+import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import {
@@ -22,11 +23,14 @@ import {
   type EmbeddedSolanaOptions,
   startEmbeddedSolana,
 } from '../../../../src/server/chain/solana/embedded/embedded-solana.ts'
-import { mintAddress, TOKEN_2022 } from '../../../../src/server/chain/solana/mint-address.ts'
+import { readTransaction } from '../../../../src/server/chain/solana/embedded/wire.ts'
+import { TOKEN_2022 } from '../../../../src/server/chain/solana/key.ts'
+import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
 import { signerOfSeed } from '../../../../src/server/chain/solana/signer.ts'
 import { freshDataDir } from '../../../helpers/backend.ts'
 import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../../helpers/solana.ts'
+import { isTransactionToSdk } from '../../../helpers/solana-sdk.ts'
 
 const SEED = randomBytes(32)
 const signer = signerOfSeed(SEED)
@@ -73,7 +77,7 @@ async function pay(chain: EmbeddedSolana, to: string, amount: bigint) {
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash()
   const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) }
   const message = pipe(
-    createTransactionMessage({ version: 0 }),
+    createTransactionMessage({ version: 'legacy' }),
     (draft) => setTransactionMessageFeePayerSigner(payer, draft),
     (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
     (draft) =>
@@ -141,6 +145,25 @@ describe('send()', () => {
       expect(await chain.send([wrong.toString('base64')])).toMatchObject([{ outcome: 'rejected' }])
     }
     expect(journal.kept).toEqual([])
+  })
+
+  it('accepts only bytes that @solana/kit reads as one transaction', async () => {
+    const chain = await start()
+    const signed = Buffer.from((await sign(chain, group)).raw, 'base64')
+    expect(isTransactionToSdk(signed)).toBe(true)
+    // Lengths, indexes and the header are in the first bytes of each part, so any byte may be one.
+    const change = fc.tuple(fc.nat(signed.length - 1), fc.nat(255), fc.constantFrom('change', 'insert', 'remove'))
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
+        let bytes = signed
+        for (const [at, byte, kind] of changes) {
+          const added = kind === 'remove' ? [] : [byte]
+          bytes = Buffer.from([...bytes.subarray(0, at), ...added, ...bytes.subarray(kind === 'insert' ? at : at + 1)])
+        }
+        if (typeof readTransaction(bytes.toString('base64')) !== 'string') expect(isTransactionToSdk(bytes)).toBe(true)
+      }),
+      { numRuns: 1000 },
+    )
   })
 
   it('executes a transaction with an invalid signature without effect', async () => {

@@ -1,7 +1,7 @@
 import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
 import type { BlockJournal, JournalledBlock } from '../../../store/block-journal.ts'
-import { TOKEN_2022 } from '../mint-address.ts'
+import { TOKEN_2022 } from '../key.ts'
 import type { SendOutcome, SignatureStatus, SolanaNetwork } from '../network.ts'
 import { createBlockhashes, VALID_BLOCKS } from './blockhashes.ts'
 import { loadLiteSvm } from './load-litesvm.ts'
@@ -83,11 +83,14 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     }
   }
 
-  const execute = async (block: JournalledBlock, transactions: readonly Uint8Array[]) => {
+  const execute = async (
+    block: JournalledBlock,
+    transactions: readonly Pick<WireTransaction, 'bytes' | 'signature'>[],
+  ) => {
     machine.setTime(block.number, block.timestamp)
-    for (const [index, transaction] of transactions.entries()) {
+    for (const [index, { bytes, signature }] of transactions.entries()) {
       if (index > 0 && index % AT_ONCE === 0) await pause()
-      remember(signatureOf(transaction), { slot: block.number, error: machine.execute(transaction) })
+      remember(signature, { slot: block.number, error: machine.execute(bytes) })
     }
     tip = block.number
     executed += transactions.length
@@ -116,7 +119,10 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     for await (const block of journal.blocks(tip)) {
       await execute(
         block,
-        block.transactions.map((raw) => Buffer.from(raw, 'base64')),
+        block.transactions.map((raw) => {
+          const bytes = Buffer.from(raw, 'base64')
+          return { bytes, signature: signatureOf(bytes) }
+        }),
       )
       transactions += block.transactions.length
       await pause()
@@ -166,10 +172,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
         inDoubt = true
         throw error
       }
-      await execute(
-        block,
-        accepted.map(({ bytes }) => bytes),
-      )
+      await execute(block, accepted)
       // The interval grows with the number of accounts, because each snapshot has all of them.
       if (executed - inSnapshot >= Math.max(SNAPSHOT_AFTER, inSnapshot / 2)) await keepSnapshot()
     }

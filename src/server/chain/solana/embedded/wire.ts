@@ -1,13 +1,8 @@
-import {
-  getCompiledTransactionMessageDecoder,
-  getCompiledTransactionMessageEncoder,
-  getTransactionDecoder,
-  getTransactionEncoder,
-} from '@solana/kit'
 import { base58btc } from 'multiformats/bases/base58'
 
 const MAX_TRANSACTION_BYTES = 1232
 const SIGNATURE_BYTES = 64
+const KEY_BYTES = 32
 const NO_TRANSACTION = 'the bytes are not a signed transaction'
 
 /** A transaction as submitted. */
@@ -19,30 +14,55 @@ export interface WireTransaction {
   blockhash: string
 }
 
-/** Returns the first signature of a transaction, which identifies it. It follows the signature count. */
+/** Returns the signature of a transaction, which identifies it. It follows the signature count. */
 export function signatureOf(bytes: Uint8Array): string {
   return base58btc.baseEncode(bytes.subarray(1, 1 + SIGNATURE_BYTES))
 }
 
 /**
  * Decodes a submitted transaction, or returns why it isn't one. Parsing is strict, because litesvm aborts the process
- * on bytes that it can't read: only the single valid encoding of a transaction is accepted.
+ * on bytes that it can't read. Only the form that gdn signs is accepted: one signature and a legacy message.
  */
 export function readTransaction(raw: string): WireTransaction | string {
   const bytes = Buffer.from(raw, 'base64')
   if (bytes.length > MAX_TRANSACTION_BYTES) return 'the transaction is too large'
   try {
-    const transaction = getTransactionDecoder().decode(bytes)
-    const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes)
-    if (message.version !== 'legacy' && message.version !== 0) return 'the transaction has an unknown version'
-    const encoded = [
-      getCompiledTransactionMessageEncoder().encode(message),
-      getTransactionEncoder().encode(transaction),
-    ]
-    const isCanonical = encoded.every((part) => bytes.subarray(bytes.length - part.length).equals(Buffer.from(part)))
-    if (!isCanonical || encoded[1]?.length !== bytes.length) return NO_TRANSACTION
-    return { raw, bytes, signature: signatureOf(bytes), blockhash: message.lifetimeToken }
+    return { raw, bytes, signature: signatureOf(bytes), blockhash: base58btc.baseEncode(blockhashIn(bytes)) }
   } catch {
     return NO_TRANSACTION
   }
+}
+
+/** Returns the blockhash of a transaction. Throws unless the bytes are exactly one transaction. */
+function blockhashIn(bytes: Buffer): Uint8Array {
+  let at = 0
+  const take = (count: number) => {
+    const taken = bytes.subarray(at, at + count)
+    at += count
+    if (at > bytes.length) throw new Error('the transaction is truncated')
+    return taken
+  }
+  const byte = () => take(1).readUInt8()
+  /** Reads a length: 7 bits a byte, the lowest first. No transaction has one of more than two bytes. */
+  const length = () => {
+    const low = byte()
+    if (low < 0x80) return low
+    const high = byte()
+    if (high === 0 || high >= 0x80) throw new Error('a length is not in its shortest form')
+    return (low & 0x7f) | (high << 7)
+  }
+  if (length() !== 1) throw new Error('the transaction does not have one signature')
+  take(SIGNATURE_BYTES)
+  const [signers, readonlySigners, readonlyOthers, keys] = [byte(), byte(), byte(), length()]
+  if (signers !== 1 || readonlySigners > 0 || readonlyOthers >= keys) throw new Error('the header is invalid')
+  take(keys * KEY_BYTES)
+  const blockhash = take(KEY_BYTES)
+  for (let left = length(); left > 0; left--) {
+    const program = byte()
+    const accounts = take(length())
+    take(length())
+    if (program >= keys || accounts.some((index) => index >= keys)) throw new Error('an account is missing')
+  }
+  if (at !== bytes.length) throw new Error('bytes follow the transaction')
+  return blockhash
 }

@@ -6,7 +6,7 @@ import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import { isNoAnswer, RpcError } from '../../rpc/rpc-answer.ts'
-import { TOKEN_2022 } from '../mint-address.ts'
+import { TOKEN_2022 } from '../key.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { createFeeMarket } from './fee-market.ts'
 

@@ -1,0 +1,29 @@
+import { base58btc } from 'multiformats/bases/base58'
+
+const KEY_BYTES = 32
+
+/** The address of an account or program, in both of its forms. */
+export interface Key {
+  readonly bytes: Uint8Array
+  /** base58 */
+  readonly address: string
+}
+
+/** Returns the key of an address. Throws for text that isn't one. */
+export function keyOf(address: string): Key {
+  const bytes = base58btc.baseDecode(address)
+  if (bytes.length !== KEY_BYTES) throw new Error(`${address} is not a Solana address`)
+  return { bytes, address }
+}
+
+export const keyOfBytes = (bytes: Uint8Array): Key => ({ bytes, address: base58btc.baseEncode(bytes) })
+
+export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
+
+/** The programs that create tokens. */
+export const PROGRAMS = {
+  system: keyOf('11111111111111111111111111111111'),
+  computeBudget: keyOf('ComputeBudget111111111111111111111111111111'),
+  token2022: keyOf(TOKEN_2022),
+  associatedToken: keyOf('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'),
+}

@@ -1,0 +1,57 @@
+import type { Key } from './key.ts'
+
+/** An instruction of a transaction that only its payer signs. */
+export interface Instruction {
+  program: Key
+  accounts: readonly AccountUse[]
+  data: Uint8Array
+}
+
+export interface AccountUse {
+  key: Key
+  isWritable: boolean
+}
+
+export const writable = (key: Key): AccountUse => ({ key, isWritable: true })
+export const readonly = (key: Key): AccountUse => ({ key, isWritable: false })
+
+/** The order of addresses in the messages of @solana/kit. */
+const { compare } = new Intl.Collator('en')
+
+/**
+ * Encodes a legacy message, byte for byte as @solana/kit does. Each account has one entry: the payer, which is the only
+ * signer, then writable ones, then the others.
+ */
+export function encodeMessage(payer: Key, blockhash: Uint8Array, instructions: readonly Instruction[]): Buffer {
+  const uses = new Map<string, AccountUse>()
+  for (const { program, accounts } of instructions) {
+    for (const use of [readonly(program), ...accounts]) {
+      const { address } = use.key
+      if (address !== payer.address && (use.isWritable || !uses.has(address))) uses.set(address, use)
+    }
+  }
+  const others = [...uses.values()].sort(
+    (a, b) => Number(b.isWritable) - Number(a.isWritable) || compare(a.key.address, b.key.address),
+  )
+  const keys = [payer, ...others.map(({ key }) => key)]
+  const indexes = new Map(keys.map(({ address }, index) => [address, index]))
+  const indexOf = ({ address }: Key) => indexes.get(address) ?? 0
+  const readonlyCount = others.filter(({ isWritable }) => !isWritable).length
+  return Buffer.concat([
+    Uint8Array.of(1, 0, readonlyCount, ...compactLength(keys.length)),
+    ...keys.map(({ bytes }) => bytes),
+    blockhash,
+    Uint8Array.from(compactLength(instructions.length)),
+    ...instructions.flatMap(({ program, accounts, data }) => [
+      Uint8Array.of(indexOf(program), ...compactLength(accounts.length)),
+      Uint8Array.from(accounts, ({ key }) => indexOf(key)),
+      Uint8Array.from(compactLength(data.length)),
+      data,
+    ]),
+  ])
+}
+
+/** Returns a length as Solana encodes it: 7 bits a byte, the lowest first, and a flag if more follow. */
+function compactLength(length: number): number[] {
+  return length < 0x80 ? [length] : [(length & 0x7f) | 0x80, ...compactLength(length >> 7)]
+}
