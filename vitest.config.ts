@@ -13,7 +13,7 @@ const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 6
 const onPostgres = [
   'test/server/store/{leases,plans,transfers,due-times}.test.ts',
   'test/server/http/{idempotency,rate-limits,references}.test.ts',
-  'test/server/pipeline/{minting,follow-owners,requested-actions,reordered-mints,reordered-transfers,watch-settled,restored-database,restored-cluster,lost-commits,optimize-step}.test.ts',
+  'test/server/pipeline/{busy-collection,minting,mints-in-flight,follow-owners,requested-actions,reordered-mints,reordered-transfers,watch-settled,restored-database,restored-cluster,lost-commits,optimize-step}.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/database/*.test.ts',
   'test/server/webhooks/{events,delivery,outbox}.test.ts',
@@ -45,7 +45,7 @@ const LONG = [
   'test/server/{solana-kill,storage/killed,webhooks/kill}.test.ts',
   'test/e2e/{batch-references,cluster,drop,kill-backend,kill-batch,machines,power-cut,together}.test.ts',
   // Chaos, reorgs, restored backups and failing networks.
-  'test/server/pipeline/{chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',
+  'test/server/pipeline/{busy-collection,chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',
   'test/server/chain/evm/embedded/replay-property.test.ts',
   'test/server/pipeline/shared-owners.test.ts',
   'test/e2e/{external-network,ipfs-gateway,local-port,network,process-secrets}.test.ts',

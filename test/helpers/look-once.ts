@@ -43,7 +43,14 @@ export async function lookAtReverts(
   { missing = [], warn = () => {} }: { missing?: readonly string[]; warn?: (message: string) => void } = {},
 ): Promise<void> {
   const publicNetwork: PublicNetwork = {
-    ...{ pollMs: 0, finality: HEAD - FINAL + 1, stuckMs: 60_000, feeCap: 1n, head: async () => HEAD },
+    ...{
+      pollMs: 0,
+      finality: HEAD - FINAL + 1,
+      stuckMs: 60_000,
+      feeCap: 1n,
+      mintsInFlight: 16,
+      head: async () => HEAD,
+    },
     blockHashes: async (numbers) => numbers.map(() => BLOCK_HASH),
     logs: async () => ({ logs: [], hashes: [] }),
     nextNonce: async () => 1,

@@ -54,12 +54,15 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     transferLoop?.wake()
     if (collection_id !== null) mintable(collection_id)
   }
+  const onMined = ({ collection_id }: TransactionRow) => {
+    if (collection_id !== null) mintable(collection_id)
+  }
   const mintStep = createMintStep({ store, driver, now, onSigned, onUnknown: () => recoverLoop.wake(), serves })
   const mintable = (collectionId: string) => {
     mintStep.mark(collectionId)
     mintLoop.wake()
   }
-  const chainLoop = start('chain', createChainStep({ store, driver, now, log, onSettled }))
+  const chainLoop = start('chain', createChainStep({ store, driver, now, log, onSettled, onMined }))
   const mintLoop = start('mint', mintStep.turn)
   const transferLoop = signTransfers === undefined ? null : start('transfer', signTransfers)
   const deployLoop = start('deploy', createDeployStep({ store, driver, now, onSigned, serves }))

@@ -26,15 +26,18 @@ export interface ChainStepOptions {
    * Called when a transaction is finished. Work on its collection (null for a factory and for transfers) may continue.
    */
   onSettled: (transaction: TransactionRow, outcome: Outcome) => void
+  /** Called when a transaction is in a block that isn't deep enough yet. */
+  onMined?: (transaction: TransactionRow) => void
 }
 
 type Pending = Extract<Observation, { state: 'signed' }>
 
 /** Sends signed transactions of a blockchain, always with the same bytes, and records the outcome. */
-export function createChainStep({ store, driver, now, log, onSettled }: ChainStepOptions): Turn {
+export function createChainStep({ store, driver, now, log, onSettled, onMined }: ChainStepOptions): Turn {
   const { blockchain } = driver
 
-  const postpone = async (transaction: TransactionRow, { waitMs, refusal }: Pending): Promise<void> => {
+  const postpone = async (transaction: TransactionRow, seen: Pending): Promise<void> => {
+    const { waitMs, refusal, mined = transaction.mined } = seen
     // Counts consecutive rejections, not polls: a transaction that was polled for a minute would get another minute of
     // delay.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
@@ -43,7 +46,8 @@ export function createChainStep({ store, driver, now, log, onSettled }: ChainSte
       log.warn(facts, 'the network rejected a transaction; the same bytes will be sent again')
     }
     const next_attempt_at = now() + (refusal === undefined ? waitMs : backoffMs(attempts))
-    await updateSigned(store.db, transaction, { attempts, next_attempt_at })
+    const isOurs = await updateSigned(store.db, transaction, { attempts, next_attempt_at, mined })
+    if (isOurs && mined !== null && transaction.mined === null) onMined?.(transaction)
   }
 
   /** Settles finished transactions in one commit. One that can't be judged doesn't delay the others. */

@@ -4,8 +4,8 @@ import type { NewTransaction, Seen } from '../state/transactions.ts'
 import type { putBlocks } from '../store/block-table.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
-import type { Db, TransactionKind, TransactionState } from '../store/schema.ts'
-import type { TransactionRow } from '../store/transactions.ts'
+import type { Db, MinedResult, TransactionKind, TransactionState } from '../store/schema.ts'
+import type { TransactionRow, Unfinished } from '../store/transactions.ts'
 import type { UnknownMintRow } from '../store/unknown-mints.ts'
 import type { Loop, Turn } from './loop.ts'
 
@@ -24,8 +24,8 @@ export interface DriverOptions<Name extends Blockchain> {
  * in the network that `src/server/chain` opens.
  */
 export interface ChainDriver extends ChainObserver {
-  /** Maximum number of pending transactions of a collection. */
-  readonly maxPending: number
+  /** Whether a number of transactions of a collection may be signed in addition to its unfinished ones. */
+  hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
   /** Number of collections that are signed for at once. They share an estimate. */
   readonly collectionsAtOnce: number
   /** Reads what signing requires: fees, signers, and what they can pay for. Rejects while that is unknown. */
@@ -80,7 +80,7 @@ export interface Signing {
 }
 
 /**
- * `idle`: until a transaction of the collection is settled, or the next sweep.
+ * `idle`: until a transaction of the collection is in a block or settled, or the next sweep.
  * `full`: until any transaction of the blockchain is settled.
  * `soon`: for a moment, so that more NFTs are signed for together.
  * `unknown`: until the recover step has examined tokens that the database doesn't have.
@@ -110,8 +110,11 @@ export interface PreparedMint extends Prepared {
 /**
  * `refusal`: why the network rejected the bytes. They are sent again later.
  * `failure`: why it couldn't be looked up. It doesn't prevent other transactions from being settled.
+ * `mined`: its result in a block that isn't deep enough; null if it is in no block, absent where that is unknown.
  */
-export type Observation = { state: 'signed'; waitMs: number; refusal?: string; failure?: unknown } | Outcome
+export type Observation =
+  | { state: 'signed'; waitMs: number; refusal?: string; failure?: unknown; mined?: MinedResult | null }
+  | Outcome
 
 /** The outcome of a transaction, with its data on chain. */
 export interface Outcome {

@@ -5,7 +5,7 @@ import { type CollectionRow, findCollections, tryLockCollection, updateCollectio
 import { collectionsWithMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
-import { countUnfinished, countUnfinishedOf } from '../store/transactions.ts'
+import { unfinishedOf } from '../store/transactions.ts'
 import { withOpenMints } from '../store/unknown-mints.ts'
 import type { ChainDriver, MintDelay, OnSigned, PreparedMint, Signing } from './driver.ts'
 import type { Turn } from './loop.ts'
@@ -18,7 +18,7 @@ const SOON_MS = 100
 
 export interface MintStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'maxPending' | 'collectionsAtOnce' | 'estimate'>
+  driver: Pick<ChainDriver, 'blockchain' | 'hasRoom' | 'collectionsAtOnce' | 'estimate'>
   now: () => number
   onSigned: OnSigned
   /** A collection has tokens on chain that the database doesn't have. */
@@ -43,7 +43,8 @@ const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon:
 
 /**
  * Signs for pending NFTs. All pending NFTs of a collection are signed together, from any number of requests and
- * receivers. An idle collection is processed at once; more NFTs gather while its transactions are pending.
+ * receivers. An idle collection is processed at once. While transactions wait for a block, NFTs gather until they fill
+ * one more.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onSigned, onUnknown = () => {}, serves = () => true } = options
@@ -65,7 +66,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
       const current = await tryLockCollection(db, id)
       if (current === null) return 'locked'
       // Another process may have signed for it a moment ago.
-      if (current.status !== 'deployed' || !(await hasRoom(db, id, early))) return 'idle'
+      if (current.status !== 'deployed' || !(await hasRoom(db, current, early))) return 'idle'
       const batch = early ?? (await signing.mint(db, current))
       if (typeof batch === 'string') return batch
       const { assignments, tokenIds } = batch
@@ -80,9 +81,10 @@ export function createMintStep(options: MintStepOptions): MintStep {
     return found.batch.more ? 'more' : 'idle'
   }
 
-  const hasRoom = async (db: Db, id: string, batch: PreparedMint | null): Promise<boolean> => {
+  const hasRoom = async (db: Db, collection: CollectionRow, batch: PreparedMint | null): Promise<boolean> => {
     const more = batch === null ? 1 : new Set(batch.assignments.map(({ transactionId }) => transactionId)).size
-    return (await countUnfinished(db, { collectionId: id })) + more <= driver.maxPending
+    const unfinished = await unfinishedOf(db, [collection.id])
+    return driver.hasRoom(collection, unfinished(collection.id), more)
   }
 
   const sign = async (signing: Signing, collection: CollectionRow): Promise<Next> =>
@@ -98,10 +100,10 @@ export function createMintStep(options: MintStepOptions): MintStep {
     }
     const deployed = known.filter(({ status }) => status === 'deployed')
     if (deployed.length === 0 || !serves()) return []
-    const pending = await countUnfinishedOf(store.db, ids)
+    const unfinished = await unfinishedOf(store.db, ids)
     // The recover step examines these, and then marks the collection again.
     const unexplained = await withOpenMints(store.db, ids)
-    return deployed.filter(({ id }) => (pending.get(id) ?? 0) < driver.maxPending && !unexplained.has(id))
+    return deployed.filter((one) => driver.hasRoom(one, unfinished(one.id), 1) && !unexplained.has(one.id))
   }
 
   return {

@@ -107,6 +107,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     pollMs: entry.poll_seconds * 1000,
     stuckMs: entry.stuck_seconds * 1000,
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
+    mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? null,
     operators: entry.operators.map(({ keystore, ...more }) => ({
       ...besides(more, path),

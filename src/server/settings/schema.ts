@@ -7,6 +7,8 @@ import { address, pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
+/** Nodes keep no more of one account. */
+const MAX_IN_FLIGHT = 64
 
 const depth = z
   .int({ error: 'must be a whole number of blocks' })
@@ -45,6 +47,12 @@ const chain = z
       .gt(0, { error: 'must be above 0' })
       .max(1_000_000, { error: 'must be at most 1000000 gwei' })
       .default(1000),
+    /** Maximum number of a collection's mints that wait for a block. */
+    mints_in_flight: z
+      .int({ error: 'must be a whole number of transactions' })
+      .min(1, { error: 'must be at least 1 transaction' })
+      .max(MAX_IN_FLIGHT, { error: `must be at most ${MAX_IN_FLIGHT} transactions` })
+      .default(16),
     block_explorer_url: webUrl.optional(),
     operators: z
       .array(signer)

@@ -17,6 +17,8 @@ export interface ChainSettings {
   stuckMs: number
   /** Wei for a unit of gas. */
   feeCap: bigint
+  /** Maximum number of a collection's mints that wait for a block. */
+  mintsInFlight: number
   blockExplorerUrl: string | null
   /** Paths are absolute. */
   operators: readonly SignerEntry[]

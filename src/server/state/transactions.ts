@@ -51,6 +51,7 @@ export async function returnTransaction(
       state: 'signed',
       watched: 0,
       returned: 1,
+      mined: null,
       block_number: null,
       block_hash: null,
       gas_used: null,
@@ -73,6 +74,7 @@ export async function returnLostTransaction(db: Db, id: string, found: Partial<N
       state: 'signed',
       generation: transaction('generation', '+', 1),
       attempts: 0,
+      mined: null,
       lease_until: 0,
     }))
     .where('id', '=', id)

@@ -157,6 +157,8 @@ export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'tra
  * cancelled: an operator had an empty transaction use its nonce; its work has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
+/** The result of a transaction in a block. */
+export type MinedResult = 'success' | 'reverted'
 /** What an operator requests for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
 
@@ -170,7 +172,7 @@ export interface TransactionsTable extends Work {
   /** Null on Solana. */
   nonce: number | null
   kind: TransactionKind
-  /** Null for a factory and for transfers. On EVM chains, a collection has one unfinished transaction at a time. */
+  /** Null for a factory and for transfers. Unfinished transactions of an EVM collection have different token IDs. */
   collection_id: string | null
   /** ID of the first token that it mints on an EVM chain; else null. */
   start_id: string | null
@@ -192,6 +194,8 @@ export interface TransactionsTable extends Work {
   block_hash: string | null
   /** Decimal digits; null on Solana. */
   gas_used: string | null
+  /** While it is signed: its result in a block that isn't deep enough yet; null if it waits for a block. */
+  mined: Generated<MinedResult | null>
   /** On Solana the error if it failed; else null. */
   error: Generated<string | null>
   created_at: number

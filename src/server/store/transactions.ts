@@ -112,16 +112,35 @@ export async function countUnfinished(
   return Number(row.count)
 }
 
-/** Same, of each of these collections that has any. */
-export async function countUnfinishedOf(db: Db, collectionIds: readonly string[]): Promise<Map<string, number>> {
+/** Transactions of a collection that are signed and not final. */
+export interface Unfinished {
+  count: number
+  /** Number of those that aren't in a block. */
+  waiting: number
+  /** Whether one of them reverted, in a block that isn't final. */
+  hasReverted: boolean
+  signers: readonly string[]
+}
+
+/** Returns the unfinished transactions of each of these collections. */
+export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Promise<(id: string) => Unfinished> {
   const rows = await db
     .selectFrom('transactions')
-    .select(({ fn }) => ['collection_id', fn.countAll<number>().as('count')])
+    .select(({ fn }) => ['collection_id', 'signer', 'mined', fn.countAll<number>().as('count')])
     .where('collection_id', 'in', collectionIds)
     .where('state', '=', sql.lit('signed'))
-    .groupBy('collection_id')
+    .groupBy(['collection_id', 'signer', 'mined'])
     .execute()
-  return new Map(rows.map(({ collection_id, count }) => [collection_id ?? '', Number(count)]))
+  return (id) => {
+    const found = rows.filter(({ collection_id }) => collection_id === id)
+    const sum = (some: typeof rows) => some.reduce((total, { count }) => total + Number(count), 0)
+    return {
+      count: sum(found),
+      waiting: sum(found.filter(({ mined }) => mined === null)),
+      hasReverted: found.some(({ mined }) => mined === 'reverted'),
+      signers: [...new Set(found.map(({ signer }) => signer))],
+    }
+  }
 }
 
 /**

@@ -114,6 +114,7 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
     finality: 8,
     stuckMs: 60_000,
     feeCap: 1n,
+    mintsInFlight: 16,
     head: async () => HEAD,
     blockHashes: async (numbers: readonly number[], head = 0) => numbers.map(() => (head > knows ? null : BLOCK_HASH)),
     logs: async () => ({ logs: [], hashes: [] }),

@@ -53,7 +53,7 @@ async function statesAfter(polls: readonly Poll[]): Promise<string[]> {
       receipts: async (hashes) => hashes.map(() => (poll === 'mined' ? receipt : null)),
     }
     const publicNetwork: PublicNetwork = {
-      ...{ pollMs: 1, finality: 8, stuckMs: 60_000, feeCap: 1n, head: async () => HEAD },
+      ...{ pollMs: 1, finality: 8, stuckMs: 60_000, feeCap: 1n, mintsInFlight: 16, head: async () => HEAD },
       blockHashes: async (numbers) => numbers.map(() => BLOCK_HASH),
       logs: async () => ({ logs: [], hashes: [] }),
       nextNonce: async () => 1,

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { appliedMigrations } from '../../../src/server/store/migrate.ts'
+import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
@@ -9,7 +10,7 @@ import { freshDataDir } from '../../helpers/backend.ts'
 vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original) => {
   const { MIGRATIONS } = await original()
   const later = { up: async (db: Kysely<unknown>) => void (await sql`create table later (id integer)`.execute(db)) }
-  return { MIGRATIONS: { ...MIGRATIONS, '0002-later': later } }
+  return { MIGRATIONS: { ...MIGRATIONS, '9990-later': later } }
 })
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
@@ -25,12 +26,12 @@ it('migrates a database of an older gdn and keeps its rows', async () => {
   await old.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
   // The state after the initial migration.
   await sql`drop table later`.execute(old.db)
-  await sql`delete from kysely_migration where name = '0002-later'`.execute(old.db)
+  await sql`delete from kysely_migration where name = '9990-later'`.execute(old.db)
   await old.close()
   const store = await openStore(path)
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
   expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
-  expect(await appliedMigrations(store.db)).toEqual(['0001-initial', '0002-later'])
+  expect(await appliedMigrations(store.db)).toEqual(Object.keys(MIGRATIONS))
   await store.close()
 })
 

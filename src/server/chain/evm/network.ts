@@ -55,6 +55,8 @@ export interface PublicNetwork {
   readonly stuckMs: number
   /** Upper limit of the fee for a unit of gas, in wei. */
   readonly feeCap: bigint
+  /** Maximum number of a collection's mints that wait for a block; 1 allows only one that isn't final. */
+  readonly mintsInFlight: number
   /** Number of the newest block. */
   head(): Promise<number>
   /**

@@ -3,7 +3,8 @@ import type { Chains } from '../../chain/chains.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
-import type { TransactionRow } from '../../store/transactions.ts'
+import type { CollectionRow } from '../../store/collections.ts'
+import type { TransactionRow, Unfinished } from '../../store/transactions.ts'
 import { hasWatched } from '../../store/watched.ts'
 import type { ChainDriver, ChainObserver, DriverOptions, Observation, OnSigned } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
@@ -34,6 +35,28 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
   findSigner: FindSigner
   log: Log
+}
+
+/** Maximum number of a collection's mints that aren't final. A reorg makes all of them wait for a block again. */
+const MOST_UNCONFIRMED = 64
+
+/**
+ * Whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a batch are valid only
+ * if all earlier batches succeed. After a failure, which sets a limit to the batch, one is signed at a time until one
+ * succeeds.
+ *
+ * @param mostWaiting maximum number that may wait for a block; 1 allows only one that isn't final
+ */
+export function hasRoom(
+  mostWaiting: number,
+  { batch_limit }: Pick<CollectionRow, 'batch_limit'>,
+  { count, waiting, hasReverted, signers }: Unfinished,
+  more: number,
+): boolean {
+  if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
+  // After a reorg, transactions of another signer may be pending again, and nonces don't order those of several.
+  if (hasReverted || signers.length > 1) return false
+  return waiting + more <= mostWaiting && count + more <= MOST_UNCONFIRMED
 }
 
 /** Sends transactions to an EVM chain, embedded or public, and looks for their outcomes. */
@@ -119,7 +142,10 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
 
   return {
     ...createEvmObserver({ store, blockchain, network, findSigner: chains.findSigner, now, log }),
-    maxPending: 1,
+    hasRoom(collection, unfinished, more) {
+      const { publicNetwork } = chains.remote.has(blockchain) ? chains.remote.network(blockchain) : {}
+      return hasRoom(publicNetwork?.mintsInFlight ?? 1, collection, unfinished, more)
+    },
     collectionsAtOnce: COLLECTIONS_AT_ONCE,
     estimate: () => estimateEvm(options),
     explain: createExplainer(options),

@@ -1,5 +1,6 @@
 import { getContractAddress, numberToHex, parseTransaction } from 'viem'
 import { GdnError } from '../../../core/errors.ts'
+import { MAX_BATCH } from '../../chain/evm/collection.ts'
 import { type CollectionState, readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
@@ -74,8 +75,11 @@ async function nextTokens({ store, network, transaction }: Judging) {
   if (!state) throw new Error(`the node does not have the collection ${collectionId}`)
   const startId = BigInt(start_id ?? state.nextTokenId)
   const next = await nextKnownTokenId(store.db, { id: collectionId, startId }, state.nextTokenId)
-  return { collection: { next_token_id: String(next) } }
+  return { collection: { next_token_id: String(next), ...oneAtATime(collection) } }
 }
+
+/** Limits the batches of a collection, which makes them wait for each other until one succeeds. */
+const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_BATCH })
 
 /**
  * After a revert, the collection's state on chain decides. Revoked rights fail all pending NFTs. A batch whose start ID
@@ -111,7 +115,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   // signed again.
   if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
     const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)
-    return { verdict: 'again', collection: { next_token_id: String(next) } }
+    return { verdict: 'again', collection: { next_token_id: String(next), ...oneAtATime(collection) } }
   }
   const next_token_id = String(state.nextTokenId)
   const refusal = refusalOf(kind, state)
@@ -119,12 +123,14 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
     if (!(await isRefusedAtFinality(network, collection, kind))) return wait
     return { verdict: 'failed', ...refusal, collection: { next_token_id } }
   }
-  if (next_token_id !== start_id) return { verdict: 'again', collection: { next_token_id } }
+  if (next_token_id !== start_id) {
+    return { verdict: 'again', collection: { next_token_id, ...oneAtATime(collection) } }
+  }
   const call = callOf(transaction, outcome)
   const reverted = call === null ? 'never' : await judgeRevertedCall(network, call)
   if (reverted === 'wait') return wait
   if (reverted === 'again' && (await mostReverts(store.db, transaction.id)) < PASSING_REVERTS) {
-    return { verdict: 'again', counted: true, collection: { next_token_id } }
+    return { verdict: 'again', counted: true, collection: { next_token_id, ...oneAtATime(collection) } }
   }
   if (count > 1) {
     const batch_limit = Math.max(1, Math.floor(count / 2))

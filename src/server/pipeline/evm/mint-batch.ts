@@ -20,6 +20,8 @@ export interface MintBatch {
   directory: BuiltDirectory
   data: Hex
   gas: bigint
+  /** Whether more NFTs are pending than one transaction can mint. */
+  isFull: boolean
 }
 
 /**
@@ -31,7 +33,8 @@ export interface MintBatch {
  */
 export async function nextBatch(db: Db, collection: CollectionRow, payable: bigint): Promise<MintBatch | null> {
   const locked = collection.is_locked === 1
-  const rows = await listMintable(db, collection.id, collection.batch_limit ?? MAX_BATCH)
+  const limit = collection.batch_limit ?? MAX_BATCH
+  const rows = await listMintable(db, collection.id, limit)
   const nfts = fitIntoGas(ofOneKind(rows), payable, locked)
   const [first] = nfts
   if (first === undefined) return null
@@ -42,7 +45,9 @@ export async function nextBatch(db: Db, collection: CollectionRow, payable: bigi
     first.sender === null
       ? encodeMint({ ...call, runs: toRuns(nfts) })
       : encodeGrant({ ...call, sender: first.sender as Hex, receivers: receiversOf(nfts) })
-  return { nfts, kind: first.sender === null ? 'mint' : 'grant', startId, directory, data, gas: gasOf(nfts, locked) }
+  const kind = first.sender === null ? 'mint' : 'grant'
+  const isFull = nfts.length < rows.length || rows.length === limit
+  return { nfts, kind, startId, directory, data, gas: gasOf(nfts, locked), isFull }
 }
 
 /** Groups consecutive NFTs with the same receiver, as the contract requires. */

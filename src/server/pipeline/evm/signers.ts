@@ -6,12 +6,12 @@ import { isPostgres } from '../../store/dialect.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**
- * Maximum number of a signer's pending transactions: as many as a node keeps for one account (geth: 64). Nodes drop
- * those beyond, and a missing nonce blocks all later ones.
+ * Maximum number of a signer's transactions that wait for a block: as many as a node keeps for one account (geth: 64).
+ * Nodes drop those beyond, and a missing nonce blocks all later ones.
  */
 const MOST_PENDING = 64
 
-/** A signer, and how many more of its transactions may be signed before a pending one is final. */
+/** A signer, and how many more of its transactions may be signed before a pending one is in a block. */
 export interface SignerRoom {
   signer: Signer
   room: number
@@ -34,6 +34,7 @@ export async function roomOfSigners(
       signers.map(({ address }) => address),
     )
     .where('state', '=', sql.lit('signed'))
+    .where('mined', 'is', null)
     .groupBy('signer')
     .execute()
   const pending = new Map(rows.map((row) => [row.signer, Number(row.pending)]))

@@ -12,7 +12,7 @@ import { type CollectionRow, lockCollection, updateCollection } from '../../stor
 import { lockUntilCommit } from '../../store/dialect.ts'
 import { isBehind } from '../../store/followers.ts'
 import type { Db } from '../../store/schema.ts'
-import { findFactoryTransaction } from '../../store/transactions.ts'
+import { findFactoryTransaction, unfinishedOf } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { DriverOptions, OnSigned, Prepared, Signing } from '../driver.ts'
 import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
@@ -31,7 +31,8 @@ export interface EvmSigningOptions extends DriverOptions<EvmBlockchain> {
 
 /**
  * Signing for an EVM chain. A transaction takes its signer's next nonce, and a mint takes its collection's next token
- * IDs. A collection therefore has one pending transaction, and NFTs that arrive in the meantime go into the next.
+ * IDs. The pending mints of a collection therefore have one signer, whose nonces put them in the order of their token
+ * IDs.
  */
 export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> {
   const { store, blockchain, chains, now } = options
@@ -75,12 +76,15 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
     },
 
     async mint(db, collection) {
+      const { waiting, signers } = (await unfinishedOf(db, [collection.id]))(collection.id)
+      const possible = () => capacity.free().filter(({ address }) => signers.length === 0 || signers.includes(address))
       let most = 0n
-      for (const signer of capacity.free()) if (payable(signer) > most) most = payable(signer)
+      for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
       const batch = await nextBatch(db, collection, most)
-      if (batch === null) return 'idle'
-      const { nfts, kind, startId, data, gas } = batch
-      const able = capacity.free().filter((signer) => payable(signer) >= gas)
+      // A smaller batch waits for the next block with the others, since each transaction costs 60,000 gas.
+      if (batch === null || (waiting > 0 && !batch.isFull)) return 'idle'
+      const { nfts, kind, startId, data, gas, isFull } = batch
+      const able = possible().filter((signer) => payable(signer) >= gas)
       // Batches that were prepared at the same time may have taken the rest.
       if (able.length === 0 || !capacity.reserve()) return 'soon'
       reserved += gas
@@ -92,7 +96,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
         assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: id, index })),
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: { first: startId, next: startId + BigInt(count) },
-        more: false,
+        more: isFull,
         sign(on) {
           const left = capacity.free()
           const signers = able.filter((signer) => left.includes(signer))

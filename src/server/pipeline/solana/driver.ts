@@ -24,7 +24,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     claimSize: CLAIM_SIZE,
     // Each NFT has its own transaction: a commit for each would be most of the work.
     commitSize: CLAIM_SIZE,
-    maxPending: MAX_PENDING,
+    hasRoom: (_, { count }, more) => count + more <= MAX_PENDING,
     // The funds of the signer are estimated for one.
     collectionsAtOnce: 1,
     estimate: () => estimateSolana(signing),

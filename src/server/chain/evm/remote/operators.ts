@@ -8,8 +8,8 @@ import type { RemoteNetwork } from './remote-network.ts'
 /** How long a check of operators is valid; shorter if their funds may run out. */
 const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
-/** Number of large requests that a well-funded signer can pay for. */
-const PLENTY = 30n
+/** Number of large requests that a well-funded signer can pay for: more than its transactions that wait for a block. */
+const PLENTY = 250n
 /** Gas that a signer must be able to pay for before it signs: that of a large request. */
 const RESERVE_GAS = 3_000_000n
 

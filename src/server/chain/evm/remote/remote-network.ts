@@ -22,6 +22,8 @@ export interface RemoteNetworkOptions {
   stuckMs?: number
   /** Upper limit of the fee in wei for a unit of gas. */
   feeCap?: bigint
+  /** Maximum number of a collection's mints that wait for a block. */
+  mintsInFlight?: number
   timeoutMs?: number
   tries?: number
   retryMs?: number
@@ -40,6 +42,8 @@ export interface RemoteNetwork extends EvmNetwork {
 const POLL_MS = 2_000
 const STUCK_MS = 60_000
 const FEE_CAP = 1_000_000_000_000n
+/** As many as a node surely keeps for one account (geth: 16). */
+const MINTS_IN_FLIGHT = 16
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
@@ -70,6 +74,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     stuckMs: options.stuckMs ?? STUCK_MS,
     finality,
     feeCap,
+    mintsInFlight: options.mintsInFlight ?? MINTS_IN_FLIGHT,
     head,
 
     async blockHashes(numbers, head) {

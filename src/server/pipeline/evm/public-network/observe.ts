@@ -72,7 +72,8 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
       if (receipt !== undefined && deep.has(receipt)) return outcomeOf(receipt, attempts.get(id))
       if (lost.has(id)) return { state: 'lost', seen: {} }
       const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
-      return failures.has(id) ? { state: 'signed', waitMs, failure: failures.get(id) } : { state: 'signed', waitMs }
+      const pending = { state: 'signed', waitMs, mined: receipt?.status ?? null } as const
+      return failures.has(id) ? { ...pending, failure: failures.get(id) } : pending
     })
   }
 }
