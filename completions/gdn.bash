@@ -6,6 +6,7 @@ __gdn_words() {
     '') REPLY='collection Create, show and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+cost Estimate what a drop costs on a network
 wallet Generate, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
@@ -98,6 +99,7 @@ security How keys and wallets are protected
 collection Create, show and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+cost Estimate what a drop costs on a network
 wallet Generate, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
@@ -135,6 +137,7 @@ __gdn_arguments() {
     'batch results') REPLY='@runs' ;;
     'batch report') REPLY='@runs' ;;
     'batch rm') REPLY='@runs' ;;
+    'cost') REPLY='file' ;;
     'wallet add') REPLY='text text' ;;
     'wallet rm') REPLY='@wallets' ;;
     'wallet export') REPLY='@wallets' ;;
@@ -179,15 +182,16 @@ __gdn_bundles() {
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
-    'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381' ;;
+    'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='server-b79987 output-766381' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
     'batch results') REPLY='flags-eb98d6 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
+    'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-30290f server-b79987 output-766381' ;;
     'wallet url') REPLY='flags-6d551a server-b79987 output-766381' ;;
     'wallet list') REPLY='server-f6609b output-766381' ;;
@@ -404,6 +408,8 @@ __gdn_flags() {
     'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
+    'cost-d35d36') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
     'flags-d06886') REPLY='--retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-530bd8') REPLY='--chunk-size - text NFTs per request (50)
@@ -423,6 +429,18 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
+    'flags-196456') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
+    'verifying-ecad79') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
+--gateway - text IPFS gateway (that of the server)' ;;
     'flags-30290f') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
 --password-file - file File that holds the password; - is standard input
@@ -700,7 +718,10 @@ storage_region
 storage_public_url
 ipfs_api
 email
-wallet_url' ;;
+wallet_url
+price_url
+price_path
+price_currency' ;;
     'name-2') REPLY='profile
 api_key
 base_url
@@ -714,7 +735,10 @@ storage_region
 storage_public_url
 ipfs_api
 email
-wallet_url' ;;
+wallet_url
+price_url
+price_path
+price_currency' ;;
     'shell') REPLY='bash
 zsh
 fish
@@ -729,7 +753,8 @@ createcollection
 getpresignedurl
 getcollections
 gettransactions
-getreferences' ;;
+getreferences
+getfees' ;;
     *) REPLY='' ;;
   esac
 }

@@ -7,6 +7,7 @@ function __gdn_words
       printf '%s\n' 'collection Create, show and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
+        'cost Estimate what a drop costs on a network' \
         'wallet Generate, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
@@ -112,6 +113,7 @@ function __gdn_words
         'collection Create, show and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
+        'cost Estimate what a drop costs on a network' \
         'wallet Generate, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
@@ -163,6 +165,8 @@ function __gdn_arguments
       printf '%s\n' '@runs'
     case 'batch rm'
       printf '%s\n' '@runs'
+    case 'cost'
+      printf '%s\n' 'file'
     case 'wallet add'
       printf '%s\n' 'text text'
     case 'wallet rm'
@@ -245,15 +249,15 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-78549a server-b79987 output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
       printf '%s\n' 'server-b79987 output-766381'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     case 'batch results'
@@ -262,6 +266,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-2979e6 server-b79987 output-766381'
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-766381'
+    case 'cost'
+      printf '%s\n' 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
       printf '%s\n' 'flags-30290f server-b79987 output-766381'
     case 'wallet url'
@@ -553,6 +559,9 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
+    case 'cost-d35d36'
+      printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
+        '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
     case 'flags-d06886'
@@ -581,6 +590,20 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
+    case 'flags-196456'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+    case 'verifying-ecad79'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
+        '--gateway - text IPFS gateway (that of the server)'
     case 'flags-30290f'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--count - text Number of wallets, named <name>-1, <name>-2, …' \
@@ -910,7 +933,10 @@ function __gdn_values
         'storage_public_url' \
         'ipfs_api' \
         'email' \
-        'wallet_url'
+        'wallet_url' \
+        'price_url' \
+        'price_path' \
+        'price_currency'
     case 'name-2'
       printf '%s\n' 'profile' \
         'api_key' \
@@ -925,7 +951,10 @@ function __gdn_values
         'storage_public_url' \
         'ipfs_api' \
         'email' \
-        'wallet_url'
+        'wallet_url' \
+        'price_url' \
+        'price_path' \
+        'price_currency'
     case 'shell'
       printf '%s\n' 'bash' \
         'zsh' \
@@ -942,7 +971,8 @@ function __gdn_values
         'getpresignedurl' \
         'getcollections' \
         'gettransactions' \
-        'getreferences'
+        'getreferences' \
+        'getfees'
   end
 end
 

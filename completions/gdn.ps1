@@ -8,6 +8,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
     '' = 'collection Create, show and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+cost Estimate what a drop costs on a network
 wallet Generate, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
@@ -100,6 +101,7 @@ security How keys and wallets are protected
 collection Create, show and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+cost Estimate what a drop costs on a network
 wallet Generate, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
@@ -134,6 +136,7 @@ api Call an API endpoint and print the raw response'
     'batch results' = '@runs'
     'batch report' = '@runs'
     'batch rm' = '@runs'
+    'cost' = 'file'
     'wallet add' = 'text text'
     'wallet rm' = '@wallets'
     'wallet export' = '@wallets'
@@ -175,15 +178,16 @@ api Call an API endpoint and print the raw response'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
     'batch preview' = 'flags-78549a server-b79987 output-766381'
-    'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+    'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'server-b79987 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 server-b79987 output-766381'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     'batch results' = 'flags-eb98d6 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
+    'cost' = 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-30290f server-b79987 output-766381'
     'wallet url' = 'flags-6d551a server-b79987 output-766381'
     'wallet list' = 'server-f6609b output-766381'
@@ -397,6 +401,8 @@ api Call an API endpoint and print the raw response'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
+    'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
     'flags-d06886' = '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-530bd8' = '--chunk-size - text NFTs per request (50)
@@ -416,6 +422,18 @@ api Call an API endpoint and print the raw response'
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt'
+    'flags-196456' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+    'verifying-ecad79' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
+--gateway - text IPFS gateway (that of the server)'
     'flags-30290f' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
 --password-file - file File that holds the password; - is standard input
@@ -690,7 +708,10 @@ storage_region
 storage_public_url
 ipfs_api
 email
-wallet_url'
+wallet_url
+price_url
+price_path
+price_currency'
     'name-2' = 'profile
 api_key
 base_url
@@ -704,7 +725,10 @@ storage_region
 storage_public_url
 ipfs_api
 email
-wallet_url'
+wallet_url
+price_url
+price_path
+price_currency'
     'shell' = 'bash
 zsh
 fish
@@ -719,7 +743,8 @@ createcollection
 getpresignedurl
 getcollections
 gettransactions
-getreferences'
+getreferences
+getfees'
   }
 
   # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.

@@ -16,6 +16,7 @@ const CONTRACTS = {
   getcollections: async () => (await import('./endpoints/getcollections.ts')).getcollections,
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
+  getfees: async () => (await import('./endpoints/getfees.ts')).getfees,
   files: async () => (await import('./endpoints/files.ts')).files,
 } satisfies Record<string, () => Promise<Endpoint>>
 

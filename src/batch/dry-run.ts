@@ -37,7 +37,7 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
     const store = await lookAtStore(state, options)
     const prepared = await prepare(store, options, deps, { writes: false })
     await deps.confirm?.(prepared.planned)
-    return await describePlan(store, prepared, options)
+    return await describePlan(store, prepared, options, deps)
   } finally {
     state.close()
     await rm(elsewhere, { recursive: true, force: true })
@@ -48,13 +48,16 @@ async function describePlan(
   store: RunStore,
   { gathered, plan, planned }: Prepared,
   options: BatchOptions,
+  { onPlanned }: CheckDeps,
 ): Promise<DryRun> {
   let bytes = 0
   let firstRequest: DryRun['firstRequest'] = null
   const build = requestsOf({ store, rows: gathered.rows, plan, urlOf: () => UPLOADED })
   for (let request = 0; request < plan.requests; request++) {
-    const { endpoint, body } = await build({ request, from: 0, size: plan.rowsOf(request).length }, false)
+    const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, false)
     firstRequest ??= { endpoint, body }
+    const [first] = rows
+    if (first !== undefined) onPlanned?.({ ...first.row, count: rows.length })
     bytes += Buffer.byteLength(JSON.stringify(body))
   }
   const { drop } = store

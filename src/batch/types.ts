@@ -145,7 +145,11 @@ export interface BatchDeps {
 }
 
 /** What a start is checked with. Without a client, as in a dry run with `--no-lookup`, no server is queried. */
-export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & { client: BatchDeps['client'] | null }
+export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
+  client: BatchDeps['client'] | null
+  /** Called for each request of a dry run, in order. */
+  onPlanned?(mint: { receiver: string; sender: string | null; count: number }): void
+}
 
 export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'failed'
 

@@ -30,10 +30,10 @@ export const MAY_IMPORT = {
   build: [],
 }
 
-/** Commands that work on a backend's data, and checks of its requirements. Only these may load `server`. */
+/** Commands that work on a backend's data, checks of its requirements, and its gas. Only these may load `server`. */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
-  ...['cli/commands/doctor/backend.ts', 'cli/commands/doctor/native.ts', 'cli/connect/data-dir.ts'],
+  ...['cli/commands/doctor/backend.ts', 'cli/commands/doctor/native.ts', 'cli/connect/data-dir.ts', 'cli/cost'],
 ]
 
 /** The layers of `src/server`, lowest first. A layer imports only from those below it. */

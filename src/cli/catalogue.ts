@@ -67,6 +67,8 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   verb('rm', 'Delete a run and its rows from this machine', () => import('./commands/batch/rm.ts')),
 ])
 
+const cost = verb('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
+
 const wallet = noun('wallet', 'Generate, name and export wallets', [
   verb(
     'generate',
@@ -157,7 +159,7 @@ const open = verb('open', 'Open the web explorer of a backend', () => import('./
 const completion = verb('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
 export const CATALOGUE: readonly Group[] = [
-  { title: 'Minting', entries: [collection, nft, batch, wallet] },
+  { title: 'Minting', entries: [collection, nft, batch, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },

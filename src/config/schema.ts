@@ -59,7 +59,22 @@ const walletSettings = {
   wallet_url: checked(storageUrlProblem).optional(),
 }
 
-const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings })
+/** In the user's own profiles only: a project's file must not direct which URLs are requested. */
+const priceSettings = {
+  /** Where the price of a coin is read from. `{coin}` is the symbol of the network's coin. */
+  price_url: baseUrl.optional(),
+  /** The path of the price in the JSON response: `data.amount`. */
+  price_path: z
+    .string()
+    .regex(/^[^\s.]+(\.[^\s.]+){0,19}$/, { error: 'must be a path such as data.amount' })
+    .optional(),
+  price_currency: z
+    .string()
+    .regex(/^[A-Z]{3,5}$/, { error: 'must be a currency such as USD' })
+    .optional(),
+}
+
+const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings, ...priceSettings })
 
 const userConfig = z.strictObject({
   /** The profile that is used if none is named. */
@@ -95,6 +110,7 @@ export const SETTING_NAMES = Object.keys({
   ...settings,
   ...storageSettings,
   ...walletSettings,
+  ...priceSettings,
 }) as (keyof ProfileSettings)[]
 
 const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])

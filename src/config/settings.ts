@@ -46,6 +46,8 @@ export interface Settings {
   baseUrl: Setting<string> | null
   /** The storage settings of the profile, unparsed. */
   storage: StorageProfile
+  /** Where prices of coins are read from, as the profile sets it. */
+  prices: Pick<ProfileSettings, 'price_url' | 'price_path' | 'price_currency'>
   /** Where local files are uploaded if the server accepts none. Throws for inconsistent settings. */
   fileStorage(): StorageSettings | null
   stateDir: string
@@ -93,6 +95,7 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     walletUrl: walletUrlOf(layers),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
     storage: profile,
+    prices: profile,
     fileStorage: () => storageOf(profile),
     stateDir: stateDirectory(env, flags.stateDir),
     userFile: userConfigFile(env),

@@ -15,8 +15,6 @@ export type CallResult =
 export interface ChainReader {
   /** Returns the chain ID from `eth_chainId`. @throws GdnError if no chain responds */
   chainId(): Promise<number>
-  /** Returns the gas price in wei. @throws GdnError if no chain responds */
-  gasPrice(): Promise<bigint>
   /** Makes many contract calls, and returns the results in order. */
   call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
 }
@@ -99,7 +97,6 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
 
   return {
     chainId: async () => Number(await ask('eth_chainId')),
-    gasPrice: () => ask('eth_gasPrice'),
     async call(calls) {
       const results: CallResult[] = []
       let open = calls.map((_, index) => index)

@@ -223,16 +223,18 @@ describe('batch mint --dry-run', () => {
 
   test('estimates gas and cost if the chain is reachable', async () => {
     const { path, options } = await folder()
-    const handlers = { '/rpc/polygon': () => ({ body: { jsonrpc: '2.0', id: 1, result: '0x3b9aca00' } }) }
-    const api = await fakeApi(handlers)
+    const gwei = (price: number) => String(price * 1e9)
+    const gas_price = { low: gwei(0.5), typical: gwei(1), high: gwei(2), offered: gwei(3) }
+    const fees = { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1000, fee: '0', gas: '0' } }
+    const api = await fakeApi({ getfees: () => ({ body: { requests: { blockchain: 'polygon' }, fees } }) })
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--dry-run', '--base-url', api.url]
     const { stdout } = await cli(argv, { ...options, tty: true })
-    expect(stdout).toMatch(/^GAS +about 112,700, 0\.000113 coins at 1 gwei$/m)
+    expect(stdout).toMatch(/^GAS +about 111,430 in 1 transaction, at 1 gwei$/m)
     const { stdout: json } = await cli([...argv, '--json'], options)
     expect(JSON.parse(json)).toMatchObject({
-      gas_estimate: 112_700,
+      gas_estimate: 111_430,
       gas_price_wei: '1000000000',
-      cost_estimate_wei: '112700000000000',
+      cost_estimate_wei: '111430000000000',
     })
   })
 })

@@ -45,6 +45,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   createcollection: { blockchain: 'Blockchain to create the collection on.' },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
+  getfees: { blockchain: 'An EVM blockchain.' },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {
     sender_wallet_address: 'Wallet address of the first owner of the created NFTs.',

@@ -91,27 +91,6 @@ export async function openVerifier(
   }
 }
 
-/** Returns the gas price in wei of a named chain or of a server on this machine, or null without one. */
-export async function gasPriceOf(
-  deps: Deps,
-  flags: ReaderFlags,
-  blockchain: Blockchain,
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null,
-): Promise<bigint | null> {
-  const named = namedRpc(deps, flags)
-  const url = named?.url ?? (server?.loopback === true ? `${server.baseUrl}/rpc/${blockchain}` : null)
-  if (url === null || !isEvm(blockchain)) return null
-  const { chain, close } = await readers(deps, url, url, server?.loopback === true)
-  try {
-    return await chain.gasPrice()
-  } catch (error) {
-    if (error instanceof GdnError && !deps.signals.signal.aborted) return null
-    throw error
-  } finally {
-    await close()
-  }
-}
-
 const NAME_ONE = 'name it with --rpc-url or GDN_RPC_URL, and its files with --gateway'
 
 async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
@@ -131,13 +110,13 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
 }
 
 /** Returns the JSON-RPC URL that the user names. It may contain a key, so it is never shown. */
-function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
+export function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: httpUrl(rpcUrl, '--rpc-url'), flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }
 }
 
-function httpUrl(text: string, flag: string): string {
+export function httpUrl(text: string, flag: string): string {
   if (/^https?:$/.test(parseUrl(text)?.protocol ?? '')) {
     knowKeysIn(text)
     return text

@@ -36,6 +36,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   getcollections: async () => (await import('../services/get-collections.ts')).getCollections,
   gettransactions: async () => (await import('../services/get-transactions.ts')).getTransactions,
   getreferences: async () => (await import('../services/get-references.ts')).getReferences,
+  getfees: async () => (await import('../services/get-fees.ts')).getFees,
 }
 
 /** Loads the services of all endpoints. */

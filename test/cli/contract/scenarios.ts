@@ -405,6 +405,15 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
         ...['nft', 'verify', 'a', '-b', 'polygon'],
       ),
   },
+  cost: {
+    shape: 'object',
+    json: 'blockchain rows receivers deploys_collection transactions gas_estimate gas_price_wei cost_low_wei cost_estimate_wei cost_high_wei data_fee_wei currency coin_price cost_estimate simulated',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })
+      return { argv: ['cost', path('drop.csv'), ...TARGET, '--rpc-url', node], options }
+    },
+  },
   'batch validate': {
     shape: 'object',
     json: 'valid rows issue_count receivers files blockchain contract_address mapped_columns',

@@ -176,6 +176,7 @@ describe('the examples, sent with real IDs', () => {
       getcollections: { transaction_gdn_ids: [collection.id] },
       gettransactions: { transaction_gdn_ids: [collection.id] },
       getreferences: { contract_address: collection.address },
+      getfees: {},
       transfernft: {
         contract_address: collection.address,
         nft_gdn_id: second?.nft_gdn_id,

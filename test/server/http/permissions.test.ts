@@ -28,6 +28,7 @@ const REQUIRED = {
   getcollections: { permissions: ['nft:read'], form: 'A' },
   gettransactions: { permissions: ['nft:read'], form: 'A' },
   getreferences: { permissions: ['nft:read'], form: 'A' },
+  getfees: { permissions: ['nft:read'], form: 'A' },
   files: { permissions: ['nft:create'], form: 'A' },
 } as const satisfies Record<string, { permissions: readonly Permission[]; form: 'A' | 'B' }>
 

@@ -67,6 +67,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
     ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
     reference_ids: [reference],
   }),
+  getfees: null,
   files: null,
 }
 

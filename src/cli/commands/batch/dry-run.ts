@@ -1,12 +1,15 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
 import { createnft } from '../../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../../api/metadata.ts'
 import { dryRunBatch } from '../../../batch/dry-run.ts'
 import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
-import { gasPriceOf, type VerifyFlags } from '../../connect/open-verifier.ts'
-import type { Deps } from '../../deps.ts'
+import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../../cost/estimate.ts'
+import { type CostFlags, type FoundFees, findFees } from '../../cost/fees.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -14,7 +17,6 @@ import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { Card, View } from '../../render/view.ts'
 import type { FileUrls } from './check-files.ts'
-import { gasOf, inCoins } from './gas.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
@@ -37,9 +39,7 @@ const DRY_RUN_VIEW: View = {
     'requests_per_second',
     'changes',
     'mapped_columns',
-    'gas_estimate',
-    'gas_price_wei',
-    'cost_estimate_wei',
+    ...COST_FIELDS,
     'first_request',
   ],
   columns: ['run', 'rows', 'to_send', 'requests'],
@@ -56,7 +56,7 @@ interface DryRunning {
   /** The mapped columns, if the manifest is read. */
   mapped?: MappedColumns
   settings: Settings
-  flags: OutputFlags & VerifyFlags
+  flags: OutputFlags & CostFlags
 }
 
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
@@ -68,23 +68,27 @@ export async function printBatchDryRun(
   const output = createOutput(io, flags, DRY_RUN_VIEW)
   // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
+  const meter = await openMeter()
   try {
     const plan = await dryRunBatch(
       { ...options, signal: signals.signal },
       {
         client: connection?.client ?? null,
         readManifest: read,
+        onPlanned: ({ receiver, sender, count }) => meter.add(receiver, count, sender),
         confirm: async (planned) => {
           if (connection !== null && planned.rows.pending > 0)
             await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
         },
       },
     )
-    const server = await settings.server().catch(() => null)
-    const price = plan.requests === 0 ? null : await gasPriceOf(deps, flags, options.blockchain, server)
-    await output.one({ ...planData(plan, options, price), mapped_columns: mapped?.all ?? {} })
+    const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
+    const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
+    const estimate = fees === null ? {} : await estimateData(meter.total(), fees, price)
+    await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {} })
     for (const note of plan.notes) io.note(safe(note))
     if (plan.requests > 1) io.note(`${plan.order}.`)
+    if (fees?.isSimulated) io.note(SIMULATED)
     if (connection === null) io.note('The server was not contacted (--no-lookup).')
     io.note('Nothing was sent (--dry-run).')
   } finally {
@@ -92,10 +96,29 @@ export async function printBatchDryRun(
   }
 }
 
-function planData(plan: DryRun, options: BatchOptions, price: bigint | null): DataRecord {
+/**
+ * Returns the fees of the network; null if neither the server nor a node returns them. A node that a flag names must
+ * respond.
+ */
+async function feesIfKnown(
+  deps: Deps,
+  flags: CostFlags,
+  blockchain: Blockchain,
+  connection: Connection | null,
+): Promise<FoundFees | null> {
+  const isNamed = flags.rpcUrl !== undefined || flags.rpcUrlFile !== undefined
+  try {
+    return await findFees(deps, flags, blockchain, connection === null ? null : async () => connection)
+  } catch (error) {
+    if (isNamed || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
+    deps.io.debug(safe(`no estimate of the cost: ${error.message}`))
+    return null
+  }
+}
+
+function planData(plan: DryRun, options: BatchOptions): DataRecord {
   const { run, rows, requests, receivers, bytes, files, reordered, order, seconds, firstRequest } = plan
   const { added, changed, keptAccepted: kept_accepted, removed } = plan.changes
-  const gas = price === null ? null : gasOf(rows.pending, requests)
   return {
     run: run.name,
     blockchain: options.blockchain,
@@ -111,9 +134,6 @@ function planData(plan: DryRun, options: BatchOptions, price: bigint | null): Da
     seconds: Math.round(seconds * 10) / 10,
     requests_per_second: options.requestsPerSecond ?? createnft.ratePerSecond ?? null,
     changes: { added, changed, kept_accepted, removed },
-    gas_estimate: gas === null ? null : Number(gas),
-    gas_price_wei: price === null ? null : String(price),
-    cost_estimate_wei: gas === null || price === null ? null : String(gas * price),
     first_request: firstRequest,
   }
 }
@@ -135,7 +155,7 @@ function planCard(plan: DataRecord): Card {
       Number(requests) === 0 ? null : `${timeText(Number(seconds))} at ${requests_per_second} requests per second`,
     ],
     ['token IDs', reordered ? "not in the manifest's order; --in-order keeps it" : "in the manifest's order"],
-    ['gas', gasText(plan)],
+    ...estimateCard(plan),
     ['first request', firstPairs(plan.first_request)],
   ]
 }
@@ -159,12 +179,6 @@ function sizeText(bytes: number): string {
 }
 
 const timeText = (seconds: number): string => (seconds < 1 ? 'less than 1 s' : `about ${roughly(seconds * 1000)}`)
-
-function gasText({ gas_estimate, gas_price_wei, cost_estimate_wei }: DataRecord): string | null {
-  if (typeof gas_estimate !== 'number') return null
-  const price = Number(gas_price_wei) / 1e9
-  return `about ${gas_estimate.toLocaleString('en-US')}, ${inCoins(BigInt(String(cost_estimate_wei)))} coins at ${Number(price.toPrecision(3))} gwei`
-}
 
 interface Request {
   endpoint: string

@@ -3,6 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
 import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
+import { addCostFlags, type CostFlags } from '../../cost/fees.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import {
   address,
@@ -18,7 +19,7 @@ import {
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 
 /** Flags of the commands that mint a manifest. */
-export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags {
+export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags, CostFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -142,6 +143,7 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
 export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command, 'all NFTs are deployed')
   addVerifyFlags(command)
+  addCostFlags(command)
   addServerFlags(command)
   return addOutputFlags(command)
 }

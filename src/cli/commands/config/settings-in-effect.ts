@@ -1,6 +1,7 @@
 import type { Settings } from '../../../config/settings.ts'
 
 const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage_public_url', 'ipfs_api'] as const
+const PRICE_NAMES = ['price_url', 'price_path', 'price_currency'] as const
 const WALLET_NAMES = ['email', 'wallet_url'] as const
 export const SETTINGS_SHOWN = [
   'profile',
@@ -11,6 +12,7 @@ export const SETTINGS_SHOWN = [
   'rate',
   ...STORAGE_NAMES,
   ...WALLET_NAMES,
+  ...PRICE_NAMES,
 ] as const
 type SettingName = (typeof SETTINGS_SHOWN)[number]
 
@@ -37,6 +39,10 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
     row('rate', rate),
     ...STORAGE_NAMES.flatMap((name) => {
       const value = settings.storage[name]
+      return value === undefined ? [] : [row(name, { value, from: `profile ${profile}` })]
+    }),
+    ...PRICE_NAMES.flatMap((name) => {
+      const value = settings.prices[name]
       return value === undefined ? [] : [row(name, { value, from: `profile ${profile}` })]
     }),
     ...(settings.email === null ? [] : [row('email', settings.email)]),

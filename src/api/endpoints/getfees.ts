@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import { blockchain } from '../fields.ts'
+
+const wei = z.string().regex(/^[0-9]{1,40}$/)
+
+/** What a network charges now. All amounts are in wei, as decimal digits. */
+export const feesRecord = z.looseObject({
+  /** Whether it is an embedded chain, where coins have no value. */
+  is_simulated: z.boolean(),
+  /** Symbol of the network's coin; null if it isn't known. */
+  currency: z.string().nullable(),
+  /** Prices of a unit of gas, from recent blocks. `offered`: the highest price of a transaction that is signed now. */
+  gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei }),
+  /** What the data of a transaction of so many bytes costs in addition: a fee (OP stack) or gas (Arbitrum). */
+  data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
+})
+
+export const getfees = defineEndpoint({
+  name: 'getfees',
+  summary: 'Read the current fees of a blockchain',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ blockchain }),
+  response: z.looseObject({ requests: z.looseObject({ blockchain: z.string() }), fees: feesRecord }),
+  example: {
+    request: { blockchain: 'polygon' },
+    response: {
+      requests: { blockchain: 'polygon' },
+      fees: {
+        is_simulated: false,
+        currency: 'POL',
+        gas_price: { low: '30000000000', typical: '32500000000', high: '48000000000', offered: '65000000000' },
+        data: { bytes: 6734, fee: '0', gas: '0' },
+      },
+    },
+  },
+})

@@ -1,0 +1,106 @@
+import { GdnError } from '../../core/errors.ts'
+import { validateManifest } from '../../manifest/read.ts'
+import { GdnCommand } from '../command.ts'
+import { addReaderFlags } from '../connect/open-verifier.ts'
+import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
+import { addCostFlags, type CostFlags, findFees, refuseSolana } from '../cost/fees.ts'
+import type { Deps } from '../deps.ts'
+import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { createOutput } from '../render/output.ts'
+import type { View } from '../render/view.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/flags.ts'
+import { MappedColumns, manifestOptions, manifestSource } from './batch/manifest-options.ts'
+import { throwProblems } from './batch/validate.ts'
+
+export type EstimateFlags = BatchMintFlags & CostFlags
+
+const VIEW: View = {
+  fields: ['blockchain', 'rows', 'receivers', 'deploys_collection', ...COST_FIELDS],
+  columns: ['blockchain', 'rows', 'gas_estimate', 'cost_estimate_wei'],
+  id: 'cost_estimate_wei',
+  card: (data) => [
+    ['blockchain', data.blockchain],
+    ['rows', `${data.rows} for ${data.receivers} receivers${data.deploys_collection ? ', and a new collection' : ''}`],
+    ...estimateCard(data),
+  ],
+}
+
+export function command(deps: Deps, run = cost): GdnCommand {
+  const costCommand = new GdnCommand({
+    about:
+      'Estimates the gas of a drop, and its cost at the current fees of the network: those of the last 20 blocks, and the fee for data on OP stack networks, Arbitrum and Scroll. The fees come from the node that --rpc-url names, or else from the server. Without a collection, its deployment is part of the estimate. The batches are those that a busy backend forms, of up to 200 NFTs. Nothing is sent.',
+    examples: [
+      ['Estimate a drop at the fees of the server', 'gdn cost drop.csv -b polygon'],
+      [
+        'Estimate it without a server, in US dollars',
+        'gdn cost drop.csv -b polygon --rpc-url https://node.example --price 0.52',
+      ],
+      ['Print the estimate in wei', "gdn cost drop.csv -b polygon --json | jq -r '.cost_estimate_wei'"],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  costCommand.argument('<manifest>')
+  addTargetFlags(costCommand)
+  addCostFlags(costCommand)
+  addReaderFlags(costCommand)
+  addServerFlags(costCommand)
+  addOutputFlags(costCommand)
+  return costCommand.action(async (manifest: string, flags: EstimateFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}
+
+export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const settings = await deps.settings(flags)
+  const options = await manifestOptions(deps, flags)
+  const blockchain = options.blockchain ?? settings.blockchain?.value ?? null
+  const counts = new Map<string, { receiver: string; sender: string | null; count: number }>()
+  const found = await validateManifest(
+    manifestSource(deps, manifest),
+    { ...options, blockchain, onMapped: new MappedColumns(io).add },
+    ({ receiver, sender }) => {
+      const group = `${sender ?? ''} ${receiver}`
+      const known = counts.get(group)
+      if (known === undefined) counts.set(group, { receiver, sender, count: 1 })
+      else known.count += 1
+    },
+  )
+  throwProblems(found, null)
+  const { target, rows, receivers } = found
+  if (target.blockchain === null) {
+    throw new GdnError('usage', 'the blockchain is not known', {
+      place: { flag: '--blockchain' },
+      hint: 'Add --blockchain <name>.',
+    })
+  }
+  refuseSolana(target.blockchain)
+  const meter = await openMeter()
+  const deploys = (target.contractAddress ?? settings.contract) === null
+  if (deploys) meter.addDeployment()
+  // Requests have one receiver, so rows are sent by receiver.
+  for (const { receiver, sender, count } of counts.values()) meter.add(receiver, count, sender)
+  const fees = await feesFor(deps, flags, settings, target.blockchain)
+  const price = await findPrice(deps, flags, settings, fees.coin)
+  const estimate = await estimateData(meter.total(), fees, price)
+  await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
+  if (fees.isSimulated) io.note(SIMULATED)
+}
+
+async function feesFor(
+  deps: Deps,
+  flags: EstimateFlags,
+  settings: Awaited<ReturnType<Deps['settings']>>,
+  blockchain: NonNullable<BatchMintFlags['blockchain']>,
+) {
+  let opened: Awaited<ReturnType<Deps['connect']>> | null = null
+  try {
+    return await findFees(deps, flags, blockchain, async () => {
+      opened = await deps.connect(settings)
+      return opened
+    })
+  } finally {
+    await (opened as Awaited<ReturnType<Deps['connect']>> | null)?.client.close()
+  }
+}

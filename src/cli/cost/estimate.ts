@@ -1,0 +1,97 @@
+import type { Settings } from '../../config/settings.ts'
+import { GdnError } from '../../core/errors.ts'
+import { formatUnits, inGwei } from '../../core/units.ts'
+import type { DropGas, DropMeter } from '../../server/chain/evm/cost/drop-gas.ts'
+import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
+import type { Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
+import type { Card } from '../render/view.ts'
+import type { CostFlags, FoundFees } from './fees.ts'
+import { type Money, moneyText, priceSource, worthOf } from './price.ts'
+
+/** The fields of an estimate. */
+export const COST_FIELDS = [
+  'transactions',
+  'gas_estimate',
+  'gas_price_wei',
+  'cost_low_wei',
+  'cost_estimate_wei',
+  'cost_high_wei',
+  'data_fee_wei',
+  'currency',
+  'coin_price',
+  'cost_estimate',
+  'simulated',
+]
+
+/** Returns a meter for the gas of a drop. */
+export async function openMeter(): Promise<DropMeter> {
+  const { DropMeter } = await import('../../server/chain/evm/cost/drop-gas.ts')
+  return new DropMeter()
+}
+
+/** Returns the fields of an estimate. */
+export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Money | null): Promise<DataRecord> {
+  const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
+  const cost: Cost = costOf(gas, found.fees)
+  return {
+    transactions: gas.transactions,
+    gas_estimate: Number(cost.gas),
+    gas_price_wei: String(found.fees.typical),
+    cost_low_wei: String(cost.low),
+    cost_estimate_wei: String(cost.typical),
+    cost_high_wei: String(cost.high),
+    data_fee_wei: String(cost.dataFee),
+    currency: found.coin,
+    coin_price: coinPrice === null ? null : moneyText(coinPrice),
+    cost_estimate: coinPrice === null ? null : moneyText(worthOf(cost.typical, coinPrice)),
+    simulated: found.isSimulated,
+  }
+}
+
+const SHOWN_DECIMALS = 6
+const inCoins = (wei: unknown): string => formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)
+
+/** Formats an estimate for a terminal. */
+export function estimateCard(data: DataRecord): Card {
+  const { transactions, gas_estimate, gas_price_wei, cost_low_wei, cost_estimate_wei, cost_high_wei } = data
+  const number = Number(gas_estimate).toLocaleString('en-US')
+  const gas = `about ${number} in ${transactions} transaction${transactions === 1 ? '' : 's'}`
+  if (gas_price_wei === undefined || gas_price_wei === null) return []
+  const coins = data.currency ?? 'coins'
+  const worth = data.cost_estimate === null ? '' : `, ${data.cost_estimate} at ${data.coin_price}`
+  const dataFee = data.data_fee_wei === '0' ? '' : `, ${inCoins(data.data_fee_wei)} of it for data`
+  const range = `${inCoins(cost_low_wei)} to ${inCoins(cost_high_wei)} by the fees of recent blocks`
+  return [
+    ['gas', `${gas}, at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
+    ['cost', `about ${inCoins(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],
+    ['range', range],
+  ]
+}
+
+export const SIMULATED =
+  'This blockchain is an embedded chain: gas and coins are simulated. Add --rpc-url <url> of a node of the network for its fees.'
+
+/**
+ * Returns the price of a coin: that of `--price`, or else that of the profile's `price_url`. Without one, returns null.
+ * An error of the URL is a note, because the estimate is of use without a price.
+ */
+export async function findPrice(
+  deps: Deps,
+  flags: CostFlags,
+  settings: Settings,
+  coin: string | null,
+): Promise<Money | null> {
+  if (flags.price !== undefined) return flags.price
+  const source = priceSource(settings)
+  if (source === null) return null
+  const { fetchPrice } = await import('./fetch-price.ts')
+  try {
+    return await fetchPrice(deps, source, coin)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code === 'invalid_config' || deps.signals.signal.aborted) throw error
+    deps.io.note(safe(`No price: ${error.message}.`))
+    return null
+  }
+}

@@ -1,0 +1,130 @@
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { statusOf } from '../../client/answers.ts'
+import type { ResponseOf } from '../../client/api-client.ts'
+import { GdnError } from '../../core/errors.ts'
+import { readPrivateText } from '../../core/private-file.ts'
+import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
+import { type GdnCommand, valueFlag } from '../command.ts'
+import { httpUrl, namedRpc, type ReaderFlags } from '../connect/open-verifier.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { notEmpty } from '../flags/parse.ts'
+import { type Money, price } from './price.ts'
+
+/** The flags of an estimate. */
+export interface CostFlags extends ReaderFlags {
+  rpcUrlFile?: string
+  price?: Money
+}
+
+const COST = 'Cost'
+
+/** Adds `--price` and `--rpc-url-file`. */
+export function addCostFlags(command: GdnCommand): GdnCommand {
+  valueFlag(command, '--price <amount>', 'Price of a coin of the network: 3100 (USD) or 3100EUR', {
+    group: COST,
+    parse: price,
+  })
+  return valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network, for its fees', {
+    group: COST,
+    parse: notEmpty,
+  })
+}
+
+/** The fees of a network and where they are from. */
+export interface FoundFees {
+  fees: NetworkFees
+  /** Whether it is an embedded chain, where coins have no value. */
+  isSimulated: boolean
+  /** Symbol of the coin; null if it isn't known. */
+  coin: string | null
+}
+
+/** @throws GdnError `usage` for a blockchain without an estimate */
+export function refuseSolana(blockchain: Blockchain): void {
+  if (isEvm(blockchain)) return
+  throw new GdnError('usage', `costs on ${blockchain} are not estimated`, { place: { flag: '--blockchain' } })
+}
+
+/**
+ * Returns the current fees of a blockchain: from the node that flags or GDN_RPC_URL name, or else from the server.
+ *
+ * @param connection opens a connection to the server; null without one
+ * @throws GdnError if the node doesn't respond, belongs to another chain, or the fees are not available
+ */
+export async function findFees(
+  deps: Deps,
+  flags: CostFlags,
+  blockchain: Blockchain,
+  connection: (() => Promise<Pick<Connection, 'client' | 'server'>>) | null,
+): Promise<FoundFees> {
+  const named = namedNode(deps, flags)
+  if (named !== null) return await feesOfNode(named, blockchain)
+  if (connection === null) throw noFees('no server and no node is named')
+  const { client, server } = await connection()
+  try {
+    const { signal } = deps.signals
+    return foundFees((await client.call('getfees', { blockchain }, { signal })).fees)
+  } catch (error) {
+    const isMissing = [404, 405].includes(statusOf(error) ?? 0)
+    if (isMissing) throw noFees(`${server.origin} doesn't publish the fees of its networks`)
+    throw error
+  }
+}
+
+const noFees = (message: string) =>
+  new GdnError('refused', message, { hint: 'Add --rpc-url <url> of a node of the network.' })
+
+function foundFees({ is_simulated, currency, gas_price, data }: ResponseOf<'getfees'>['fees']): FoundFees {
+  const { low, typical, high, offered } = gas_price
+  return {
+    isSimulated: is_simulated,
+    coin: currency,
+    fees: {
+      ...{ low: BigInt(low), typical: BigInt(typical), high: BigInt(high), offered: BigInt(offered) },
+      data: { bytes: data.bytes, fee: BigInt(data.fee), gas: BigInt(data.gas) },
+    },
+  }
+}
+
+interface Node {
+  url: string
+  /** What named it. */
+  flag: string
+}
+
+function namedNode(deps: Deps, flags: CostFlags): Node | null {
+  const { rpcUrlFile: file } = flags
+  if (file === undefined) return namedRpc(deps, flags)
+  if (flags.rpcUrl !== undefined) {
+    throw new GdnError('usage', '--rpc-url and --rpc-url-file contradict each other', { hint: 'Use one of them.' })
+  }
+  const text = readPrivateText(file, { code: 'usage' })
+  if (text === null) throw new GdnError('usage', "doesn't exist", { place: { file } })
+  return { url: httpUrl(text.trim(), '--rpc-url-file'), flag: '--rpc-url-file' }
+}
+
+/** Enough for a slow node, and short enough to wait for. */
+const NODE_TIMEOUT_MS = 10_000
+
+async function feesOfNode({ url, flag }: Node, blockchain: Blockchain): Promise<FoundFees> {
+  if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} are not estimated`)
+  const [{ createRemoteNetwork }, { readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
+    import('../../server/chain/evm/remote/remote-network.ts'),
+    import('../../server/chain/evm/cost/network-fees.ts'),
+    import('../../server/chain/evm/cost/coin.ts'),
+    import('../../server/chain/rpc/rpc-answer.ts'),
+  ])
+  const limits = { confirmations: 1, finality: 1, timeoutMs: NODE_TIMEOUT_MS, tries: 2 }
+  const network = createRemoteNetwork({ blockchain, urls: [url], ...limits })
+  try {
+    return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId) }
+  } catch (error) {
+    if (error instanceof RpcError) {
+      throw new GdnError('bad_answer', `the node at ${new URL(url).host} returned no fees: ${error.message}`)
+    }
+    if (!(error instanceof GdnError) || error.code !== 'invalid_config') throw error
+    throw new GdnError('usage', error.message, { place: { flag }, hint: `Name a node of ${blockchain}.` })
+  } finally {
+    await network.close()
+  }
+}

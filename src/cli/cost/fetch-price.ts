@@ -1,0 +1,39 @@
+import { parseJson } from '../../client/answers.ts'
+import { createTransport } from '../../client/create-transport.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { proxyOf } from '../connect/connect.ts'
+import { debugExchanges } from '../connect/debug-exchange.ts'
+import type { Deps } from '../deps.ts'
+import { VERSION } from '../version.ts'
+import { type Money, type PriceSource, priceAt } from './price.ts'
+
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 256 * 1024
+
+/** Requests the price of a coin once. Only the host of the URL is shown, because it may contain a key. */
+export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource, coin: string | null): Promise<Money> {
+  const filled = (text: string) => {
+    if (coin !== null) return text.replaceAll('{coin}', coin)
+    if (!text.includes('{coin}')) return text
+    throw new GdnError('invalid_config', 'the coin of this network has no known symbol for {coin} in price_url', {
+      hint: 'Set --price.',
+    })
+  }
+  const url = filled(source.url)
+  const { host } = new URL(url)
+  const transport = await createTransport('single', { proxy: proxyOf(env), onExchange: debugExchanges(io) })
+  try {
+    const headers = { accept: 'application/json', 'user-agent': `gdn/${VERSION}` }
+    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
+    const { status, body } = await transport
+      .request({ method: 'GET', url, headers, ...limits, signal: signals.signal })
+      .catch((cause: unknown) => {
+        signals.signal.throwIfAborted()
+        throw new GdnError('unreachable', `the price at ${host} can't be read: ${messageOf(cause)}`, { cause })
+      })
+    if (status !== 200) throw new GdnError('bad_answer', `the price at ${host} can't be read: HTTP ${status}`)
+    return { amount: priceAt(parseJson(body), filled(source.path), host), currency: source.currency }
+  } finally {
+    await transport.close()
+  }
+}

@@ -1,0 +1,87 @@
+import { MAX_BATCH, type MintRun } from '../collection.ts'
+import { grantGas, grantGasLimit, makeGas, makeGasLimit, mintGas, mintGasLimit } from '../gas-limits.ts'
+import type { Hex } from '../network.ts'
+
+/** What the transactions of a drop use together. */
+export interface DropGas {
+  transactions: number
+  /** Typical, with receivers that are new to the collection. */
+  gas: bigint
+  /** What the transactions reserve: an upper bound. */
+  gasLimit: bigint
+  /** Bytes of the unsigned transactions, for networks that charge for their data. */
+  bytes: number
+}
+
+/** Grants of one transaction that stay below the gas of a batch. */
+const MAX_GRANTS = 161
+/** Signature, fees and address, beside the call data. */
+const ENVELOPE_BYTES = 110
+const WORD = 32
+const SELECTOR = 4
+/** Start ID, two offsets, digest. */
+const HEAD_WORDS = 4
+const MAKE_BYTES = ENVELOPE_BYTES + SELECTOR + 12 * WORD
+
+/** A collection whose name isn't known yet. */
+const SOME_NAME = { name: 'A collection', symbol: 'NAME' }
+
+/** Adds up the gas of a drop in batches as the pipeline forms them while transactions are pending. */
+export class DropMeter {
+  readonly #total: DropGas = { transactions: 0, gas: 0n, gasLimit: 0n, bytes: 0 }
+  #runs: MintRun[] = []
+  #size = 0
+  #sender: string | null = null
+
+  /** Adds NFTs of one receiver. With a sender, they are minted to it and transferred. */
+  add(receiver: string, count: number, sender: string | null = null): void {
+    if (sender !== this.#sender) this.#close()
+    this.#sender = sender
+    const most = sender === null ? MAX_BATCH : MAX_GRANTS
+    for (let left = count; left > 0; ) {
+      const taken = Math.min(left, most - this.#size)
+      const last = this.#runs.at(-1)
+      if (last?.receiver === receiver) last.count += taken
+      else this.#runs.push({ receiver: receiver as Hex, count: taken })
+      this.#size += taken
+      left -= taken
+      if (this.#size === most) this.#close()
+    }
+  }
+
+  /** Adds the deployment of a collection. */
+  addDeployment(): void {
+    this.#add(makeGas(SOME_NAME), makeGasLimit(SOME_NAME), MAKE_BYTES)
+  }
+
+  total(): DropGas {
+    this.#close()
+    return { ...this.#total }
+  }
+
+  #close(): void {
+    const [runs, size] = [this.#runs, this.#size]
+    if (size === 0) return
+    if (this.#sender === null) this.#add(mintGas(runs, false), mintGasLimit(runs), mintBytes(runs.length))
+    else this.#add(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
+    this.#runs = []
+    this.#size = 0
+  }
+
+  #add(gas: number, gasLimit: bigint, bytes: number): void {
+    this.#total.transactions += 1
+    this.#total.gas += BigInt(gas)
+    this.#total.gasLimit += gasLimit
+    this.#total.bytes += bytes
+  }
+}
+
+/** Two lists, each with its length: receivers and counts. */
+export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
+export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
+
+/** The most that one transaction with a single NFT can use. */
+export const ONE_NFT: Pick<DropGas, 'gasLimit' | 'bytes'> = {
+  gasLimit: mintGasLimit([{ receiver: '0x', count: 1 }]),
+  bytes: mintBytes(1),
+}

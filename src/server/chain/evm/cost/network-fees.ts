@@ -1,0 +1,171 @@
+import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
+import { RpcError } from '../../rpc/rpc-answer.ts'
+import { encodeMint } from '../collection.ts'
+import type { EvmNetwork, Hex } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
+import type { DropGas } from './drop-gas.ts'
+
+/** What a network charges now, in wei. */
+export interface NetworkFees {
+  /** Prices of a unit of gas: a tenth of recent blocks is cheaper than `low`, and a tenth is above `high`. */
+  low: bigint
+  typical: bigint
+  high: bigint
+  /** The highest price that a transaction signed now offers. */
+  offered: bigint
+  /** What is charged in addition for the data of a transaction with `bytes`; zero on most networks. */
+  data: { bytes: number; fee: bigint; gas: bigint }
+}
+
+/** Costs of transactions in wei. */
+export interface Cost {
+  /** Includes gas for data, on Arbitrum. */
+  gas: bigint
+  low: bigint
+  typical: bigint
+  high: bigint
+  /** The part of each that pays for data, on OP stack networks. */
+  dataFee: bigint
+}
+
+const RECENT_BLOCKS = 20
+const PERCENTILES = [10, 50, 90]
+const OFFERED_BASE_FEES = 2n
+
+/** Returns what transactions cost at these fees. */
+export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, ...fees }: NetworkFees): Cost {
+  const dataFee = (data.fee * BigInt(bytes)) / BigInt(data.bytes)
+  const all = gas + (data.gas * BigInt(bytes)) / BigInt(data.bytes)
+  const at = (price: bigint) => all * price + dataFee
+  return { gas: all, low: at(fees.low), typical: at(fees.typical), high: at(fees.high), dataFee }
+}
+
+/** Returns the most that transactions can cost if they are signed at these fees. Data may get dearer until then. */
+export function worstCost(
+  { gasLimit, bytes }: Pick<DropGas, 'gasLimit' | 'bytes'>,
+  { data, offered }: Pick<NetworkFees, 'data' | 'offered'>,
+): bigint {
+  const length = BigInt(data.bytes)
+  const gas = gasLimit + ceilDiv(data.gas * BigInt(bytes), length) * DATA_MARGIN
+  return gas * offered + ceilDiv(data.fee * BigInt(bytes), length) * DATA_MARGIN
+}
+
+/** How much dearer data may get. */
+const DATA_MARGIN = 2n
+const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
+
+/** Reads the fees of recent blocks and of data. Rejects as `request` does. */
+export async function readNetworkFees({ request }: Pick<EvmNetwork, 'request'>): Promise<NetworkFees> {
+  const [prices, data] = await Promise.all([readPrices(request), readDataFee(request)])
+  return { ...prices, data }
+}
+
+type Ask = EvmNetwork['request']
+
+interface FeeHistory {
+  /** One more than blocks: the last is of the next block. */
+  baseFeePerGas?: readonly Hex[]
+  /** For each block, the priority fees at the percentiles. */
+  reward?: readonly (readonly Hex[])[] | null
+}
+
+async function readPrices(request: Ask): Promise<Omit<NetworkFees, 'data'>> {
+  const history = await orNull(
+    request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]),
+  )
+  const bases = (history?.baseFeePerGas ?? []).map(readQuantity)
+  const next = bases.pop()
+  if (next === undefined || bases.length === 0) {
+    const price = readQuantity(await request('eth_gasPrice', []))
+    return { low: price, typical: price, high: price, offered: price }
+  }
+  // Blocks without transactions have no priority fees.
+  const rewards = (history?.reward ?? [])
+    .map((fees) => fees.map(readQuantity))
+    .filter((fees) => fees.some((fee) => fee > 0n))
+  const reward = (index: number) =>
+    percentile(
+      rewards.map((fees) => fees[index] ?? 0n),
+      50,
+    )
+  const typical = next + reward(1)
+  const low = percentile(bases, 10) + reward(0)
+  const high = percentile(bases, 90) + reward(2)
+  return {
+    low: inOrder([low, typical])[0] ?? low,
+    typical,
+    high: inOrder([high, typical])[1] ?? high,
+    offered: OFFERED_BASE_FEES * next + reward(1),
+  }
+}
+
+/** Returns the value below which so many per cent are; 0 if there are none. */
+function percentile(values: readonly bigint[], percent: number): bigint {
+  return inOrder(values)[Math.round(((values.length - 1) * percent) / 100)] ?? 0n
+}
+
+const inOrder = (values: readonly bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
+
+/** `GasPriceOracle` of OP stack networks: its fee is paid in addition to that for gas. */
+const OP_STACK = '0x420000000000000000000000000000000000000F'
+/** `L1GasPriceOracle` of Scroll, with the same function. */
+const SCROLL = '0x5300000000000000000000000000000000000002'
+/** `NodeInterface` of Arbitrum networks, which only nodes have: data costs gas there. */
+const ARBITRUM = '0x00000000000000000000000000000000000000C8'
+const ORACLES = parseAbi([
+  'function getL1Fee(bytes unsignedTransaction) view returns (uint256)',
+  'function gasEstimateL1Component(address to, bool contractCreation, bytes data) payable returns (uint64 gasEstimateForL1, uint256 baseFee, uint256 l1BaseFeeEstimate)',
+])
+
+const SAMPLE_RECEIVERS = 100
+const SAMPLE_GAS = 5_000_000n
+const SAMPLE_FEE = 1_000_000_000n
+
+/**
+ * Reads what the data of a usual mint costs. The oracles themselves show of which kind the network is: there is nothing
+ * at these addresses on others.
+ */
+async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
+  const { call, raw } = sample()
+  const bytes = (raw.length - 2) / 2
+  const ask = async (to: Hex, data: Hex): Promise<Hex | null> => {
+    const answer = await orNull(request<Hex>('eth_call', [{ to, data }, 'latest']))
+    return answer === null || !/^0x([0-9a-f]{64})+$/i.test(answer) ? null : answer
+  }
+  const fee = encodeFunctionData({ abi: ORACLES, functionName: 'getL1Fee', args: [raw] })
+  const gas = encodeFunctionData({
+    abi: ORACLES,
+    functionName: 'gasEstimateL1Component',
+    args: [OP_STACK, false, call],
+  })
+  const [opStack, scroll, arbitrum] = await Promise.all([ask(OP_STACK, fee), ask(SCROLL, fee), ask(ARBITRUM, gas)])
+  const charged = opStack ?? scroll
+  if (charged !== null) return { bytes, fee: BigInt(charged.slice(0, 66)), gas: 0n }
+  if (arbitrum === null) return { bytes, fee: 0n, gas: 0n }
+  return { bytes, fee: 0n, gas: decodeAbiParameters([{ type: 'uint64' }], arbitrum)[0] }
+}
+
+/** A mint to many receivers. Their addresses can't be compressed, as those of real ones. */
+function sample(): { call: Hex; raw: Hex } {
+  const runs = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
+    receiver: keccak256(numberToHex(index + 1)).slice(0, 42) as Hex,
+    count: 1,
+  }))
+  const call = encodeMint({ startId: 1000n, runs, digest: keccak256('0x') })
+  const fees = { maxFeePerGas: SAMPLE_FEE, maxPriorityFeePerGas: SAMPLE_FEE }
+  const raw = serializeTransaction({
+    ...{ type: 'eip1559', chainId: 1, nonce: 1000, to: OP_STACK, gas: SAMPLE_GAS, data: call },
+    ...fees,
+  })
+  return { call, raw }
+}
+
+/** Returns null where the node rejects the call. Other errors remain. */
+async function orNull<Value>(asking: Promise<Value>): Promise<Value | null> {
+  try {
+    return await asking
+  } catch (error) {
+    if (error instanceof RpcError) return null
+    throw error
+  }
+}

@@ -1,0 +1,41 @@
+import type * as z from 'zod'
+import { isEvm } from '../../api/blockchains.ts'
+import type { getfees } from '../../api/endpoints/getfees.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
+import { type NetworkFees, readNetworkFees } from '../chain/evm/cost/network-fees.ts'
+import type { EvmNetwork } from '../chain/evm/network.ts'
+import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
+import { badRequest, notNow } from './refusal.ts'
+import { requireChain } from './require-chain.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+const RETRY_SECONDS = 5
+
+/** Returns what a blockchain charges now. Solana has fixed fees, which aren't estimated. */
+export async function getFees(
+  deps: Pick<ServiceDeps, 'chains' | 'store'>,
+  { parsed: { blockchain } }: ServiceRequest<z.output<typeof getfees.request>>,
+) {
+  if (!isEvm(blockchain)) throw badRequest(`the fees of ${blockchain} are not estimated`)
+  await requireChain(deps, blockchain)
+  const network = await deps.chains.network(blockchain)
+  const { low, typical, high, offered, data } = await feesOf(network)
+  return {
+    requests: { blockchain },
+    fees: {
+      is_simulated: !deps.chains.remote.has(blockchain),
+      currency: coinOf(network.chainId),
+      gas_price: { low: String(low), typical: String(typical), high: String(high), offered: String(offered) },
+      data: { bytes: data.bytes, fee: String(data.fee), gas: String(data.gas) },
+    },
+  }
+}
+
+async function feesOf(network: EvmNetwork): Promise<NetworkFees> {
+  try {
+    return await readNetworkFees(network)
+  } catch (error) {
+    if (!isNoAnswer(error)) throw error
+    throw notNow(`no node of ${network.blockchain} returned its fees`, RETRY_SECONDS)
+  }
+}

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { formatUnits, inGwei, parseUnits } from '../../src/core/units.ts'
+
+test.each([
+  ['0', 0n],
+  ['1', 10n ** 18n],
+  ['0.5', 5n * 10n ** 17n],
+  ['0.000000000000000001', 1n],
+  ['123456789.123456789123456789', 123456789123456789123456789n],
+  ['007', 7n * 10n ** 18n],
+])('parses %s exactly', (text, wei) => expect(parseUnits(text)).toBe(wei))
+
+test.each(['', '-1', '+1', '1e3', '1.', '.5', '0x1', '1,5', ' 1', '0.0000000000000000001', 'NaN', '٣'])(
+  'rejects "%s"',
+  (text) => expect(parseUnits(text)).toBeNull(),
+)
+
+test('formats units rounded, and never shows a cost as nothing', () => {
+  expect(formatUnits(1_234_567_890_123_456_789n, 6)).toBe('1.234568')
+  expect(formatUnits(10n ** 18n, 6)).toBe('1')
+  expect(formatUnits(0n, 6)).toBe('0')
+  expect(formatUnits(1n, 6)).toBe('less than 0.000001')
+  expect(formatUnits(1n)).toBe('0.000000000000000001')
+  expect(formatUnits(999_999_999_999_999_999n, 6)).toBe('1')
+  expect([inGwei(32_500_000_000n), inGwei(6_000_000n), inGwei(1_000_000_000n)]).toEqual(['32.5', '0.006', '1'])
+})
