@@ -31,7 +31,8 @@ const kindOf = (value: unknown): string =>
 const article = (expected: string): string =>
   expected === 'array' ? 'a list' : /^[aeio]/.test(expected) ? `an ${expected}` : `a ${expected}`
 
-const sentences: z.core.$ZodErrorMap = (issue) => {
+/** The sentences of problems that a schema doesn't describe itself. */
+export const sentences: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required'

@@ -17,6 +17,9 @@ export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
 
+/** Whether requests to a URL stay on this machine, so that they need no encryption. */
+export const isOnLoopback = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+
 /**
  * Returns why a text can't be the address of an API, to which paths are appended; null if it can. Messages show the
  * address, so it must not have a user name or password.

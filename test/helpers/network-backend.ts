@@ -30,14 +30,21 @@ const RICH = `0x${(10n ** 21n).toString(16)}`
 
 export const fund = (real: PublicNetwork, address: string) => real.call('anvil_setBalance', [address, RICH])
 
-/** Sets polygon up on a network with 2 blocks of confirmations and 6 blocks until finality. */
-export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
+/**
+ * Sets polygon up on a network with 2 blocks of confirmations and 6 blocks until finality.
+ *
+ * @param remote operators in place of the keystore
+ */
+export async function setUpNetwork(
+  real: PublicNetwork,
+  remote: readonly { remote_signer: string; address: Hex }[] = [],
+): Promise<NetworkPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-setup-'))
   const dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
   const [adminKey, key] = [generatePrivateKey(), generatePrivateKey()]
   const [admin, operator] = [createSigner(adminKey), privateKeyToAccount(key).address]
-  for (const address of [admin.address, operator]) await fund(real, address)
+  for (const address of [admin.address, operator, ...remote.map((one) => one.address)]) await fund(real, address)
   await writeKeystore(join(dataDir, 'operator.json'), key)
   await writePassword(join(dataDir, 'password'))
 
@@ -47,7 +54,7 @@ export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
       confirmations: 2,
       finality: 6,
       poll_seconds: 0.1,
-      operators: [{ keystore: 'operator.json', password_file: 'password' }],
+      operators: remote.length > 0 ? remote : [{ keystore: 'operator.json', password_file: 'password' }],
       ...more,
     }
     // JSON is valid YAML.

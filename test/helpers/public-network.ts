@@ -22,15 +22,23 @@ export interface PublicNetwork {
   close(): Promise<void>
 }
 
+interface NetworkOptions {
+  chainId?: number
+  /** It mines by itself so often. */
+  blockSeconds?: number
+  /** Number of accounts that it signs for. */
+  accounts?: number
+}
+
 const RICH = `0x${(10n ** 24n).toString(16)}`
 
 export async function startPublicNetwork(
   options: readonly string[] = [],
-  { chainId = 137, blockSeconds }: { chainId?: number /** It mines by itself so often. */; blockSeconds?: number } = {},
+  { chainId = 137, blockSeconds, accounts = 0 }: NetworkOptions = {},
 ): Promise<PublicNetwork> {
   const home = await mkdtemp(join(tmpdir(), 'gdn-real-'))
   const mining = blockSeconds === undefined ? ['--no-mining'] : ['--block-time', String(blockSeconds)]
-  const own = ['--port', '0', '--host', '127.0.0.1', '--accounts', '0', '--chain-id', String(chainId)]
+  const own = ['--port', '0', '--host', '127.0.0.1', '--accounts', String(accounts), '--chain-id', String(chainId)]
   const args = [...own, ...mining, ...options]
   const child: ChildProcess = spawn(findAnvil(), args, {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -21,11 +21,24 @@ const TRIES = 3
 const FEW_REQUESTS = 20n
 
 /**
- * Checks a network by RPC URL: each node responds and has the right chain, the factory exists, and the signers can pay.
+ * Checks a network by RPC URL: each node responds and has the right chain, the factory exists, the signers can pay, and
+ * remote ones have the keys.
  *
  * @param store null if the database can't be opened: it has the factory's address
  */
-export async function examineChain(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
+export async function examineChain(
+  settings: ChainSettings,
+  store: Store | null,
+  credentialsDirectory: string | undefined,
+): Promise<Examined[]> {
+  const [network, remote] = await Promise.all([
+    examineNetwork(settings, store),
+    examineRemoteSigners(settings, credentialsDirectory),
+  ])
+  return [...network, ...remote]
+}
+
+async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
   const { blockchain } = settings
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   // The next requests go to nodes that have responded.
@@ -125,6 +138,27 @@ async function examineSigners(
         return {
           message: `${funds}, which is enough for few requests at current fees`,
           fix: `Send coins to ${address}.`,
+        }
+      }),
+    ),
+  )
+}
+
+async function examineRemoteSigners(
+  { blockchain, operators }: ChainSettings,
+  credentialsDirectory: string | undefined,
+): Promise<Examined[]> {
+  const entries = operators.flatMap((entry) => ('remote_signer' in entry ? [entry] : []))
+  if (entries.length === 0) return []
+  const { openRemoteSigner } = await import('../chain/evm/remote-signer/open-remote-signer.ts')
+  return await Promise.all(
+    entries.map((entry) =>
+      examine(`${blockchain} remote signer`, async () => {
+        const signer = openRemoteSigner(entry, { credentialsDirectory, timeoutMs: TIMEOUT_MS })
+        try {
+          return { message: await signer.check() }
+        } finally {
+          await signer.close()
         }
       }),
     ),

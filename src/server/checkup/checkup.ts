@@ -30,7 +30,7 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
     const { examineChain } = settings.chains.size === 0 ? NOTHING : await import('./chains.ts')
     const { examineCluster } = settings.clusters.size === 0 ? NOTHING : await import('./clusters.ts')
     const chains = await Promise.all([
-      ...[...settings.chains.values()].map((chain) => examineChain(chain, store)),
+      ...[...settings.chains.values()].map((chain) => examineChain(chain, store, options.credentialsDirectory)),
       ...[...settings.clusters.values()].map((cluster) => examineCluster(cluster, store, options.credentialsDirectory)),
     ])
     return [

@@ -12,6 +12,7 @@ import {
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import type { ChainDriver, OnSigned } from './driver.ts'
+import { commitSigned } from './evm/commit-signed.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 
@@ -36,7 +37,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
     if ('waitMs' in prepared) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + prepared.waitMs })
     }
-    const signed = await store.transaction(async (db) => {
+    const signed = await commitSigned(store, async (db) => {
       if (!(await isStillOurs(db, collection))) return null
       if ('error' in prepared) {
         await failCollection(db, id, prepared.error)

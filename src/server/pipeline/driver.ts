@@ -92,8 +92,9 @@ export interface Prepared {
   /** Blocks of metadata files that belong to the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Signs and stores. Nothing is sent before the commit; from then on, the network gets only these bytes. Nonces are
-   * reserved here, which other workers wait for, so call it last.
+   * Signs and stores, in work that `commitSigned` runs: for a remote signer, all of it runs twice. Nothing is sent before
+   * the commit; from then on, the network gets only these bytes. Nonces are reserved here, which other workers wait for,
+   * so call it last.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }

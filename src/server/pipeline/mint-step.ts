@@ -8,6 +8,7 @@ import type { Db } from '../store/schema.ts'
 import { unfinishedOf } from '../store/transactions.ts'
 import { withOpenMints } from '../store/unknown-mints.ts'
 import type { ChainDriver, MintDelay, OnSigned, PreparedMint, Signing } from './driver.ts'
+import { commitSigned } from './evm/commit-signed.ts'
 import type { Turn } from './loop.ts'
 
 const SWEEP_MS = 5000
@@ -62,13 +63,16 @@ export function createMintStep(options: MintStepOptions): MintStep {
     const { id } = collection
     const early = signing.insideCommit ? null : await signing.mint(store.db, collection)
     if (typeof early === 'string') return early
-    const found = await store.transaction(async (db) => {
+    let prepared = early
+    const found = await commitSigned(store, async (db) => {
       const current = await tryLockCollection(db, id)
       if (current === null) return 'locked'
       // Another process may have signed for it a moment ago.
-      if (current.status !== 'deployed' || !(await hasRoom(db, current, early))) return 'idle'
-      const batch = early ?? (await signing.mint(db, current))
+      if (current.status !== 'deployed' || !(await hasRoom(db, current, prepared))) return 'idle'
+      const batch = prepared ?? (await signing.mint(db, current))
       if (typeof batch === 'string') return batch
+      // A remote signer signs before the commit, which then stores the same batch.
+      prepared = batch
       const { assignments, tokenIds } = batch
       if (tokenIds !== null && String(tokenIds.first) !== current.next_token_id) return 'idle'
       if ((await assignToTransactions(db, assignments)) !== assignments.length) throw new LostRace()

@@ -109,9 +109,11 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? null,
-    operators: entry.operators.map(({ keystore, ...more }) => ({
-      ...besides(more, path),
-      keystore: resolve(dirname(path), keystore),
-    })),
+    operators: entry.operators.map((operator) => {
+      const entry = besides(operator, path)
+      if ('keystore' in entry) return { ...entry, keystore: resolve(dirname(path), entry.keystore) }
+      knowKeysIn(entry.remote_signer)
+      return entry
+    }),
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { EVM_BLOCKCHAINS, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
-import { credentialName, fileOrCredential } from './secret-schema.ts'
+import { signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
 import { address, pinning, storage } from './storage-schema.ts'
 
@@ -14,15 +14,6 @@ const depth = z
   .int({ error: 'must be a whole number of blocks' })
   .min(1, { error: 'must be at least 1 block' })
   .max(MAX_CONFIRMATIONS, { error: `must be at most ${MAX_CONFIRMATIONS} blocks` })
-
-/** The keystore of a key, and its password in a file or in a credential of the service manager. */
-const signer = z
-  .strictObject({
-    keystore: z.string().min(1),
-    password_file: z.string().min(1).optional(),
-    password_credential: credentialName.optional(),
-  })
-  .check(fileOrCredential('password_file', 'password_credential', { needed: true }))
 
 const chain = z
   .strictObject({
@@ -95,4 +86,3 @@ export const settingsFile = z.strictObject({
 export type SettingsFile = z.output<typeof settingsFile>
 
 export type ChainEntry = z.output<typeof chain>
-export type SignerEntry = z.output<typeof signer>

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
+import { apiAddressProblem, isOnLoopback, parseUrl } from '../../core/parse-url.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
@@ -81,7 +81,7 @@ export const pinning = z
   .check((context) => {
     const { endpoint } = context.value
     const url = parseUrl(endpoint)
-    if (url?.protocol === 'http:' && !/^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) {
+    if (url?.protocol === 'http:' && !isOnLoopback(url)) {
       const message = 'must be https, because the token would be sent unencrypted'
       context.issues.push({ code: 'custom', message, input: endpoint, path: ['endpoint'] })
     }

@@ -1,5 +1,5 @@
 import type { EvmBlockchain, SolanaBlockchain } from '../../api/blockchains.ts'
-import type { SignerEntry } from './schema.ts'
+import type { SignerEntry } from './signer-schema.ts'
 import type { KeypairEntry } from './solana-schema.ts'
 import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 

@@ -1,8 +1,10 @@
 import { formatEther, formatGwei } from 'viem'
+import { messageOf } from '../../core/errors.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { debtOf } from '../chain/evm/remote/cost.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
+import type { Signer } from '../chain/evm/signers.ts'
 import { findChain } from '../store/chains.ts'
 import { listSignedOf } from '../store/transactions.ts'
 import type { OpenedChain } from './with-chain.ts'
@@ -35,7 +37,8 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
   const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
   return await Promise.all(
-    operators.map(async ({ address }) => {
+    operators.map(async (signer) => {
+      const { address } = signer
       const balance = await publicNetwork.balance(address)
       const waiting = (await listSignedOf(store.db, blockchain, address)) as Hex[]
       const { due } = debtOf(waiting, await publicNetwork.nextNonce(address))
@@ -50,11 +53,15 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
         balance: formatEther(balance),
         appointed,
         waiting: waiting.length,
-        problem: problemOf({ appointed, balance, least: reserve(fees), due, factory }),
+        problem: problemOf({ appointed, balance, least: reserve(fees), due, factory }) ?? (await outageOf(signer)),
       }
     }),
   )
 }
+
+/** Asks a remote signer whether it has the key. */
+const outageOf = async (signer: Signer): Promise<string | null> =>
+  (await signer.check?.().then(() => null, messageOf)) ?? null
 
 interface Facts {
   factory: Hex | null

@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import type { Signer } from '../chain/evm/signers.ts'
+import { closeSigners, type Signer } from '../chain/evm/signers.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import type { DatabasePlace } from '../settings/database.ts'
@@ -52,6 +52,7 @@ export async function withChain<Result>(
     return await explainRefusals(blockchain, () => work({ store, settings, network, operators }))
   } finally {
     await network.close()
+    await closeSigners(operators)
     await store.close()
   }
 }

@@ -33,6 +33,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const { loadSettings, settingsPath } = await import('../../../server/settings/settings.ts')
+  const { signerName } = await import('../../../server/settings/signer-schema.ts')
   const { dataDir, settingsFile } = await chainPlace(deps, flags)
   const { chains, clusters } = await loadSettings(dataDir, settingsFile)
   if (chains.size + clusters.size === 0) {
@@ -49,7 +50,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
         confirmations,
         finality,
         commitment: null,
-        operators: operators.map(({ keystore }) => keystore),
+        operators: operators.map(signerName),
         block_explorer_url: blockExplorerUrl,
       }),
     ),

@@ -1,7 +1,7 @@
 import { keccak256 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from './network.ts'
-import type { Signer } from './signers.ts'
+import { requestOf, type Signer } from './signers.ts'
 
 /**
  * Creates a signer from a private key. The account is derived on first use: that takes 30 ms, which would delay a
@@ -17,12 +17,8 @@ export function createSigner(key: Hex): Signer {
     get address() {
       return account().address
     },
-    async sign({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }, ...call }) {
-      const raw = await account().signTransaction(
-        legacy
-          ? { type: 'legacy', ...call, gasPrice: maxFeePerGas }
-          : { type: 'eip1559', ...call, maxFeePerGas, maxPriorityFeePerGas },
-      )
+    async sign(transaction) {
+      const raw = await account().signTransaction(requestOf(transaction))
       return { raw, hash: keccak256(raw) }
     },
   }

@@ -6,19 +6,21 @@ import { parseKeystore } from '../../../keystore/parse.ts'
 import { passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { readCredential } from '../../settings/credentials.ts'
-import type { SignerEntry } from '../../settings/schema.ts'
+import type { KeystoreEntry, SignerEntry } from '../../settings/signer-schema.ts'
 import { createSigner } from './create-signer.ts'
 import type { Hex } from './network.ts'
 import type { Signer } from './signers.ts'
 
 /**
- * Opens the keystore of a signer.
+ * Opens the keystore of a signer, or the connection to a remote one.
  *
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_input` with the file that has the problem
  */
 export async function openSigner(entry: SignerEntry, credentialsDirectory: string | undefined): Promise<Signer> {
-  return await openKeystoreFile(entry.keystore, readPassword(entry, credentialsDirectory))
+  if ('keystore' in entry) return await openKeystoreFile(entry.keystore, readPassword(entry, credentialsDirectory))
+  const { openRemoteSigner } = await import('./remote-signer/open-remote-signer.ts')
+  return openRemoteSigner(entry, { credentialsDirectory })
 }
 
 /** Returns the signer of a keystore file. @throws GdnError `invalid_input` */
@@ -37,28 +39,28 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 }
 
 /**
- * Returns signers with the addresses in their keystores, without passwords. It is for a process that accepts requests
+ * Returns signers with their addresses only, without passwords and tokens. It is for a process that accepts requests
  * and watches the funds but never signs, so that it never has a key.
  *
  * @throws GdnError `invalid_config` for a keystore without an address
  */
 export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
-  return entries.map(({ keystore }) => {
-    const { address } = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
-    if (address === null) {
-      throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
-        hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
-      })
-    }
-    return {
-      address: address as Hex,
-      sign: () => Promise.reject(new Error(`this process can't sign: it has no key of ${address}`)),
-    }
+  return entries.map((entry) => {
+    const address = 'keystore' in entry ? addressIn(entry.keystore) : entry.address
+    return { address, sign: () => Promise.reject(new Error(`this process can't sign: it has no key of ${address}`)) }
+  })
+}
+
+function addressIn(keystore: string): Hex {
+  const { address } = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
+  if (address !== null) return address as Hex
+  throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
+    hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
   })
 }
 
 function readPassword(
-  { keystore, password_file, password_credential = '' }: SignerEntry,
+  { keystore, password_file, password_credential = '' }: KeystoreEntry,
   credentialsDirectory: string | undefined,
 ): Secret {
   if (password_file !== undefined) return readPasswordFile(password_file)

@@ -12,9 +12,32 @@ export interface UnsignedTransaction {
   fees: Fees
 }
 
+/** Returns a transaction in the form that viem serializes. */
+export function requestOf({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }, ...call }: UnsignedTransaction) {
+  return legacy
+    ? ({ type: 'legacy', ...call, gasPrice: maxFeePerGas } as const)
+    : ({ type: 'eip1559', ...call, maxFeePerGas, maxPriorityFeePerGas } as const)
+}
+
+export interface SignedBytes {
+  raw: Hex
+  hash: Hex
+}
+
 export interface Signer {
   readonly address: Hex
-  sign(transaction: UnsignedTransaction): Promise<{ raw: Hex; hash: Hex }>
+  sign(transaction: UnsignedTransaction): Promise<SignedBytes>
+  /** Whether another process signs. It takes its time, so `sign` is never called inside a database transaction. */
+  readonly remote?: boolean
+  /** Returns why it can't sign at the moment; null if it can, as far as known. */
+  problem?(): string | null
+  /** Asks whether it has the key. Resolves with what it answered. @throws GdnError */
+  check?(): Promise<string>
+  close?(): Promise<void>
+}
+
+export const closeSigners = async (signers: readonly Signer[]): Promise<void> => {
+  await Promise.all(signers.map((signer) => signer.close?.()))
 }
 
 /** The signers of a blockchain. */

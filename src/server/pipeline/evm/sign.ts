@@ -6,6 +6,7 @@ import { addTransactions } from '../../state/transactions.ts'
 import type { Db, TransactionKind } from '../../store/schema.ts'
 import { takeNonce } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../driver.ts'
+import { signInCommit } from './commit-signed.ts'
 
 export interface Draft {
   /** New, unless rows already refer to it. */
@@ -22,8 +23,8 @@ export interface Draft {
 }
 
 /**
- * Reserves the signer's next nonces, signs, and stores the bytes, in the caller's database transaction. Nothing is
- * sent. After the commit, the network gets only these bytes for these nonces.
+ * Reserves the signer's next nonces, signs, and stores the bytes, in the caller's database transaction, which
+ * `commitSigned` runs. Nothing is sent. After the commit, the network gets only these bytes for these nonces.
  *
  * @returns the transactions, in the order of the drafts
  */
@@ -35,16 +36,18 @@ export async function signAndStoreAll(
 ): Promise<[SignedTransaction, ...SignedTransaction[]]> {
   const [{ blockchain }] = drafts
   const first = await takeNonce(db, blockchain, signer.address, drafts.length)
+  const unsigned = drafts.map(({ chainId, to, data, gas, fees }, index) => {
+    return { chainId, nonce: first + index, to, data, gas, fees }
+  })
+  const signed = await signInCommit(signer, unsigned)
   const rows = []
-  for (const [index, draft] of drafts.entries()) {
-    const { id = newId(), chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
-    const nonce = first + index
-    const { raw, hash } = await signer.sign({ chainId, nonce, to, data, gas, fees })
+  for (const [index, { raw, hash }] of signed.entries()) {
+    const { id = newId(), kind, collectionId = null, batch } = drafts[index] ?? drafts[0]
     rows.push({
       id,
       blockchain,
       signer: signer.address,
-      nonce,
+      nonce: first + index,
       kind,
       collection_id: collectionId,
       start_id: batch === undefined ? null : String(batch.startId),

@@ -6,6 +6,7 @@ import { isBehind } from '../../store/followers.ts'
 import { assignTransfers, hasUnsigned, listUnsigned, lockForSigning } from '../../store/transfers.ts'
 import type { DriverOptions, OnSigned, SignedTransaction } from '../driver.ts'
 import type { Turn } from '../loop.ts'
+import { commitSigned } from './commit-signed.ts'
 import { type Draft, signAndStoreAll } from './sign.ts'
 import { roomOfSigners } from './signers.ts'
 import { transferCall } from './transfer-call.ts'
@@ -34,7 +35,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
 
   /** Signs with one key, in one commit. @returns how many were signed */
   const sign = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> => {
-    const signed = await store.transaction(async (db): Promise<[SignedTransaction, string][]> => {
+    const signed = await commitSigned(store, async (db): Promise<[SignedTransaction, string][]> => {
       // Before nonces are reserved, which others wait for until this transaction ends. Transfers that others have
       // signed are skipped.
       const ours = await lockForSigning(

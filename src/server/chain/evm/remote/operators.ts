@@ -43,6 +43,8 @@ export interface Operators {
   able(fees: Fees): Promise<readonly AbleOperator[]>
   /** Returns why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
+  /** Returns why no operator signs at the moment, though one could: remote signers failed. */
+  readonly outage: string | null
   /** Returns the last check, for metrics. */
   readonly seen: readonly OperatorState[]
 }
@@ -90,15 +92,21 @@ export function watchOperators(options: {
     return seen
   }
 
+  const outage = () => {
+    const problems = signers.map((signer) => signer.problem?.() ?? null)
+    return problems.includes(null) ? null : (problems[0] ?? null)
+  }
+
   return {
     look,
     async able(fees) {
       const states = await look(fees)
-      if (problem !== null) throw new GdnError('unreachable', problem)
+      const why = problem ?? outage()
+      if (why !== null) throw new GdnError('unreachable', why)
       const able: AbleOperator[] = []
       for (const signer of signers) {
         const state = states.find(({ address }) => address === signer.address)
-        if (state === undefined || !canSign(state, fees)) continue
+        if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
         const isPoor = state.balance < PLENTY * reserve(fees)
         // Transactions signed since don't matter for a signer with ample funds.
         const { owed } = isPoor ? debtOf(await options.waiting(signer.address), state.nextNonce) : state
@@ -109,6 +117,9 @@ export function watchOperators(options: {
     },
     get problem() {
       return problem
+    },
+    get outage() {
+      return outage()
     },
     get seen() {
       return seen

@@ -10,7 +10,7 @@ import { remembered } from '../../rpc/remembered.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
 import type { Fees, Hex } from '../network.ts'
-import { type AskSigning, type FindSigner, type Signer, signerAt } from '../signers.ts'
+import { type AskSigning, closeSigners, type FindSigner, type Signer, signerAt } from '../signers.ts'
 import { type Operators, watchOperators } from './operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 
@@ -102,10 +102,10 @@ export async function openRemoteChains({
   const watch = watchNetworks(
     [...opened].map(([blockchain, { operators, fees }]) => ({
       blockchain,
-      problem: () => operators.problem,
+      problem: () => operators.problem ?? operators.outage,
       async ask() {
         await operators.look(await fees())
-        return operators.problem
+        return operators.problem ?? operators.outage
       },
     })),
   )
@@ -154,7 +154,9 @@ export async function openRemoteChains({
 
     async close() {
       watch.stop()
-      await Promise.all([...opened.values()].map(({ network }) => network.close()))
+      await Promise.all(
+        [...opened.values()].flatMap(({ network, signers }) => [network.close(), closeSigners(signers)]),
+      )
     },
   }
 }

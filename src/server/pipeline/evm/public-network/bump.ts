@@ -1,7 +1,8 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { messageOf } from '../../../../core/errors.ts'
 import type { Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
-import type { FindSigner } from '../../../chain/evm/signers.ts'
+import type { FindSigner, SignedBytes } from '../../../chain/evm/signers.ts'
 import type { Log } from '../../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
@@ -94,7 +95,13 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       warnOnce(transaction, 'a transaction is stuck and its signer has too little funds')
       return false
     }
-    const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
+    let signed: SignedBytes
+    try {
+      signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
+    } catch (error) {
+      warnOnce(transaction, `a transaction is stuck and can't be signed again: ${messageOf(error)}`)
+      return false
+    }
     const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
       transaction_id: id,
       number,

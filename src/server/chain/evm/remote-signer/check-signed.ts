@@ -1,0 +1,95 @@
+import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from 'viem'
+import { GdnError } from '../../../../core/errors.ts'
+import type { Hex } from '../network.ts'
+import { requestOf, type UnsignedTransaction } from '../signers.ts'
+
+/** Half the order of secp256k1. Networks reject a signature with a higher s (EIP-2). */
+const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const RAW = /^0x[0-9a-f]+$/i
+
+type Parsed = ReturnType<typeof parseTransaction>
+
+/**
+ * Returns what a signer returned, if it is exactly what it was asked for: each field, the account that signed, and no
+ * byte more.
+ *
+ * @throws GdnError `bad_answer` with the field that differs
+ */
+export async function checkSigned(
+  asked: UnsignedTransaction,
+  account: Hex,
+  answer: unknown,
+  host: string,
+): Promise<{ raw: Hex; hash: Hex }> {
+  const fail = (problem: string, cause?: unknown) =>
+    new GdnError('bad_answer', `the signer at ${host} returned a transaction that was not requested: ${problem}`, {
+      hint: 'Nothing was stored or sent. Check the signer before you continue.',
+      ...(cause === undefined ? {} : { cause }),
+    })
+  if (typeof answer !== 'string' || !RAW.test(answer) || answer.length % 2 !== 0) throw fail('it is not hex bytes')
+  const raw = answer.toLowerCase() as Hex
+  let found: Parsed
+  try {
+    found = parseTransaction(raw)
+  } catch (cause) {
+    throw fail("it can't be decoded", cause)
+  }
+  const expected = requestOf(asked)
+  for (const [field, is, should] of fieldsOf(found, expected)) {
+    if (is !== should) throw fail(`its ${field} is ${shown(is)} instead of ${shown(should)}`)
+  }
+  const { r, s, yParity } = found
+  if (r === undefined || s === undefined || yParity === undefined) throw fail('it is not signed')
+  if (BigInt(s) > HIGHEST_S) throw fail('its signature is not canonical (EIP-2)')
+  // Also rules out further fields, other spellings of the same numbers, and bytes after the end.
+  const signature = { r, s, yParity, v: BigInt(27 + yParity) }
+  if (serializeTransaction(expected, signature) !== raw) throw fail('its encoding is not canonical')
+  const signer = await recover(raw)
+  if (signer !== account) throw fail(`it is signed by ${signer ?? 'nobody'} instead of ${account}`)
+  return { raw, hash: keccak256(raw) }
+}
+
+type Field = readonly [name: string, is: unknown, should: unknown]
+
+/** Returns the fields of a transaction as returned and as requested. Absent ones have the value that they stand for. */
+function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[] {
+  const is = found as Partial<Record<string, unknown>>
+  const should = expected as Partial<Record<string, unknown>>
+  const number = (name: string): Field => [
+    name,
+    BigInt((is[name] as bigint) ?? 0),
+    BigInt((should[name] as bigint) ?? 0),
+  ]
+  const list = (value: unknown) => (Array.isArray(value) ? value.length : 0)
+  return [
+    ['type', is.type, should.type],
+    ['chain ID', BigInt((is.chainId as number) ?? 0), BigInt(expected.chainId)],
+    number('nonce'),
+    ['receiver', addressOf(is.to), addressOf(should.to)],
+    number('value'),
+    ['data', is.data ?? '0x', expected.data.toLowerCase()],
+    number('gas'),
+    number('gasPrice'),
+    number('maxFeePerGas'),
+    number('maxPriorityFeePerGas'),
+    ['access list', list(is.accessList), 0],
+  ]
+}
+
+const addressOf = (value: unknown) => (typeof value === 'string' && value !== '0x' ? getAddress(value) : null)
+
+/** Data can have a hundred kilobytes. */
+function shown(value: unknown): string {
+  const text = value === null ? 'none' : String(value)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
+async function recover(raw: Hex): Promise<Hex | null> {
+  try {
+    return await recoverTransactionAddress({
+      serializedTransaction: raw as Parameters<typeof recoverTransactionAddress>[0]['serializedTransaction'],
+    })
+  } catch {
+    return null
+  }
+}

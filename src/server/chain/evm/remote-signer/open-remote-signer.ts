@@ -1,0 +1,167 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { getAddress, isAddress, toHex } from 'viem'
+import { backoffMs } from '../../../../core/backoff.ts'
+import { GdnError, messageOf } from '../../../../core/errors.ts'
+import type { Secret } from '../../../../core/secret.ts'
+import { passwordIn, passwordProblem, readPasswordFile } from '../../../../keystore/password.ts'
+import { readPrivateFile } from '../../../../keystore/private-file.ts'
+import { readCredential } from '../../../settings/credentials.ts'
+import type { RemoteSignerEntry } from '../../../settings/signer-schema.ts'
+import type { Hex } from '../network.ts'
+import { requestOf, type Signer, type UnsignedTransaction } from '../signers.ts'
+import { checkSigned } from './check-signed.ts'
+import { connectSigner } from './signer-rpc.ts'
+
+const MAX_PEM_BYTES = 256 * 1024
+const TIMEOUT_MS = 10_000
+const MAX_PAUSE_MS = 30_000
+const METHOD_NOT_FOUND = -32_601
+
+export interface RemoteSignerOptions {
+  credentialsDirectory: string | undefined
+  timeoutMs?: number
+  now?: () => number
+}
+
+/**
+ * Opens a signer in another process, which has the key. It isn't contacted: the backend starts without it. After a
+ * failure it isn't asked again for a moment, so that work for other signers doesn't wait for it.
+ *
+ * @throws GdnError `invalid_config` or `invalid_input` with the file that has a problem
+ */
+export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSignerOptions): Required<Signer> {
+  const { credentialsDirectory, timeoutMs = TIMEOUT_MS, now = () => performance.now() } = options
+  const { remote_signer: url, address } = entry
+  const token = tokenOf(entry, credentialsDirectory)
+  // A missing token is a problem of the start, not of the first mint.
+  token?.()
+  const rpc = connectSigner({ url, token, tls: tlsOf(entry, credentialsDirectory), timeoutMs })
+  let inARow = 0
+  let failed: { error: unknown; until: number } | null = null
+  const pause = () => (failed !== null && now() < failed.until ? failed.error : null)
+
+  return {
+    address,
+    remote: true,
+
+    async sign(transaction) {
+      const known = pause()
+      if (known !== null) throw known
+      try {
+        const answer = await rpc.call('eth_signTransaction', [paramsOf(transaction, address)])
+        const signed = await checkSigned(transaction, address, rawIn(answer), rpc.host)
+        inARow = 0
+        failed = null
+        return signed
+      } catch (error) {
+        inARow += 1
+        failed = { error, until: now() + backoffMs(inARow, { firstMs: 1000, maxMs: MAX_PAUSE_MS, jitter: 0 }) }
+        throw error
+      }
+    },
+
+    problem: () => {
+      const error = pause()
+      return error === null ? null : messageOf(error)
+    },
+
+    async check() {
+      let accounts: unknown
+      try {
+        accounts = await rpc.call('eth_accounts', [])
+      } catch (error) {
+        if (!isMissingMethod(error)) throw error
+        return `${rpc.host} responds, but does not list its accounts`
+      }
+      if (Array.isArray(accounts) && accounts.some((one) => isAddress(String(one)) && getAddress(one) === address)) {
+        return `${rpc.host} has the key of ${address}`
+      }
+      throw new GdnError('invalid_config', `the signer at ${rpc.host} does not have the key of ${address}`, {
+        hint: 'Set address to an account of this signer, or load its key there.',
+      })
+    },
+
+    close: () => rpc.close(),
+  }
+}
+
+/** The signer's own address is in `from`. Web3Signer has one chain and ignores `chainId`, which others require. */
+function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, unknown> {
+  const { type, chainId, nonce, to, data, gas, ...fees } = requestOf(transaction)
+  const prices = Object.entries(fees).map(([name, value]) => [name, toHex(value)])
+  return {
+    from,
+    ...(to === null ? {} : { to }),
+    nonce: toHex(nonce),
+    gas: toHex(gas),
+    ...Object.fromEntries(prices),
+    value: '0x0',
+    data,
+    chainId: toHex(chainId),
+    ...(type === 'legacy' ? {} : { type: '0x2', accessList: [] }),
+  }
+}
+
+/** geth and its relatives return an object with the bytes and the fields, others the bytes alone. */
+const rawIn = (answer: unknown): unknown =>
+  typeof answer === 'object' && answer !== null && 'raw' in answer ? answer.raw : answer
+
+const isMissingMethod = (error: unknown): boolean =>
+  error instanceof GdnError &&
+  error.code === 'refused' &&
+  (error.details as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND
+
+function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefined): (() => Secret) | null {
+  const { token_file: file, token_credential: credential } = entry
+  if (file !== undefined) return () => readPasswordFile(file, tokenProblem)
+  if (credential === undefined) return null
+  return () => {
+    const { text, path } = readCredential(credential, 'authorizes requests to the signer', credentialsDirectory)
+    return passwordIn(text, path, tokenProblem)
+  }
+}
+
+/** A header takes ASCII only. */
+const tokenProblem = (token: string): string | null =>
+  passwordProblem(token) ?? (/^[\x21-\x7e]+$/.test(token) ? null : 'must be a token without spaces')
+
+function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefined) {
+  const { client_cert_file, client_key_file, client_key_credential, ca_file } = entry
+  const key =
+    client_key_file !== undefined
+      ? readPrivateFile(client_key_file, MAX_PEM_BYTES)
+      : client_key_credential !== undefined
+        ? readCredential(client_key_credential, 'identifies this backend to the signer', credentialsDirectory).text
+        : undefined
+  const [cert, ca] = [client_cert_file, ca_file].map((file) => (file === undefined ? undefined : readPem(file)))
+  const keyFile = client_key_file ?? client_key_credential ?? ''
+  const understand = <Found>(file: string, problem: string, parse: () => Found): Found => {
+    try {
+      return parse()
+    } catch (cause) {
+      throw new GdnError('invalid_config', problem, { place: { file }, cause })
+    }
+  }
+  const certificate = (file: string | undefined, text: string | undefined) =>
+    file === undefined || text === undefined
+      ? null
+      : understand(file, 'has no certificate in PEM format', () => new X509Certificate(text))
+  certificate(ca_file, ca)
+  const own = certificate(client_cert_file, cert)
+  if (own !== null && key !== undefined) {
+    const parsed = understand(keyFile, 'has no unencrypted private key in PEM format', () => createPrivateKey(key))
+    if (!own.checkPrivateKey(parsed)) {
+      throw new GdnError('invalid_config', `is not the key of ${client_cert_file}`, { place: { file: keyFile } })
+    }
+  }
+  return { cert, key, ca }
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new GdnError('invalid_config', `can't be read: ${messageOf(cause)}`, { place: { file }, cause })
+  }
+}

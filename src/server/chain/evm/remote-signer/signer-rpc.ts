@@ -1,0 +1,118 @@
+import { Agent, request } from 'undici'
+import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
+import { redactText } from '../../../../core/redact.ts'
+import type { Secret } from '../../../../core/secret.ts'
+
+/** Far above the bytes of any transaction, with which some signers also return its fields. */
+const MAX_ANSWER_BYTES = 2 * 1024 * 1024
+const MAX_QUOTED = 200
+const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])
+
+export interface SignerRpcOptions {
+  url: string
+  /** Read for each request, because tokens are replaced while the backend runs. */
+  token: (() => Secret) | null
+  tls: { cert?: string | undefined; key?: string | undefined; ca?: string | undefined }
+  timeoutMs: number
+}
+
+/** JSON-RPC with the signer of a key. Errors name its host, never its path or the token. */
+export interface SignerRpc {
+  readonly host: string
+  /**
+   * @throws GdnError `unreachable`, `unauthorized`, `bad_answer`, or `refused` with the signer's own error, whose
+   *   JSON-RPC code is in `details`
+   */
+  call(method: string, params: readonly unknown[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Connects directly, also if the environment names a proxy, and follows no redirect. */
+export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions): SignerRpc {
+  const { host } = new URL(url)
+  const agent = new Agent({
+    connections: 8,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
+    connect: { ...tls, timeout: timeoutMs, rejectUnauthorized: true },
+  })
+  let nextId = 0
+
+  const post = async (body: string): Promise<{ status: number; text: string }> => {
+    const authorization = token === null ? {} : { authorization: `Bearer ${token().reveal()}` }
+    const cut = new AbortController()
+    const timer = setTimeout(() => cut.abort(), timeoutMs)
+    try {
+      const response = await request(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json', ...authorization },
+        body,
+        dispatcher: agent,
+        signal: cut.signal,
+      })
+      return { status: response.statusCode, text: await response.body.text() }
+    } catch (cause) {
+      throw new GdnError('unreachable', `the signer at ${host} ${reasonOf(cause, cut.signal, timeoutMs)}`, { cause })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    host,
+
+    async call(method, params) {
+      nextId += 1
+      const { status, text } = await post(JSON.stringify({ jsonrpc: '2.0', id: nextId, method, params }))
+      if (TOKEN_REFUSED.has(status)) {
+        throw new GdnError('unauthorized', `the signer at ${host} rejected the credentials (HTTP ${status})`, {
+          hint: 'Check token_file, client_cert_file and client_key_file of this operator.',
+        })
+      }
+      if (status >= 300 && status < 400) {
+        throw new GdnError('bad_answer', `the signer at ${host} redirects, which is not followed (HTTP ${status})`, {
+          hint: 'Set remote_signer to the final URL.',
+        })
+      }
+      const answer = parse(text)
+      const error = objectIn(answer?.error)
+      if (error !== null) {
+        const why = quoted(String(error.message ?? 'without a reason'))
+        throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
+          details: { code: error.code },
+        })
+      }
+      // Some servers return errors in the JSON-RPC form with another status, but never a result.
+      if (status >= 400) throw new GdnError('unreachable', `the signer at ${host} returned HTTP ${status}`)
+      if (answer === null || answer.result === undefined) {
+        throw new GdnError('bad_answer', `the signer at ${host} did not return a JSON-RPC response`)
+      }
+      return answer.result
+    },
+
+    close: () => agent.destroy(),
+  }
+}
+
+function reasonOf(cause: unknown, { aborted }: AbortSignal, timeoutMs: number): string {
+  if (aborted) return `did not respond within ${timeoutMs} ms`
+  if (systemCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `returned more than ${MAX_ANSWER_BYTES} bytes`
+  return `does not respond (${quoted(messageOf(cause))})`
+}
+
+const objectIn = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    return objectIn(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
+
+/** Text of a server, as far as a message can show it. */
+export const quoted = (text: string): string => {
+  const line = redactText(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+  return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line
+}

@@ -1,0 +1,128 @@
+import { GdnError } from '../../../core/errors.ts'
+import type { SignedBytes, Signer, UnsignedTransaction } from '../../chain/evm/signers.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+
+/** Enough for any number of processes that use the same signer. */
+const MOST_ATTEMPTS = 40
+/** Number of transactions that a remote signer is asked for at once. */
+const AT_ONCE = 8
+
+/** Ends a database transaction without effect: first, a remote signer has to sign what it is about to store. */
+class SignaturesNeeded extends Error {
+  readonly signer: Signer
+  readonly transactions: readonly UnsignedTransaction[]
+
+  constructor(signer: Signer, transactions: readonly UnsignedTransaction[]) {
+    super(`the signatures of ${signer.address} are needed first`)
+    this.signer = signer
+    this.transactions = transactions
+  }
+}
+
+/** One commit at a time signs with a remote signer, since two would sign with the same nonce. */
+interface Queue {
+  last: Promise<void> | null
+  /** What the signer has signed for the commit whose turn it is. */
+  signed: Map<string, SignedBytes>
+}
+
+const queues = new WeakMap<Signer, Queue>()
+
+function queueOf(signer: Signer): Queue {
+  const known = queues.get(signer)
+  if (known !== undefined) return known
+  const queue = { last: null, signed: new Map<string, SignedBytes>() }
+  queues.set(signer, queue)
+  return queue
+}
+
+const keyOf = (transaction: UnsignedTransaction): string =>
+  JSON.stringify(transaction, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+
+/** Signs in the caller's database transaction, which `commitSigned` runs if the signer is remote. */
+export async function signInCommit(
+  signer: Signer,
+  transactions: readonly UnsignedTransaction[],
+): Promise<SignedBytes[]> {
+  if (signer.remote !== true) return await Promise.all(transactions.map((one) => signer.sign(one)))
+  const { signed } = queueOf(signer)
+  const found = transactions.flatMap((one) => signed.get(keyOf(one)) ?? [])
+  if (found.length === transactions.length) return found
+  throw new SignaturesNeeded(signer, transactions)
+}
+
+/**
+ * Runs work as one database transaction that may sign. A remote signer is never waited for inside the transaction,
+ * which would block all other requests: the transaction is rolled back, the signer signs what it would have stored, and
+ * the same work runs again. If its nonce or anything else is different by then, that is signed instead.
+ *
+ * Signatures that aren't stored are forgotten, and nothing is sent before its bytes are committed.
+ */
+export async function commitSigned<Result>(
+  store: Pick<Store, 'transaction'>,
+  work: (db: Db) => Promise<Result>,
+): Promise<Result> {
+  let turn: Turn | null = null
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const result = await store.transaction(work).catch((error: unknown) => {
+        if (error instanceof SignaturesNeeded) return error
+        throw error
+      })
+      if (!(result instanceof SignaturesNeeded)) return result
+      const { signer, transactions } = result
+      if (attempt === MOST_ATTEMPTS) {
+        throw new GdnError('unreachable', `other processes took the nonce of ${signer.address} ${attempt} times`)
+      }
+      if (turn?.signer !== signer) {
+        turn?.end()
+        turn = await takeTurn(signer)
+        // Meanwhile others have used the nonce.
+        if (turn.waited) continue
+      }
+      await signAll(signer, transactions)
+    }
+  } finally {
+    turn?.end()
+  }
+}
+
+interface Turn {
+  signer: Signer
+  waited: boolean
+  end(): void
+}
+
+async function takeTurn(signer: Signer): Promise<Turn> {
+  const queue = queueOf(signer)
+  const before = queue.last
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  queue.last = promise
+  await before
+  return {
+    signer,
+    waited: before !== null,
+    end() {
+      queue.signed.clear()
+      if (queue.last === promise) queue.last = null
+      resolve()
+    },
+  }
+}
+
+async function signAll(signer: Signer, transactions: readonly UnsignedTransaction[]): Promise<void> {
+  const { signed } = queueOf(signer)
+  for (let at = 0; at < transactions.length; at += AT_ONCE) {
+    const some = transactions.slice(at, at + AT_ONCE)
+    const results = await Promise.allSettled(some.map((one) => signer.sign(one)))
+    for (const [index, result] of results.entries()) {
+      const transaction = some[index]
+      if (result.status === 'rejected') throw result.reason
+      if (transaction !== undefined) signed.set(keyOf(transaction), result.value)
+    }
+  }
+}

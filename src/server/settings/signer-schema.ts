@@ -1,0 +1,95 @@
+import * as z from 'zod'
+import { checksumAddress, evmAddressProblem } from '../../api/address.ts'
+import { sentences } from '../../api/validate.ts'
+import { hasUserInfo, isOnLoopback, parseUrl } from '../../core/parse-url.ts'
+import { credentialName, fileOrCredential } from './secret-schema.ts'
+
+const file = z.string().min(1)
+
+/** The keystore of a key, and its password in a file or in a credential of the service manager. */
+const keystoreSigner = z
+  .strictObject({
+    keystore: file,
+    password_file: file.optional(),
+    password_credential: credentialName.optional(),
+  })
+  .check(fileOrCredential('password_file', 'password_credential', { needed: true }))
+
+/** The address of an account, with its checksum. */
+const account = z
+  .string()
+  .check((context) => {
+    const problem = evmAddressProblem(context.value)
+    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+  })
+  .transform((text) => checksumAddress(text) as `0x${string}`)
+
+const signerUrl = z.string().check((context) => {
+  const problem = urlProblem(context.value)
+  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+})
+
+function urlProblem(text: string): string | null {
+  const url = parseUrl(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an https URL'
+  if (hasUserInfo(url)) return 'must not have a user name or password: set token_file instead'
+  if (url.hash !== '') return 'must not have a fragment'
+  if (url.protocol === 'https:' || isOnLoopback(url)) return null
+  return 'must be https, because others could change the transactions: http is for loopback only'
+}
+
+const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const
+
+/** A key in another process that speaks `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
+const remoteSigner = z
+  .strictObject({
+    remote_signer: signerUrl,
+    address: account,
+    /** Sent as bearer token. */
+    token_file: file.optional(),
+    token_credential: credentialName.optional(),
+    /** The certificate and key by which the signer recognizes this backend. */
+    client_cert_file: file.optional(),
+    client_key_file: file.optional(),
+    client_key_credential: credentialName.optional(),
+    /** The authorities of the signer's certificate, in place of the public ones. */
+    ca_file: file.optional(),
+  })
+  .check(fileOrCredential('token_file', 'token_credential', { needed: false }))
+  .check(fileOrCredential('client_key_file', 'client_key_credential', { needed: false }))
+  .check((context) => {
+    const entry = context.value
+    const refuse = (field: string, message: string) =>
+      context.issues.push({ code: 'custom', message, input: entry, path: [field] })
+    const hasKey = entry.client_key_file !== undefined || entry.client_key_credential !== undefined
+    if (entry.client_cert_file !== undefined && !hasKey) {
+      refuse('client_cert_file', 'needs client_key_file or client_key_credential')
+    }
+    if (entry.client_cert_file === undefined && hasKey) {
+      const field = entry.client_key_file === undefined ? 'client_key_credential' : 'client_key_file'
+      refuse(field, 'needs client_cert_file')
+    }
+    if (entry.remote_signer.startsWith('https:')) return
+    const unused = TLS_FIELDS.find((field) => entry[field] !== undefined)
+    if (unused !== undefined) refuse(unused, 'is for an https URL only')
+  })
+
+export type KeystoreEntry = z.output<typeof keystoreSigner>
+export type RemoteSignerEntry = z.output<typeof remoteSigner>
+export type SignerEntry = KeystoreEntry | RemoteSignerEntry
+
+/** An operator: a keystore, or with the field `remote_signer` a signer in another process. */
+export const signer = z.unknown().transform((entry, context): SignerEntry => {
+  const isRemote = typeof entry === 'object' && entry !== null && 'remote_signer' in entry
+  const result = (isRemote ? remoteSigner : keystoreSigner).safeParse(entry, {
+    error: sentences,
+    reportInput: true,
+  })
+  if (result.success) return result.data
+  for (const issue of result.error.issues) context.issues.push(issue as z.core.$ZodRawIssue)
+  return z.NEVER
+})
+
+/** The name of a signer in lists: its file, or its address and the host that signs. */
+export const signerName = (entry: SignerEntry): string =>
+  'keystore' in entry ? entry.keystore : `${entry.address} at ${new URL(entry.remote_signer).host}`
