@@ -19,6 +19,7 @@ const PARTS = [
   'manifest',
   'batch',
   'solana',
+  'network',
   'storage',
   'uploads',
   'explorer',

@@ -15,9 +15,10 @@ import type { PublicNetwork } from './public-network.ts'
 import { COLLECTION_ABI, type OwnersCall } from './rpc-wallets.ts'
 import { forgetDatabaseOf, placeOf } from './test-database.ts'
 
-/** A data dir whose polygon is a network by RPC URL after its setup, with one funded signer. */
+/** A data dir whose polygon is a network by RPC URL after its setup, with funded signers. */
 export interface NetworkPlace {
   dataDir: string
+  /** The first signer. */
   operator: Hex
   /** Writes the polygon part of backend.yaml in addition to the defaults of these tests. */
   write(chain: { urls: readonly string[]; more?: Readonly<Record<string, unknown>> }): Promise<void>
@@ -33,19 +34,21 @@ export const fund = (real: PublicNetwork, address: string) => real.call('anvil_s
 /**
  * Sets polygon up on a network with 2 blocks of confirmations and 6 blocks until finality.
  *
- * @param remote operators in place of the keystore
+ * @param options.remote operators in place of keystores
+ * @param options.signers number of operators with keystores
  */
 export async function setUpNetwork(
   real: PublicNetwork,
-  remote: readonly { remote_signer: string; address: Hex }[] = [],
+  { remote = [], signers = 1 }: { remote?: readonly { remote_signer: string; address: Hex }[]; signers?: number } = {},
 ): Promise<NetworkPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-setup-'))
   const dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
-  const [adminKey, key] = [generatePrivateKey(), generatePrivateKey()]
-  const [admin, operator] = [createSigner(adminKey), privateKeyToAccount(key).address]
-  for (const address of [admin.address, operator, ...remote.map((one) => one.address)]) await fund(real, address)
-  await writeKeystore(join(dataDir, 'operator.json'), key)
+  const admin = createSigner(generatePrivateKey())
+  const keys = Array.from({ length: signers }, () => generatePrivateKey())
+  const addresses = keys.map((key) => privateKeyToAccount(key).address)
+  for (const address of [admin.address, ...addresses, ...remote.map((one) => one.address)]) await fund(real, address)
+  for (const [index, key] of keys.entries()) await writeKeystore(join(dataDir, `operator${index}.json`), key)
   await writePassword(join(dataDir, 'password'))
 
   const write: NetworkPlace['write'] = async ({ urls, more = {} }) => {
@@ -54,7 +57,10 @@ export async function setUpNetwork(
       confirmations: 2,
       finality: 6,
       poll_seconds: 0.1,
-      operators: remote.length > 0 ? remote : [{ keystore: 'operator.json', password_file: 'password' }],
+      operators:
+        remote.length > 0
+          ? remote
+          : keys.map((_, index) => ({ keystore: `operator${index}.json`, password_file: 'password' })),
       ...more,
     }
     // JSON is valid YAML.
@@ -64,8 +70,8 @@ export async function setUpNetwork(
   const mining = setInterval(() => void real.mine().catch(() => {}), 30)
   try {
     const place = { ...(await placeOf(dataDir)), credentialsDirectory: undefined }
-    await withChain(place, 'polygon', async ({ store, network, operators: signers }) => {
-      const operators = signers.map(({ address }) => address)
+    await withChain(place, 'polygon', async ({ store, network, operators: opened }) => {
+      const operators = opened.map(({ address }) => address)
       const plan = await planSetup({ store, network, admin: admin.address, operators })
       const { signal } = new AbortController()
       const waiting = { now: Date.now, log: SILENT, signal, say() {} }
@@ -76,7 +82,7 @@ export async function setUpNetwork(
   }
   return {
     dataDir,
-    operator,
+    operator: addresses[0] as Hex,
     write,
     start: (options = {}) => startTestBackend(dataDir, options),
     async remove() {

@@ -47,10 +47,9 @@ const startMining = () => {
 const stopMining = () => clearInterval(mining)
 
 async function start(addresses: readonly Hex[]): Promise<void> {
-  place = await setUpNetwork(
-    real,
-    addresses.map((address) => ({ remote_signer: service.url, address })),
-  )
+  place = await setUpNetwork(real, {
+    remote: addresses.map((address) => ({ remote_signer: service.url, address })),
+  })
   startMining()
   backend = await place.start()
 }
