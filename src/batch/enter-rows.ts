@@ -42,6 +42,7 @@ export async function enterRows(
     }
     updateDrop(sql, id, {
       set_id: set,
+      ...(isNew ? { first_set: set } : {}),
       chunk_size: chunkSize,
       in_order: inOrder ? 1 : 0,
       fingerprint: gathered.fingerprint,
@@ -82,19 +83,20 @@ function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void
 
 const FOUND_PER_REQUEST = 50
 
-/** Rows that were minted before, by receiver. */
+/** Rows that were minted before, by receiver and sender. */
 function foundRequests(adopted: readonly Adopted[]) {
-  const groups = new Map<string, Adopted[][]>()
+  const groups = new Map<string, { receiver: string; sender: string | null; pieces: Adopted[][] }>()
   for (const one of adopted) {
-    const { receiver } = one.row.row
-    const pieces = groups.get(receiver) ?? [[]]
-    groups.set(receiver, pieces)
-    if (pieces.at(-1)?.length === FOUND_PER_REQUEST) pieces.push([])
-    pieces.at(-1)?.push(one)
+    const { receiver, sender } = one.row.row
+    const group = groups.get(`${receiver} ${sender}`) ?? { receiver, sender, pieces: [[]] }
+    groups.set(`${receiver} ${sender}`, group)
+    if (group.pieces.at(-1)?.length === FOUND_PER_REQUEST) group.pieces.push([])
+    group.pieces.at(-1)?.push(one)
   }
-  return [...groups].flatMap(([receiver, pieces]) =>
+  return [...groups.values()].flatMap(({ receiver, sender, pieces }) =>
     pieces.map((piece) => ({
       receiver,
+      sender,
       rows: piece.map(({ row: { key, content, row }, nftGdnId }) => ({
         ...{ key, content, line: row.line, nftGdnId },
         // The URL of a local file is not known.

@@ -167,6 +167,7 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
     name,
     collectionId,
     setId: null,
+    firstSet: null,
     beatAt: 0,
     restoredAfter: 0,
     largest: null,

@@ -13,6 +13,8 @@ export interface ManifestOptions extends ColumnNaming {
   sender?: string | null
   /** Returns the address of a name such as `@alice`, where names are allowed. Throws a GdnError for an unknown one. */
   addressOf?: (name: string) => string
+  /** Called once before `addressOf`, and only if the manifest may have a name. */
+  openNames?: () => Promise<void>
   /** Whether files of this machine can be uploaded. */
   localFiles: boolean
   /** Folders whose files are allowed, in addition to the manifest's own folder. */

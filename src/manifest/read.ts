@@ -122,7 +122,7 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
 
 async function* readFormat(source: ManifestSource, context: ReadContext, fingerprint: Fingerprint): Blocks {
   const open = await openSource(source)
-  const { head, text } = await peek(decodeText(fingerprint.watch(open), open.name))
+  const { head, text } = await peek(withNames(decodeText(fingerprint.watch(open), open.name), context.options))
   if (head.trim() === '') {
     throw new ManifestError({ place: { file: open.name }, message: 'is empty', hint: 'Add at least one NFT.' })
   }
@@ -137,6 +137,18 @@ async function* readFormat(source: ManifestSource, context: ReadContext, fingerp
   } else {
     const json = format === 'json' ? await openJson(text, open.name) : null
     yield* jsonBlocks(json ?? { request: null, records: jsonLines(text, open.name) }, open, context)
+  }
+}
+
+/** Opens the names before the first text that may have one. In JSON, the `@` may be escaped. */
+async function* withNames(text: AsyncIterable<string>, { openNames }: ManifestOptions): AsyncIterable<string> {
+  let isOpen = openNames === undefined
+  for await (const piece of text) {
+    if (!isOpen && /[@\\]/.test(piece)) {
+      await openNames?.()
+      isOpen = true
+    }
+    yield piece
   }
 }
 

@@ -43,6 +43,8 @@ export interface Drop {
   listedAt: number | null
   /** Its rows; null for a run that has not begun. */
   setId: number | null
+  /** The rows that it began with. While it has those, each operation is of one of them, and has its content. */
+  firstSet: number | null
   /** A fingerprint that shows whether reading the manifest would return the same rows; null if unknown. */
   fingerprint: string | null
   localFiles: readonly FileIdentity[]
@@ -91,6 +93,7 @@ interface DropRow {
   restored_after: number
   listed_at: number | null
   set_id: number | null
+  first_set: number | null
   fingerprint: string | null
   local_files: string | null
   answered_at: number | null
@@ -124,6 +127,7 @@ function dropOf(row: DropRow): Drop {
     restoredAfter: row.restored_after,
     listedAt: row.listed_at,
     setId: row.set_id,
+    firstSet: row.first_set,
     fingerprint: row.fingerprint,
     localFiles: row.local_files === null ? [] : (JSON.parse(row.local_files) as FileIdentity[]),
     startedAt: row.started_at,
@@ -156,6 +160,7 @@ export type NewDrop = Omit<
   | 'name'
   | 'collectionId'
   | 'setId'
+  | 'firstSet'
   | 'restoredAfter'
   | 'largest'
   | 'listedAt'
@@ -219,6 +224,7 @@ type DropColumn =
   | 'largest'
   | 'listed_at'
   | 'set_id'
+  | 'first_set'
   | 'fingerprint'
   | 'local_files'
   | 'answered_at'

@@ -104,6 +104,11 @@ export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): Ro
   return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
 }
 
+/** Returns the number of rows of a set. Their positions have no gaps. */
+export function countRows(sql: Sql, set: number): number {
+  return sql.get<{ n: number }>('SELECT coalesce(max(position) + 1, 0) AS n FROM rows WHERE set_id = ?', set)?.n ?? 0
+}
+
 /** Returns the rows at positions, in their order. */
 export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
   return positions.map((position) => {

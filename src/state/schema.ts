@@ -220,4 +220,6 @@ CREATE TABLE known_nfts (
   PRIMARY KEY (collection_id, nft_gdn_id)
 ) WITHOUT ROWID;
 `,
+  // The set of rows that the run began with. Null for runs that began before this column.
+  'ALTER TABLE drops ADD COLUMN first_set INTEGER',
 ]

@@ -179,16 +179,23 @@ export function enterFound(
   drop: Drop,
   found: {
     receiver: string
+    sender: string | null
     rows: readonly (NewRequest['rows'][number] & { metadata: object; nftGdnId: string })[]
   },
   now: number,
 ): void {
   const metadata = found.rows.map((row) => row.metadata)
-  const body = JSON.stringify({ receiver_wallet_address: found.receiver, metadata })
+  const { receiver, sender } = found
+  const from = sender === null ? {} : { sender_wallet_address: sender }
+  const body = JSON.stringify({ ...from, receiver_wallet_address: receiver, metadata })
   const { id } = enterRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
   sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
   for (const [position, row] of found.rows.entries()) {
-    const operation = enterRow(sql, drop, 'createnft', row, { request: id, position, now })
+    const operation = enterRow(sql, drop, sender === null ? 'createnft' : 'createnfttrans', row, {
+      request: id,
+      position,
+      now,
+    })
     giveNft(sql, operation, row.nftGdnId, { now, by: 'found' })
   }
 }

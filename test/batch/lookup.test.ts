@@ -284,6 +284,23 @@ describe('--adopt', () => {
     expect(server.attempts).toBe(attempts)
   })
 
+  test('records the endpoint of a row as if it had sent it', async () => {
+    const server = serverOf()
+    const rows = [row(1), row(2), row(3, { sender: ELSEWHERE }), row(6, { sender: ELSEWHERE })]
+    const recorded = () =>
+      machine.state((sql) =>
+        sql.all(
+          "SELECT line, kind, body ->> '$.sender_wallet_address' AS sender FROM operations o JOIN requests q ON q.id = o.request_id ORDER BY line",
+        ),
+      )
+    await run(server, rows)
+    const sent = await recorded()
+    await loseState()
+    await run(server, rows, { adopt: true })
+    expect(server.attempts).toBe(3)
+    expect(await recorded()).toEqual(sent)
+  })
+
   test('waits until the listing shows all minted NFTs', async () => {
     for (const listingLagMs of [20_000, 33_000]) {
       const server = serverOf({ listingLagMs })

@@ -150,6 +150,21 @@ test('resumes from the stored rows without a manifest, as batch resume does', as
   expect(titles(first, second).sort()).toEqual([...ALL].sort())
 })
 
+test('sends a row that took the place of one that was sent, however often the start is interrupted', async () => {
+  const first = takes(99)
+  await write([line(1), line(2), line(3)])
+  await start(first)
+  await write([line(1), line(2), line(4)])
+  await start(takes(0), { newRows: true })
+  for (const reading of [{}, null]) {
+    await start(takes(0), {}, reading)
+    expect(planned()?.rows).toMatchObject({ total: 4, pending: 1 })
+  }
+  const last = takes(99)
+  await start(last)
+  expect(titles(last)).toEqual(['#4'])
+})
+
 test('plans the same requests from stored rows and from the manifest, before and after rows were sent', async () => {
   const number = fc.integer({ min: 0, max: 3 })
   const rows = fc.array(fc.tuple(number, fc.boolean(), fc.boolean()), { minLength: 1, maxLength: 14 })

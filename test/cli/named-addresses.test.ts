@@ -1,8 +1,9 @@
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { statePath } from '../../src/state/open-state.ts'
+import { openAddressBook } from '../../src/wallet/address-book.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { saveAddresses } from '../helpers/saved-addresses.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
@@ -10,6 +11,8 @@ import { LIGHT } from '../keystore/vectors.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { type CliOptions, cli, errorOf } from './harness.ts'
+
+vi.mock('../../src/wallet/address-book.ts', { spy: true })
 
 const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 /** The address in the keystore, which spells it in lower case. */
@@ -199,6 +202,21 @@ describe('names in a manifest', () => {
     const { code, stderr } = await gdn(['batch', 'retry', 'drop', ...at])
     expect(code, stderr).toBe(0)
     expect(api.bodies('createnft').at(-1)).toMatchObject({ receiver_wallet_address: BOB })
+  })
+
+  test.each([
+    ['drop.csv', (receiver: string) => `title,description,receiver\nDawn,x,${receiver}\n`],
+    ['drop.json', (receiver: string) => `[{"title":"Dawn","description":"x","receiver":"${receiver}"}]`],
+  ])('are looked up only if %s has one', async (name, text) => {
+    const opened: number[] = []
+    for (const receiver of [BOB, '@bob', name === 'drop.csv' ? '@alice' : String.raw`\u0040bob`]) {
+      await writeFile(path(name), text(receiver))
+      vi.mocked(openAddressBook).mockClear()
+      const { code, stderr } = await gdn(['batch', 'validate', path(name), ...TARGET])
+      expect(code, stderr).toBe(0)
+      opened.push(vi.mocked(openAddressBook).mock.calls.length)
+    }
+    expect(opened).toEqual([0, 1, 1])
   })
 
   test('are reported as errors of their rows if they are unknown, with the nearest name', async () => {

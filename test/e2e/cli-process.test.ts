@@ -1,11 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { gate } from '../helpers/gate.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 
@@ -124,33 +123,34 @@ test.each<[string[], number, string]>([
   expect(stderr).toContain(flag)
 })
 
-test.each([
+describe.each([
   ['SIGINT', 130, 'interrupted'],
   ['SIGTERM', 143, 'terminated'],
-] as const)('%s while waiting exits at once with %i', async (signal, code, name) => {
-  const nfts = [
-    { nft_gdn_id: 'a', contract_address: 'c', receiver_wallet_address: 'w', status: 'initiated', request_metadata: {} },
-  ]
-  let asked = () => {}
-  const polled = new Promise<void>((resolve) => {
-    asked = resolve
+] as const)('%s exits with %i', (signal, code, name) => {
+  const RECORD = { nft_gdn_id: 'a', contract_address: 'c', receiver_wallet_address: 'w', status: 'initiated' }
+
+  test.each([
+    ['while it waits for an NFT', 1],
+    ['without the response to a request in flight', 2],
+  ])('%s', async (_when, last) => {
+    const asked = gate()
+    let count = 0
+    const server = await startHttpServer(async () => {
+      if (++count === last) void asked.pass()
+      if (count === 2) await new Promise(() => {})
+      return { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [{ ...RECORD, request_metadata: {} }] } }
+    })
+    const wait = home.start(['nft', 'wait', 'a', '--base-url', server.url, '--json'], { env: { GDN_API_KEY: 'k' } })
+    await asked.reached
+    const start = performance.now()
+    wait.kill(signal)
+    const { exitCode, stderr } = await wait
+    await server.close()
+    // A request times out after a minute.
+    expect(performance.now() - start).toBeLessThan(30_000)
+    expect(exitCode).toBe(code)
+    expect(JSON.parse(String(stderr)).error.code).toBe(name)
   })
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ requests: { nft_gdn_ids: ['a'] }, nfts }))
-    asked()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const wait = home.start(['nft', 'wait', 'a', '--base-url', url, '--json'], { env: { GDN_API_KEY: 'k' } })
-  await polled
-  const start = Date.now()
-  wait.kill(signal)
-  const { exitCode, stderr } = await wait
-  server.close()
-  expect(Date.now() - start).toBeLessThan(2000)
-  expect(exitCode).toBe(code)
-  expect(JSON.parse(String(stderr)).error.code).toBe(name)
 })
 
 describe('a project cannot run code in gdn', () => {

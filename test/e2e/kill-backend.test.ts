@@ -19,7 +19,8 @@ const createCollection = ({ url, apiKey }: ServedBackend) =>
 it('a drop of 200 NFTs survives 30 SIGKILLs of the backend: each token exists once, all deployed, state replayed', async () => {
   const { random } = seededRandom('kill-backend')
   report(await killDrop({ nfts: 200, kills: 30, random }))
-})
+  // 31 starts of a backend, of which a busy machine takes 6 s for each.
+}, 600_000)
 
 it('the next start stops the node of a killed backend, even if it is killed once itself', async () => {
   const dataDir = await freshDataDir()

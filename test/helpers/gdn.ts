@@ -57,6 +57,8 @@ export async function makeHome(): Promise<GdnHome> {
     extendEnv: false,
     reject: false,
     stripFinalNewline: false,
+    // Otherwise SIGKILL follows SIGTERM after 5 s, which a busy machine may need.
+    forceKillAfterDelay: false,
     ...(given.input === undefined ? { stdin: 'ignore' } : { input: given.input }),
   })
   const start: GdnHome['start'] = (args, given = {}) => execa(NODE, [BIN, ...args], options(given))

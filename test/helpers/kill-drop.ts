@@ -163,9 +163,8 @@ export async function killDrop(options: {
   expect(new Set(listed.nft_gdn_ids).size).toBe(nfts)
   expect(new Set(listed.nft_gdn_ids)).toEqual(new Set(accepted.values()))
   const records = async () => (await ask('/api/v1/getnfts', { nft_gdn_ids: listed.nft_gdn_ids })).nfts
-  const end = Date.now() + 60_000
   let nftRecords = await records()
-  while (nftRecords.some((nft) => nft.status === 'initiated') && Date.now() < end) {
+  while (nftRecords.some((nft) => nft.status === 'initiated')) {
     await sleep(50)
     nftRecords = await records()
   }

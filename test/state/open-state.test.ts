@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { openState, openStateIfThere, type State, statePath } from '../../src/state/open-state.ts'
+import { MIGRATIONS } from '../../src/state/schema.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from '../../src/state/transitions.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
@@ -80,6 +81,22 @@ describe('the file', () => {
       message: expect.stringMatching(message),
     })
     expect(await readFile(statePath(stateDir))).toEqual(before)
+  })
+
+  test.each([
+    ['a command that sends', openState],
+    ['a command that only reads', openStateIfThere],
+  ])('of an earlier version is migrated by %s', async (_, openIt) => {
+    const [first = '', ...others] = MIGRATIONS
+    const raw = openSqlite(statePath(stateDir))
+    raw.exec(`${first}; INSERT INTO servers (origin) VALUES ('a'); PRAGMA application_id = 0x67646e73;
+      PRAGMA user_version = 1`)
+    raw.close()
+    const state = await openIt(stateDir)
+    expect(await state?.version()).toBe(others.length + 1)
+    expect(await state?.read((sql) => sql.all('SELECT origin FROM servers'))).toEqual([{ origin: 'a' }])
+    expect(await state?.read((sql) => sql.all('SELECT first_set FROM drops'))).toEqual([])
+    state?.close()
   })
 
   test('that is damaged is detected after an unclean end, and rejected', async () => {

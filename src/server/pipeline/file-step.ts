@@ -5,8 +5,8 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { isContentUrl, isIpfsUrl, partsOf, placeOf } from '../../core/ipfs-url.ts'
 import { SNIFF_BYTES } from '../../files/content-type.ts'
 import { FetchFailure } from '../../files/failure.ts'
-import type { Fetcher } from '../../files/fetcher.ts'
 import { contentProblem } from '../../files/file-content.ts'
+import type { LazyFetcher } from '../../files/lazy-fetcher.ts'
 import type { Log } from '../log.ts'
 import { failClaimedNft, passOnToMint } from '../state/nfts.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
@@ -40,7 +40,7 @@ export interface FileStepOptions {
   store: Store
   storage: FileStorage
   checkedFiles: CheckedFiles
-  fetcher: Fetcher
+  fetcher: LazyFetcher
   files: FilePolicy
   now: () => number
   log: Log
@@ -129,7 +129,9 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
   const work = async (nft: NftRow): Promise<void> => {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
-    // One slow origin must not occupy all places: its NFTs are retried in their turn.
+    if (fields.some(({ url }) => !isContentUrl(url))) await fetcher.load()
+    // One slow origin must not occupy all places: its NFTs are retried in their turn. Nothing is awaited before the
+    // requests are in the queue of their origin, so that the next NFT sees them there.
     const wait = Math.max(0, ...fields.map(({ url }) => waitFor(url)))
     if (wait > 0) {
       return void (await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))

@@ -1,6 +1,6 @@
 import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { messageOf } from '../../core/errors.ts'
-import type { Fetcher } from '../../files/fetcher.ts'
+import type { LazyFetcher } from '../../files/lazy-fetcher.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { Log } from '../log.ts'
 import type { FileStorage } from '../storage/adapter.ts'
@@ -27,7 +27,7 @@ export interface PipelineOptions {
   chains: Chains
   storage: FileStorage
   checkedFiles: CheckedFiles
-  fetcher: Fetcher
+  fetcher: LazyFetcher
   files: FilePolicy
   /** Sends events to webhooks. The pipeline closes it. */
   poster: Poster

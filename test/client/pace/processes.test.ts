@@ -12,6 +12,8 @@ import { bundleProcess } from '../../helpers/bundle-process.ts'
 const SOAK = process.env.GDN_SOAK === '1'
 const PROCESSES = 8
 const RUN_MS = SOAK ? 600_000 : 7_000
+/** Requests whose distances are measured. */
+const SETTLED = SOAK ? 100 : 10
 
 let folder: string
 let script: string
@@ -117,13 +119,15 @@ test('8 processes that run freely use the full rate, and each of them makes prog
     await pause(20)
   }
   const first = server.arrivals.length
-  await pause(SOAK ? 60_000 : 3_000)
-  const settled = server.arrivals.slice(first)
+  // A slot is free again a second after the response, which takes up to 40 ms here. A busy machine is slower at times.
+  const median = () => {
+    const settled = server.arrivals.slice(first).slice(-SETTLED)
+    if (settled.length < SETTLED) return Number.POSITIVE_INFINITY
+    const gaps = settled.slice(2).map(({ at }, i) => at - (settled[i]?.at ?? 0))
+    return gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0
+  }
+  await expect.poll(median, { timeout: RUN_MS + 80_000 }).toBeLessThan(1250)
   expect(trouble).toEqual([])
   expect(server.refused()).toBe(0)
-  // A slot is free again a second after the response, which takes up to 40 ms here. The rest is for a busy machine.
-  const gaps = settled.slice(2).map(({ at }, i) => at - (settled[i]?.at ?? 0))
-  const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0
-  process.stdout.write(`  a place is used again after ${median.toFixed(0)} ms\n`)
-  expect(median).toBeLessThan(1250)
+  process.stdout.write(`  a place is used again after ${median().toFixed(0)} ms\n`)
 })

@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ColumnMapping } from '../../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
+import type { AddressBook } from '../../../wallet/address-book.ts'
 import type { Deps } from '../../deps.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -9,14 +10,20 @@ import type { BatchMintFlags } from './flags.ts'
 type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'map' | 'unknownColumns'>
 
 /** Returns the options for reading a manifest that the flags set. */
-export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): Promise<ManifestOptions> {
-  const book = await addresses()
+export function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): ManifestOptions {
+  let book: AddressBook | undefined
   return {
     blockchain: flags.blockchain ?? null,
     contractAddress: flags.contract ?? null,
     receiver: flags.receiver ?? null,
     sender: flags.sender ?? null,
-    addressOf: (name) => book.resolve(name, {}),
+    openNames: async () => {
+      book = await addresses()
+    },
+    addressOf(name) {
+      if (book === undefined) throw new Error('the names are not open')
+      return book.resolve(name, {})
+    },
     ...(flags.map === undefined ? {} : { columnMap: flags.map.map(({ key, value }) => [key, value] as const) }),
     ...(flags.unknownColumns === undefined ? {} : { unknownColumns: flags.unknownColumns }),
     localFiles: true,

@@ -34,7 +34,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   const plansOffline = flags.dryRun === true && flags.lookup === false
   const backend = await deps.identify(server, plansOffline ? 'once' : 'patiently')
   const mapped = new MappedColumns(deps.io)
-  const fromFlags = await manifestOptions(deps, flags)
+  const fromFlags = manifestOptions(deps, flags)
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
@@ -133,7 +133,7 @@ async function checkManifestFile(manifest: string): Promise<void> {
 }
 
 /** The options that shape the rows of a manifest, as the state database keeps them. */
-const readingOf = ({ addressOf, fileFolders, ...shaping }: ManifestOptions) => shaping
+const readingOf = ({ addressOf, openNames, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 /** Returns the collection from flags, or else from the manifest's columns, configuration or known collections. */
 async function targetOf(

@@ -81,7 +81,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const name = manifest === '-' ? 'stdin' : basename(manifest)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
-  const options = await manifestOptions(deps, flags)
+  const options = manifestOptions(deps, flags)
   const mapped = new MappedColumns(io)
   const blockchain =
     options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain

@@ -72,7 +72,7 @@ async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchM
 async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return
-  const options = { ...(await manifestOptions(deps, {})), ...run.reading, blockchain, contractAddress }
+  const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
   const { io } = deps
   const name = safe(manifestPath)
   const mint = `To send the manifest as it is now, run \`gdn batch mint ${name}\`.`

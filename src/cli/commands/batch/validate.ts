@@ -65,7 +65,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const settings = await deps.settings(flags)
-  const options = await manifestOptions(deps, flags)
+  const options = manifestOptions(deps, flags)
   const source = manifestSource(deps, manifest)
   const mapped = new MappedColumns(deps.io)
   const urls = flags.checkFiles === true ? new FileUrls() : null
