@@ -47,6 +47,8 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
   let opened: Promise<SolanaSigner> | undefined
+  /** Finding a loaded module takes 0.1 ms, and every request asks. */
+  let isLoaded = false
 
   const embeddedSigner = () => {
     if (opened === undefined) {
@@ -85,7 +87,9 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
     clusters,
 
     async check(blockchain) {
-      if (!clusters.has(blockchain)) loadLiteSvm()
+      if (isLoaded || clusters.has(blockchain)) return
+      loadLiteSvm()
+      isLoaded = true
     },
 
     async address(blockchain) {

@@ -14,9 +14,11 @@ import {
   signTransactionMessageWithSigners,
 } from '@solana/kit'
 import { getTransferSolInstruction } from '@solana-program/system'
+import { getMintDecoder } from '@solana-program/token-2022'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
+import { createBlockhashes } from '../../../../src/server/chain/solana/embedded/blockhashes.ts'
 import {
   type EmbeddedSolana,
   type EmbeddedSolanaEvent,
@@ -26,6 +28,7 @@ import {
 import { readTransaction } from '../../../../src/server/chain/solana/embedded/wire.ts'
 import { TOKEN_2022 } from '../../../../src/server/chain/solana/key.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
+import { readMint as mintOf } from '../../../../src/server/chain/solana/read-mint.ts'
 import { signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
 import { signerOfSeed } from '../../../../src/server/chain/solana/signer.ts'
 import { freshDataDir } from '../../../helpers/backend.ts'
@@ -175,6 +178,27 @@ describe('send()', () => {
   })
 })
 
+describe('readMint()', () => {
+  it('reads the members of a group and the metadata URL of any mint, as token-2022 does', async () => {
+    const chain = await start()
+    for (const id of await mintSome(chain, 2)) {
+      const { data } = (await chain.account(mintAddress(signer.address, id))) ?? { data: new Uint8Array() }
+      const { extensions } = getMintDecoder().decode(data)
+      const all = extensions.__option === 'Some' ? extensions.value : []
+      const { uri } = all.find((one) => one.__kind === 'TokenMetadata') ?? {}
+      const { size } = all.find((one) => one.__kind === 'TokenGroup') ?? {}
+      expect(uri).toBe(order(id).uri)
+      expect(size).toBe(id === group ? 2n : undefined)
+      expect(mintOf(data)).toEqual({ uri, members: size === undefined ? null : Number(size) })
+      expect(() => mintOf(data.subarray(0, -100))).toThrow()
+    }
+  })
+
+  it('finds nothing in a mint without extensions', () => {
+    expect(mintOf(new Uint8Array(82))).toEqual({ uri: null, members: null })
+  })
+})
+
 describe('the clock', () => {
   it('advances one slot every 400 ms, even without transactions', async () => {
     const chain = await start()
@@ -198,6 +222,23 @@ describe('the clock', () => {
     // Setting the clock back doesn't make it valid again.
     clock = GENESIS_MS
     expect(await chain.send([late.raw])).toEqual([{ outcome: 'rejected', reason: 'Blockhash not found' }])
+  })
+
+  it('has 151 valid blockhashes, in whichever steps it advances', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 10 }), (steps) => {
+        const blockhashes = createBlockhashes('chain')
+        let slot = 0
+        for (const step of steps) {
+          slot += step
+          const valid = Array.from({ length: slot + 2 }, (_, at) => at).filter((at) =>
+            blockhashes.isValid(blockhashes.at(at), slot),
+          )
+          expect([valid[0], valid.at(-1)]).toEqual([Math.max(0, slot - 150), slot])
+        }
+      }),
+      { numRuns: 20 },
+    )
   })
 
   it('yields the same blockhashes after a restart, and different ones for another chain', async () => {

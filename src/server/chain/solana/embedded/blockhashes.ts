@@ -15,16 +15,18 @@ export interface Blockhashes {
  * stored and they are the same after a restart.
  */
 export function createBlockhashes(chain: string): Blockhashes {
-  let window = new Set<string>()
+  /** The valid ones, oldest first. */
+  const window = new Set<string>()
   let windowEnd = -1
 
   const at = (slot: number) => base58btc.baseEncode(createHash('sha256').update(`${chain}\n${slot}`).digest())
 
   const windowOf = (slot: number) => {
-    if (slot !== windowEnd) {
-      const first = Math.max(0, slot - VALID_BLOCKS)
-      window = new Set(Array.from({ length: slot - first + 1 }, (_, index) => at(first + index)))
-      windowEnd = slot
+    for (let next = Math.max(windowEnd + 1, slot - VALID_BLOCKS); next <= slot; next++) window.add(at(next))
+    windowEnd = Math.max(windowEnd, slot)
+    for (const oldest of window) {
+      if (window.size <= VALID_BLOCKS + 1) break
+      window.delete(oldest)
     }
     return window
   }
