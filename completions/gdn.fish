@@ -293,7 +293,7 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-766381'
     case 'local exec'
-      printf '%s\n' 'flags-675cc1 output-b31709'
+      printf '%s\n' 'flags-fc6028 output-b31709'
     case 'serve'
       printf '%s\n' 'flags-61e43e output-96993d'
     case 'worker'
@@ -651,13 +651,14 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-675cc1'
+    case 'flags-fc6028'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
-        '--faults - file Inject the failures that this file describes'
+        '--faults - file Inject the failures that this file describes' \
+        '--fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
     case 'flags-61e43e'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \

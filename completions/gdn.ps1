@@ -200,7 +200,7 @@ api Call an API endpoint and print the raw response'
     'local logs' = 'flags-711067 output-b31709'
     'local listen' = 'flags-9fa8ec output-74fd8a'
     'local reset' = 'flags-799fb7 output-766381'
-    'local exec' = 'flags-675cc1 output-b31709'
+    'local exec' = 'flags-fc6028 output-b31709'
     'serve' = 'flags-61e43e output-96993d'
     'worker' = 'flags-786e4f output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
@@ -472,12 +472,13 @@ api Call an API endpoint and print the raw response'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-675cc1' = '--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-fc6028' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
---faults - file Inject the failures that this file describes'
+--faults - file Inject the failures that this file describes
+--fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
     'flags-61e43e' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data

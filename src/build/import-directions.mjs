@@ -47,6 +47,7 @@ export const SERVER_FLOORS = [
   ['http'],
   ['core.ts'],
   ['main.ts', 'worker.ts'],
+  ['forked-backend.ts'],
 ]
 
 /**

@@ -23,6 +23,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
     what: 'Directory in which processes share a rate limit. Use one directory for all containers that share a key',
   },
   { name: 'GDN_RPC_URL', what: 'JSON-RPC URL of the chain, to verify NFTs', flag: '--rpc-url' },
+  { name: 'GDN_FORK_URL', what: 'JSON-RPC URL of the network that gdn local exec forks', flag: '--fork' },
   {
     name: 'GDN_BACKEND_CONFIG',
     what: 'Path of the configuration of a backend, in place of backend.yaml in the data directory',

@@ -49,7 +49,14 @@ const NEEDED = new Set([
 
 const NEEDED_KINDS = /^(?:LC_|XDG_|GDN_)/
 /** Variables of gdn that are or may contain a secret. */
-const SECRET = new Set(['GDN_API_KEY', 'GDN_RPC_URL', 'GDN_WALLET_URL', 'GDN_DATABASE_URL', 'GDN_DATABASE_DIRECT_URL'])
+const SECRET = new Set([
+  'GDN_API_KEY',
+  'GDN_RPC_URL',
+  'GDN_FORK_URL',
+  'GDN_WALLET_URL',
+  'GDN_DATABASE_URL',
+  'GDN_DATABASE_DIRECT_URL',
+])
 
 /** Addresses of proxies, which may have a password: for a child that uses the network. */
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])

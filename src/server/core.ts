@@ -8,6 +8,7 @@ import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/evm/embedded/embedded-signers.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
 import type { RemoteChainsOptions } from './chain/evm/remote/remote-chains.ts'
+import type { Signer } from './chain/evm/signers.ts'
 import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
 import { createProviders } from './chain/rpc/providers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
@@ -28,6 +29,7 @@ import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
+import type { ChainSettings, Settings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -65,8 +67,16 @@ export interface CoreOptions extends WorkOptions {
   now?: () => number
   /** Returns milliseconds of a monotonic clock. */
   steadyNow?: () => number
+  /** A fork of a public network instead of what the settings have for its blockchain, with its own signers. */
+  fork?: ForkedChain | undefined
   /** Wraps the chains, for tests of their failures. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
+}
+
+/** A network behind an RPC URL of this machine, with signers that exist only there. */
+export interface ForkedChain {
+  settings: ChainSettings
+  signers: readonly Signer[]
 }
 
 /** The parts of a backend that the API and the worker share. */
@@ -101,7 +111,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const anvil = works ? checkAnvil() : Promise.resolve()
   // Awaited below. It must not count as unhandled if an earlier step fails.
   anvil.catch(() => {})
-  const settings = await loadSettings(dataDir, options.settingsFile)
+  const settings = withFork(await loadSettings(dataDir, options.settingsFile), options.fork)
   const faults = await loadFaults(options)
   const opened = await openData(options, dataDir, undo)
   const now = options.now ?? (await clockOf(opened, undo))
@@ -144,7 +154,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const remote = await openRemote({
     db: store.db,
     settings: settings.chains,
-    openSigners: async ({ operators }) => {
+    openSigners: async ({ blockchain, operators }) => {
+      if (options.fork?.settings.blockchain === blockchain) return options.fork.signers
       const { openAddresses, openSigners } = await import('./chain/evm/open-signer.ts')
       if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
@@ -205,6 +216,11 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
   const warnings = place.problems()
   return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings, begin }
+}
+
+function withFork(settings: Settings, fork: ForkedChain | undefined): Settings {
+  if (fork === undefined) return settings
+  return { ...settings, chains: new Map(settings.chains).set(fork.settings.blockchain, fork.settings) }
 }
 
 /** The data directory and its database: SQLite for one process, or PostgreSQL for a cluster. */

@@ -1,34 +1,39 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GdnError, systemCode } from '../../../core/errors.ts'
-import { EXIT } from '../../../core/exit-codes.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
 import { within } from '../../../core/within.ts'
+import type { Backend, BackendOptions } from '../../../server/main.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { type ForkFlag, fork, forkUrl } from '../../flags/fork.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
 import { announceFaults, readFaults } from '../../request/faults.ts'
 import { VERSION } from '../../version.ts'
 import { unlessStopped } from '../serving.ts'
+import { runChild } from './run-child.ts'
 
 const CLOSE_WITHIN_MS = 5000
 
 export interface ExecFlags extends CommonFlags, StoredFilesFlags {
   rateLimits?: 'on' | 'off'
   faults?: string
+  fork?: ForkFlag
 }
 
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      'The command gets GDN_BASE_URL, GDN_API_KEY and its own GDN_STATE_DIR. gdn exits with its exit code. Nothing is left behind, even after an interruption, so it works well in CI.',
+      'The command gets GDN_BASE_URL, GDN_API_KEY and its own GDN_STATE_DIR. gdn exits with its exit code. Nothing is left behind, even after an interruption, so it works well in CI. With --fork, a blockchain is a copy of its public network at the newest block. The network is only read, and no key is needed.',
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
       ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
       ['Run a script that uses gdn', 'gdn local exec -- sh release-drop.sh'],
+      [
+        'Run it against a copy of a public network',
+        'GDN_FORK_URL=https://node.example/KEY gdn local exec --fork polygon -- sh release-drop.sh',
+      ],
     ],
   })
   execCommand.usageLine = '[flags] -- <command> [args...]'
@@ -37,6 +42,9 @@ export function command(deps: Deps, run = exec): GdnCommand {
   valueFlag(execCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
   addStoredFilesFlags(execCommand)
   valueFlag(execCommand, '--faults <file>', 'Inject the failures that this file describes', { parse: notEmpty })
+  valueFlag(execCommand, '--fork <network=url>', 'Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL', {
+    parse: fork,
+  })
   addCommonFlags(execCommand)
   return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
 }
@@ -50,22 +58,20 @@ export async function exec(deps: Deps, words: readonly string[], flags: ExecFlag
     })
   }
   signals.own()
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-exec-'))
-  try {
-    deps.setExitCode(await withBackend(deps, folder, flags, (env) => runChild(deps, file, args, env)))
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
-  }
+  await withTemporaryFolder('gdn-exec-', async (folder) => {
+    deps.setExitCode(await withBackend(deps, folder, flags, (env, failed) => runChild(deps, file, args, env, failed)))
+  })
 }
 
+/** @param work gets a signal that is aborted when the backend can no longer work */
 async function withBackend(
-  { env, io, cwd, signals }: Deps,
+  deps: Deps,
   folder: string,
   flags: ExecFlags,
-  work: (env: NodeJS.ProcessEnv) => Promise<number>,
+  work: (env: NodeJS.ProcessEnv, failed: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  const { startBackend } = await import('../../../server/main.ts')
-  const starting = startBackend({
+  const { env, io, cwd, signals } = deps
+  const options = {
     host: '127.0.0.1',
     port: 0,
     dataDir: join(folder, 'data'),
@@ -76,48 +82,45 @@ async function withBackend(
     version: VERSION,
     logLevel: 'silent',
     logStream: { write: () => {} },
-  })
-  const backend = await unlessStopped(signals, starting)
-  if (backend === null) throw signals.signal.reason
+  } as const
+  const started = await unlessStopped(signals, start(deps, options, flags.fork))
+  if (started === null) throw signals.signal.reason
+  const { backend, failed, close } = started
   announceFaults(io, backend.faults)
   try {
-    const { GDN_PROFILE: _profile, ...rest } = env
-    return await work({
-      ...rest,
-      GDN_BASE_URL: backend.url,
-      GDN_API_KEY: backend.apiKey.reveal(),
-      GDN_STATE_DIR: join(folder, 'state'),
-    })
+    const { GDN_PROFILE: _profile, GDN_FORK_URL: _forkUrl, ...rest } = env
+    return await work(
+      {
+        ...rest,
+        GDN_BASE_URL: backend.url,
+        GDN_API_KEY: backend.apiKey.reveal(),
+        GDN_STATE_DIR: join(folder, 'state'),
+      },
+      failed,
+    )
   } finally {
-    await within(backend.close(), CLOSE_WITHIN_MS)
+    await within(close(), CLOSE_WITHIN_MS)
   }
 }
 
-/** Runs the command on our streams. Forwards the first signal to it, and kills it at the second one. */
-async function runChild(deps: Deps, file: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const { signal, again } = deps.signals
-  if (signal.aborted) throw signal.reason
-  return await new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: 'inherit', env, cwd: deps.cwd })
-    const passOn = () => {
-      const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
-      // A terminal sends Ctrl-C to the command as well, and many programs stop at once at a second one.
-      if (!interrupted) child.kill('SIGTERM')
-      else if (!deps.io.stdin.isTTY) child.kill('SIGINT')
-    }
-    const end = () => child.kill('SIGKILL')
-    signal.addEventListener('abort', passOn, { once: true })
-    again.addEventListener('abort', end, { once: true })
-    child.once('error', (error) => reject(cannotRun(file, error)))
-    child.once('exit', (code, name) => {
-      signal.removeEventListener('abort', passOn)
-      again.removeEventListener('abort', end)
-      resolve(code ?? (name === null ? EXIT.unexpected : 128 + constants.signals[name]))
-    })
-  })
+interface Started {
+  backend: Backend
+  failed: AbortSignal
+  close(): Promise<void>
 }
 
-function cannotRun(file: string, error: Error): GdnError {
-  const missing = systemCode(error) === 'ENOENT'
-  return new GdnError('usage', missing ? `command "${file}" not found` : `"${file}" can't be run: ${error.message}`)
+async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undefined): Promise<Started> {
+  if (flag === undefined) {
+    const { startBackend } = await import('../../../server/main.ts')
+    const backend = await startBackend(options)
+    return { backend, failed: new AbortController().signal, close: () => backend.close() }
+  }
+  const { blockchain } = flag
+  const url = await forkUrl(deps, flag)
+  const { startForkedBackend } = await import('../../../server/forked-backend.ts')
+  const { backend, fork, close } = await startForkedBackend(options, { blockchain, url }, deps.signals.signal)
+  deps.io.note(
+    `${blockchain} is a fork of block ${fork.block} of ${new URL(url).host}. Nothing is sent to the network.`,
+  )
+  return { backend, failed: fork.failed, close }
 }

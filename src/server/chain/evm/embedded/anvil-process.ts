@@ -10,7 +10,10 @@ import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 export interface AnvilOptions {
   binary: string
   chainId: number
+  /** What it forks. It appears in the list of processes, so it has no key. */
   upstreamUrl: string
+  /** The block of a public network to fork. An embedded chain forks an empty chain at its genesis. */
+  forkBlock?: number
   /** Home and working directory of the child, so that nothing is written to the user's. */
   home: string
   /**
@@ -35,6 +38,8 @@ export interface AnvilProcess {
 }
 
 const START_TIMEOUT_MS = 30_000
+/** Number of states that a fork keeps, for reads at a block of a moment ago. */
+const FORK_STATES = 128
 const LISTENING = /Listening on (127\.[\d.]+):(\d+)/
 
 /** The children of this process, so that none outlives it if it ends without closing them. */
@@ -48,19 +53,21 @@ const killLiving = () => {
  *
  * The options have these reasons. `--no-mining`: automatic mining was seen to stop permanently. `--prune-history`:
  * states of old blocks are written to disk otherwise (13 GB in one run). `--order fifo` and a named hard fork: a replay
- * has to produce the same blocks. `--no-cors`: otherwise any web page could read the responses (the listening address
+ * has to produce the same blocks; a fork has the hard fork and the gas limit of its network. `--no-cors`: otherwise any web page could read the responses (the listening address
  * keeps pages out, see {@link chooseNodeAddress}). `--threads 2`: one per core is wasted on a node that executes one
  * block at a time.
  *
  * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens
  */
 export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
-  const { binary, chainId, upstreamUrl, home, marker, onSpawn, signal } = options
+  const { binary, chainId, upstreamUrl, forkBlock, home, marker, onSpawn, signal } = options
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const { host, port } = await chooseNodeAddress()
   const args = ['--host', host, '--port', String(port), '--no-cors', '--no-request-size-limit', '--threads', '2']
-  args.push('--chain-id', String(chainId), '--hardfork', 'osaka', '--gas-limit', String(BLOCK_GAS_LIMIT))
-  args.push('--accounts', '0', '--no-mining', '--order', 'fifo', '--prune-history')
+  args.push('--chain-id', String(chainId), '--accounts', '0', '--no-mining', '--order', 'fifo')
+  if (forkBlock === undefined)
+    args.push('--hardfork', 'osaka', '--gas-limit', String(BLOCK_GAS_LIMIT), '--prune-history')
+  else args.push('--fork-block-number', String(forkBlock), '--prune-history', String(FORK_STATES), '--retries', '0')
   args.push('--fork-url', upstreamUrl, '--no-storage-caching', '--no-rate-limit', '--cache-path', join(home, marker))
 
   const child = spawn(binary, args, {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
 import { GdnError } from '../../../../core/errors.ts'
 import { keptSecret, type SecretPlace } from '../../../data-dir/kept-secret.ts'
+import type { Hex } from '../network.ts'
 import type { Signer, Signers } from '../signers.ts'
 
 const FILE = 'signers.json'
@@ -44,7 +45,7 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
 }
 
 /** Returns a random private key. Only 1 in 2^128 of all 32-byte numbers is not valid for secp256k1. */
-const newKey = () => `0x${randomBytes(32).toString('hex')}`
+export const newKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
 function parseJson(text: string): unknown {
   try {

@@ -1,43 +1,7 @@
+import { READ_METHODS } from '../../rpc/read-methods.ts'
 import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
-
-/**
- * Methods that clients may call: read-only ones. Everything that could change the chain without the journal is
- * excluded.
- */
-const READS = new Set([
-  'eth_blobBaseFee',
-  'eth_blockNumber',
-  'eth_call',
-  'eth_chainId',
-  'eth_createAccessList',
-  'eth_estimateGas',
-  'eth_feeHistory',
-  'eth_gasPrice',
-  'eth_getBalance',
-  'eth_getBlockByHash',
-  'eth_getBlockByNumber',
-  'eth_getBlockReceipts',
-  'eth_getBlockTransactionCountByHash',
-  'eth_getBlockTransactionCountByNumber',
-  'eth_getCode',
-  'eth_getLogs',
-  'eth_getStorageAt',
-  'eth_getTransactionByBlockHashAndIndex',
-  'eth_getTransactionByBlockNumberAndIndex',
-  'eth_getTransactionByHash',
-  'eth_getTransactionCount',
-  'eth_getTransactionReceipt',
-  'eth_getUncleCountByBlockHash',
-  'eth_getUncleCountByBlockNumber',
-  'eth_maxPriorityFeePerGas',
-  'eth_syncing',
-  'net_listening',
-  'net_version',
-  'web3_clientVersion',
-  'web3_sha3',
-])
 
 /**
  * Gas limit of such a read. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
@@ -126,7 +90,8 @@ async function dispatch(
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
   // This node keeps no keys for clients.
   if (method === 'eth_accounts') return []
-  if (!READS.has(method)) throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
+  if (!READ_METHODS.has(method))
+    throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
   await sent
   return chain.request(method, EXECUTES.has(method) ? capGas(params, gas) : params)
 }

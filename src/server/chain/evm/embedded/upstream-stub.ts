@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
 import type { Hex } from '../network.ts'
 
 /**
@@ -26,11 +25,6 @@ export interface Genesis {
   timestamp: number
 }
 
-export interface UpstreamStub {
-  url: string
-  close(): Promise<void>
-}
-
 /** The hash of block 0, the parent of block 1. It only has to be the same at every start of the same data directory. */
 export function genesisHash({ chainId, timestamp }: Genesis): Hex {
   return `0x${createHash('sha256').update(`gdn embedded chain ${chainId} from ${timestamp}`).digest('hex')}`
@@ -41,30 +35,12 @@ export function genesisHash({ chainId, timestamp }: Genesis): Hex {
  * recomputes it over the whole state at every block (measured: 210 transactions a second with 1,000 tokens, 3 with
  * 100,000; forked 700 to 1,080 at any size).
  */
-export async function startUpstreamStub(genesis: Genesis): Promise<UpstreamStub> {
+export async function startUpstreamStub(genesis: Genesis): Promise<LoopbackRpc> {
   const answers = answersOf(genesis)
-  const server = createServer(async (request, response) => {
-    const reply = await readJson(request).then(
-      (body) => (Array.isArray(body) ? body.map((call) => answer(answers, call)) : answer(answers, body)),
-      () => ({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'parse error' } }),
-    )
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(reply))
+  return await serveLoopback((method, params) => {
+    if (!Object.hasOwn(answers, method)) throw methodNotFound()
+    return answers[method]?.(params)
   })
-  server.keepAliveTimeout = 0
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
 }
 
 type Answers = Record<string, (params: readonly unknown[]) => unknown>
@@ -131,17 +107,4 @@ function genesisBlock(genesis: Genesis) {
 
 function isGenesisTag(tag: unknown): boolean {
   return tag === '0x0' || (typeof tag === 'string' && !tag.startsWith('0x'))
-}
-
-function answer(answers: Answers, call: unknown) {
-  const { id = null, method, params } = (call ?? {}) as { id?: unknown; method?: unknown; params?: unknown }
-  const known = typeof method === 'string' && Object.hasOwn(answers, method) ? answers[method] : undefined
-  if (known === undefined) return { jsonrpc: '2.0', id, error: { code: -32601, message: 'method not found' } }
-  return { jsonrpc: '2.0', id, result: known(Array.isArray(params) ? params : []) }
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  return JSON.parse(Buffer.concat(chunks).toString())
 }

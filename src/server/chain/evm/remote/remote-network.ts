@@ -43,7 +43,7 @@ const POLL_MS = 2_000
 const STUCK_MS = 60_000
 const FEE_CAP = 1_000_000_000_000n
 /** As many as a node surely keeps for one account (geth: 16). */
-const MINTS_IN_FLIGHT = 16
+export const MINTS_IN_FLIGHT = 16
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
@@ -153,7 +153,8 @@ function effectOf(raw: unknown): EvmReceipt | null {
   return hasEvents ? receipt : { ...receipt, status: 'reverted' }
 }
 
-const chainIdentity = (chainId: number): Identity => ({
+/** Identifies the nodes of an EVM network. */
+export const chainIdentity = (chainId: number): Identity => ({
   method: 'eth_chainId',
   problem: (answer) => (Number(answer) === chainId ? null : `belongs to chain ${Number(answer)}, not ${chainId}`),
 })

@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import { EVM_BLOCKCHAINS, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Parse } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { blockchainName, httpAddress } from './parse.ts'
+
+const MAX_BYTES = 64 * 1024
+const FLAG = '--fork'
+
+/** The value of `--fork`: a blockchain, and where the URL of its network is. */
+export interface ForkFlag {
+  blockchain: EvmBlockchain
+  /** The URL, or `@` and the file that has it. Undefined for GDN_FORK_URL. */
+  at: string | undefined
+}
+
+/** Parses `base=https://…`, `base=@file` and `base`. */
+export const fork: Parse<ForkFlag> = (raw, flag) => {
+  const [name = '', ...rest] = raw.split('=')
+  const blockchain = blockchainName(name, flag)
+  if (!isEvm(blockchain)) {
+    throw new GdnError('usage', `${blockchain} can't be forked`, {
+      place: { flag },
+      hint: `Use one of ${EVM_BLOCKCHAINS.join(', ')}.`,
+    })
+  }
+  if (rest.length === 0) return { blockchain, at: undefined }
+  const at = rest.join('=')
+  return { blockchain, at: at.startsWith('@') ? at : httpAddress(at, flag) }
+}
+
+/** Returns the URL of the network, whose keys are never printed. */
+export async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, at }: ForkFlag): Promise<string> {
+  if (at === undefined) {
+    const named = env.GDN_FORK_URL
+    if (named !== undefined && named !== '') return httpAddress(named, 'GDN_FORK_URL')
+    throw new GdnError('usage', `needs the URL of a node of ${blockchain}`, {
+      place: { flag: FLAG },
+      hint: `Set GDN_FORK_URL, or use ${FLAG} ${blockchain}=@<file> or ${FLAG} ${blockchain}=<url>.`,
+    })
+  }
+  if (!at.startsWith('@')) return at
+  const { readPrivateFile } = await import('../../keystore/private-file.ts')
+  const file = resolve(cwd, at.slice(1))
+  return httpAddress(readPrivateFile(file, MAX_BYTES).trim(), file)
+}

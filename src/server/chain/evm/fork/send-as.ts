@@ -1,0 +1,21 @@
+import { GdnError } from '../../../../core/errors.ts'
+import type { Hex } from '../network.ts'
+import type { Fork } from './start-fork.ts'
+
+const COINS = 10n ** 22n
+
+/** Sends a transaction of any account on a fork, without its key, and mines it. */
+export async function sendAs(
+  fork: Fork,
+  from: Hex,
+  { gas, ...call }: { to?: Hex; data: Hex; gas: bigint },
+): Promise<void> {
+  await fork.call('anvil_setBalance', [from, `0x${COINS.toString(16)}`])
+  await fork.call('anvil_impersonateAccount', [from])
+  const hash = await fork.call<Hex>('eth_sendTransaction', [{ ...call, from, gas: `0x${gas.toString(16)}` }])
+  await fork.mine()
+  await fork.call('anvil_stopImpersonatingAccount', [from])
+  const receipt = await fork.call<{ status: Hex } | null>('eth_getTransactionReceipt', [hash])
+  if (receipt?.status === '0x1') return
+  throw new GdnError('refused', `a transaction of ${from} failed on the fork`)
+}

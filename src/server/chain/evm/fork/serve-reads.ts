@@ -1,0 +1,55 @@
+import type { GdnError } from '../../../../core/errors.ts'
+import type { Providers } from '../../rpc/providers.ts'
+import { READ_METHODS } from '../../rpc/read-methods.ts'
+import { RpcError } from '../../rpc/rpc-answer.ts'
+import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
+import { connectRemote } from '../remote/json-rpc.ts'
+import { chainIdentity } from '../remote/remote-network.ts'
+
+export interface Upstream {
+  chainId: number
+  /** May contain a provider's key. Nobody but this process gets them. */
+  urls: readonly string[]
+  providers: Providers
+  /** Called once, with the reason why the network can no longer be read. */
+  onFailure: (error: GdnError) => void
+}
+
+export interface ReadOnlyUpstream extends LoopbackRpc {
+  call<Result>(method: string, params: readonly unknown[]): Promise<Result>
+}
+
+const TIMEOUT_MS = 10_000
+const TRIES = 4
+const RETRY_MS = 200
+
+/**
+ * Serves a public network to the node that forks it. Only methods that read are passed on, so nothing on the fork can
+ * reach the network.
+ */
+export async function serveReads({ chainId, urls, providers, onFailure }: Upstream): Promise<ReadOnlyUpstream> {
+  const limits = { timeoutMs: TIMEOUT_MS, tries: TRIES, retryMs: RETRY_MS }
+  const rpc = connectRemote({ urls, identity: chainIdentity(chainId), ...limits, providers, onRequest: () => {} })
+  let isOver = false
+  const server = await serveLoopback(async (method, params) => {
+    if (!READ_METHODS.has(method)) throw methodNotFound()
+    try {
+      return await rpc.call(method, params)
+    } catch (error) {
+      if (!(error instanceof RpcError) && !isOver) {
+        isOver = true
+        onFailure(error as GdnError)
+      }
+      throw error
+    }
+  })
+  return {
+    url: server.url,
+    call: (method, params) => rpc.call(method, params),
+    async close() {
+      isOver = true
+      await rpc.close()
+      await server.close()
+    },
+  }
+}

@@ -1,0 +1,202 @@
+import { mkdirSync } from 'node:fs'
+import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { sleep } from '../../../../core/time.ts'
+import type { Providers } from '../../rpc/providers.ts'
+import { READ_METHODS } from '../../rpc/read-methods.ts'
+import { RpcError } from '../../rpc/rpc-answer.ts'
+import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
+import { findAnvil } from '../embedded/anvil-binary.ts'
+import { spawnAnvil } from '../embedded/anvil-process.ts'
+import { poolStatus } from '../embedded/mine.ts'
+import { connectNode } from '../embedded/node-rpc.ts'
+import { filesOf, writePidfile } from '../embedded/pidfile.ts'
+import type { Hex } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
+import { type ReadOnlyUpstream, serveReads } from './serve-reads.ts'
+
+export interface ForkOptions {
+  blockchain: string
+  chainId: number
+  /** Nodes of the network. They may contain a provider's key. */
+  urls: readonly string[]
+  providers: Providers
+  /** A private folder of the caller, who removes it. */
+  folder: string
+  /** Number of blocks to mine after the last transaction. */
+  depth: number
+  /** Aborts the start. */
+  signal: AbortSignal
+}
+
+/** A copy of a public network as of its newest block. Everything that happens on it is lost when it is closed. */
+export interface Fork {
+  /** JSON-RPC for a backend: methods that read, and eth_sendRawTransaction. */
+  readonly url: string
+  /** The block of the network that was forked. */
+  readonly block: number
+  /** Average time between the blocks of the network, in milliseconds. */
+  readonly networkBlockMs: number
+  /** Aborted with the reason when the network or the fork's node fails. */
+  readonly failed: AbortSignal
+  /** Calls any method of the fork's node. */
+  call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
+  /** Mines the pending transactions now. Returns the number of the block. */
+  mine(): Promise<number>
+  /** Mines from now on, as long as there are transactions or one has fewer blocks than `depth`. */
+  startMining(): void
+  /** Whether the last transaction has all its blocks. */
+  isIdle(): boolean
+  close(): Promise<void>
+}
+
+/** Milliseconds between two blocks of a fork. */
+export const FORK_BLOCK_MS = 100
+const STOP_GRACE_MS = 700
+const STUCK_MS = 60 * 60_000
+/** Number of blocks over which the interval of the network's blocks is measured. */
+const MEASURED_BLOCKS = 100
+
+/** The settings of a chain that is a fork. */
+export const forkSettings = ({ url }: Pick<Fork, 'url'>) => ({
+  rpcUrls: [url],
+  requestLimits: new Map<string, number>(),
+  pollMs: FORK_BLOCK_MS,
+  // A fork mines everything at once, unless its node waits for the network.
+  stuckMs: STUCK_MS,
+})
+
+interface Block {
+  number: Hex
+  timestamp: Hex
+  baseFeePerGas?: Hex
+}
+
+/**
+ * Forks a network at its newest block. The fork keeps the fees of that block, since its own blocks are nearly empty and
+ * would become cheaper.
+ *
+ * @throws GdnError `invalid_config` if the node is of another chain, `unreachable` if none responds, `native_missing`
+ */
+export async function startFork(options: ForkOptions): Promise<Fork> {
+  const { blockchain, chainId, urls, providers, folder, depth, signal } = options
+  const failing = new AbortController()
+  const fail = (error: GdnError) => failing.abort(lost(blockchain, error))
+  const undo: (() => unknown)[] = []
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const upstream = await serveReads({ chainId, urls, providers, onFailure: fail })
+    undo.push(() => upstream.close())
+    const head = await newestBlock(upstream)
+    const fees = await feesOf(upstream, head)
+    const block = Number(head.number)
+    const networkBlockMs = await blockMs(upstream, head)
+
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const { pidfile, home, marker } = filesOf(folder, blockchain)
+    const child = await spawnAnvil({
+      ...{ binary: findAnvil(), chainId, upstreamUrl: upstream.url, forkBlock: block, home, marker, signal },
+      onSpawn: (pid) => writePidfile(pidfile, pid),
+    })
+    let isOpen = true
+    undo.push(() => child.stop(STOP_GRACE_MS))
+    child.exited.then((reason) => {
+      if (isOpen) fail(new GdnError('unreachable', `its node ${reason}`))
+    })
+    // A node that waits for its network may never respond again.
+    failing.signal.addEventListener('abort', () => child.kill(), { once: true })
+    const rpc = connectNode(child.port, child.host)
+    undo.push(() => rpc.close())
+    await rpc.call('anvil_setLoggingEnabled', [false])
+
+    const mine = async () => {
+      await rpc.call('anvil_setNextBlockBaseFeePerGas', [fees.baseFee])
+      await rpc.call('evm_mine')
+      return Number(await rpc.call<Hex>('eth_blockNumber'))
+    }
+    let blocksSince = depth
+    const turn = async () => {
+      const { pending } = await poolStatus(rpc)
+      blocksSince = pending > 0 ? 0 : blocksSince + 1
+      if (blocksSince <= depth) await mine()
+    }
+    const mineOn = async () => {
+      while (isOpen && !failing.signal.aborted) {
+        await turn()
+        await sleep(FORK_BLOCK_MS)
+      }
+    }
+
+    const server = await serveFork(fees, (method, params) => rpc.call(method, params))
+    undo.push(() => {
+      isOpen = false
+      return server.close()
+    })
+    return {
+      ...{ url: server.url, block, networkBlockMs, failed: failing.signal, mine, close },
+      call: (method, params) => rpc.call(method, params),
+      startMining() {
+        mineOn().catch((error: unknown) => {
+          if (isOpen) fail(new GdnError('unreachable', `its node can't mine: ${messageOf(error)}`))
+        })
+      },
+      isIdle: () => blocksSince > depth,
+    }
+  } catch (error) {
+    await close()
+    throw failing.signal.aborted ? failing.signal.reason : error
+  }
+}
+
+function lost(blockchain: string, error: GdnError): GdnError {
+  return new GdnError(error.code, `the fork of ${blockchain} can't continue: ${error.message}`, {
+    hint: 'Nothing was sent to the network. Run the command again, or use another node.',
+    cause: error,
+  })
+}
+
+async function newestBlock(upstream: ReadOnlyUpstream): Promise<Block> {
+  const head = await upstream.call<Block | null>('eth_getBlockByNumber', ['latest', false])
+  if (head === null) throw new GdnError('unreachable', 'a node returned no newest block')
+  return head
+}
+
+async function blockMs(upstream: ReadOnlyUpstream, { number, timestamp }: Block): Promise<number> {
+  const blocks = Math.min(Number(number), MEASURED_BLOCKS)
+  if (blocks === 0) return 0
+  const at = `0x${(Number(number) - blocks).toString(16)}`
+  const before = await upstream.call<Block | null>('eth_getBlockByNumber', [at, false])
+  return before === null ? 0 : ((Number(timestamp) - Number(before.timestamp)) * 1000) / blocks
+}
+
+interface ForkFees {
+  baseFee: Hex
+  gasPrice: Hex
+  priorityFee: Hex
+}
+
+/** On a network without a base fee, the gas price is offered as the priority fee. */
+async function feesOf(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Promise<ForkFees> {
+  const gasPrice = await upstream.call<Hex>('eth_gasPrice', [])
+  if (baseFeePerGas === undefined) return { baseFee: '0x0', gasPrice, priorityFee: gasPrice }
+  const priorityFee = await upstream.call<Hex>('eth_maxPriorityFeePerGas', []).catch((error: unknown): Hex => {
+    if (!(error instanceof RpcError)) throw error
+    const tip = readQuantity(gasPrice) - readQuantity(baseFeePerGas)
+    return `0x${(tip > 0n ? tip : 0n).toString(16)}`
+  })
+  return { baseFee: baseFeePerGas, gasPrice, priorityFee }
+}
+
+/** Serves the fork to a backend. The node itself would return a usual priority fee, not that of the network. */
+async function serveFork(
+  fees: ForkFees,
+  call: (method: string, params: readonly unknown[]) => Promise<unknown>,
+): Promise<LoopbackRpc> {
+  return await serveLoopback(async (method, params) => {
+    if (method === 'eth_maxPriorityFeePerGas') return fees.priorityFee
+    if (method === 'eth_gasPrice') return fees.gasPrice
+    if (method !== 'eth_sendRawTransaction' && !READ_METHODS.has(method)) throw methodNotFound()
+    return await call(method, params)
+  })
+}

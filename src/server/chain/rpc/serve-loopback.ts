@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { RpcError } from './rpc-answer.ts'
+
+export interface LoopbackRpc {
+  url: string
+  close(): Promise<void>
+}
+
+/** Returns the result of a call. Throws an RpcError, or anything else for an internal error. */
+export type AnswerCall = (method: string, params: readonly unknown[]) => unknown
+
+const PARSE_ERROR = -32700
+const INTERNAL = -32603
+const METHOD_NOT_FOUND = -32601
+
+export const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'method not found')
+
+/** Serves JSON-RPC to a process on this machine, single calls and batches. */
+export async function serveLoopback(answer: AnswerCall): Promise<LoopbackRpc> {
+  const server = createServer(async (request, response) => {
+    const reply = await readJson(request).then(
+      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => replyTo(answer, call))) : replyTo(answer, body)),
+      () => ({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'parse error' } }),
+    )
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(reply))
+  })
+  server.keepAliveTimeout = 0
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function replyTo(answer: AnswerCall, call: unknown): Promise<object> {
+  const { id = null, method, params } = (call ?? {}) as { id?: unknown; method?: unknown; params?: unknown }
+  try {
+    if (typeof method !== 'string') throw methodNotFound()
+    return { jsonrpc: '2.0', id, result: await answer(method, Array.isArray(params) ? params : []) }
+  } catch (error) {
+    const { code, message, data } = error instanceof RpcError ? error : new RpcError(INTERNAL, 'internal error')
+    return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString())
+}

@@ -1,0 +1,95 @@
+import { BLOCKCHAINS, type EvmBlockchain } from '../api/blockchains.ts'
+import { openBeside } from './administration.ts'
+import { createSigner } from './chain/evm/create-signer.ts'
+import { newKey } from './chain/evm/embedded/embedded-signers.ts'
+import { encodeDeployFactory, factoryAddress } from './chain/evm/factory.ts'
+import { sendAs } from './chain/evm/fork/send-as.ts'
+import { type Fork, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
+import { deployFactoryGasLimit } from './chain/evm/gas-limits.ts'
+import type { Hex } from './chain/evm/network.ts'
+import { MINTS_IN_FLIGHT } from './chain/evm/remote/remote-network.ts'
+import { createProviders } from './chain/rpc/providers.ts'
+import { type Backend, type BackendOptions, startBackend } from './main.ts'
+import type { ChainSettings } from './settings/types.ts'
+import { rememberChain } from './store/chains.ts'
+
+/** Blocks of a fork are never reverted. */
+const DEPTH = 1
+const FEE_CAP = 10n ** 15n
+const COINS = 10n ** 22n
+
+export interface ForkedBackend {
+  backend: Backend
+  fork: Fork
+  close(): Promise<void>
+}
+
+export interface ForkTarget {
+  blockchain: EvmBlockchain
+  /** May contain a provider's key. */
+  url: string
+}
+
+/**
+ * Starts a backend in an empty data directory whose blockchain is a fork of its public network, with a factory and a
+ * funded signer that exist only there.
+ *
+ * @throws GdnError as `startFork` and `startBackend`
+ */
+export async function startForkedBackend(
+  options: BackendOptions,
+  { blockchain, url }: ForkTarget,
+  signal: AbortSignal,
+): Promise<ForkedBackend> {
+  const { chainId } = BLOCKCHAINS[blockchain]
+  const folder = `${options.dataDir}-fork`
+  const providers = createProviders()
+  const fork = await startFork({ blockchain, chainId, urls: [url], providers, folder, depth: DEPTH, signal })
+  try {
+    const signer = createSigner(newKey())
+    await fork.call('anvil_setBalance', [signer.address, `0x${COINS.toString(16)}`])
+    const factory = await deployFactory(fork, signer.address)
+    const store = await openBeside(
+      { dataDir: options.dataDir, database: undefined, settingsFile: undefined },
+      { make: true },
+    )
+    try {
+      const chain = { blockchain, network: 'remote', chain_id: chainId, genesis_timestamp: 0 } as const
+      await rememberChain(store.db, { ...chain, factory_address: factory, created_at: Date.now() })
+    } finally {
+      await store.close()
+    }
+    fork.startMining()
+    const settings: ChainSettings = {
+      ...{
+        blockchain,
+        chainId,
+        ...forkSettings(fork),
+        confirmations: DEPTH,
+        finality: DEPTH,
+        feeCap: FEE_CAP,
+        mintsInFlight: MINTS_IN_FLIGHT,
+      },
+      ...{ blockExplorerUrl: null, operators: [] },
+    }
+    const backend = await startBackend({ ...options, fork: { settings, signers: [signer] } })
+    return {
+      ...{ backend, fork },
+      async close() {
+        await backend.close()
+        await fork.close()
+      },
+    }
+  } catch (error) {
+    await fork.close()
+    throw fork.failed.aborted ? fork.failed.reason : error
+  }
+}
+
+/** Deploys a factory by an account without a key. Returns its address, checksummed. */
+async function deployFactory(fork: Fork, operator: Hex): Promise<Hex> {
+  const admin = createSigner(newKey()).address
+  const call = { data: encodeDeployFactory([operator]), gas: deployFactoryGasLimit([operator]) }
+  await sendAs(fork, admin, call)
+  return factoryAddress(admin)
+}
