@@ -15,7 +15,7 @@ const GROUPS = {
   },
   'batch-classify': {
     code: ['src/batch/classify.ts'],
-    tests: ['test/batch/outcomes.test.ts'],
+    tests: ['test/batch/classify.test.ts'],
   },
   'batch-claim': {
     code: ['src/batch/claim.ts'],

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { classify } from '../../src/batch/classify.ts'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -37,53 +36,6 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
   return rows
 }
-
-const verdictOf = (status: number, headers: Record<string, string>, body: unknown) =>
-  classify(
-    {
-      kind: 'answered',
-      status,
-      headers,
-      ...(typeof body === 'string' ? { json: undefined, text: body } : { json: body }),
-    },
-    2,
-    0,
-  )
-
-describe('an error about the Idempotency-Key', () => {
-  test.each([
-    [422, { 'error-code': 'idempotency_key_reused' }, { error: { title: 'x', message: 'y' } }],
-    [422, {}, { error: { title: 'x', message: 'Idempotency-Key was used before with another body' } }],
-    [409, {}, { detail: 'idempotency_key in use' }],
-    [422, {}, 'Your request could not be processed by the gateway at this time, because its Idempotency-Key is in use'],
-    [400, {}, { errors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] }],
-    [400, {}, { error: { type: 'x', message: 'Keys for idempotent requests are used with the same parameters' } }],
-  ])('leaves the outcome unknown: %i %j %j', (status, headers, json) => {
-    expect(verdictOf(status, headers, json)).toMatchObject({ outcome: 'unknown', status })
-  })
-
-  test.each([
-    [422, {}, { error: { title: 'x', message: 'metadata is required' } }],
-    [400, { 'error-code': 'idempotency_key_invalid' }, { error: { title: 'x', message: 'Idempotency-Key is empty' } }],
-  ])('is distinguished from an error that proves that the request had no effect: %i %j %j', (status, headers, json) => {
-    expect(verdictOf(status, headers, json).outcome).toBe('refused')
-  })
-})
-
-test.each([
-  ['status 500', 500, { 'request-accepted': 'no', 'idempotency-supported': 'yes' }],
-  ['no Request-Accepted', 503, { 'idempotency-supported': 'yes' }],
-  ['Request-Accepted: yes', 503, { 'request-accepted': 'yes', 'idempotency-supported': 'yes' }],
-  ['no Idempotency-Supported', 503, { 'request-accepted': 'no' }],
-])('a response with %s does not prove that nothing was accepted', (_what, status, headers) => {
-  const body = { error: { title: 'x', message: 'y' } }
-  expect(verdictOf(status, headers, body)).toMatchObject({ outcome: 'unknown', status })
-})
-
-test('a success with one ID for two rows leaves the outcome unknown', () => {
-  const body = { nfts: [{ nft_gdn_ids: 'one' }, { nft_gdn_ids: 'one' }] }
-  expect(verdictOf(200, {}, body)).toMatchObject({ outcome: 'unknown', status: 200 })
-})
 
 const once = (server: FakeHostedApi) => [...server.countsByTitle().values()].every((count) => count === 1)
 

@@ -123,6 +123,21 @@ describe('sending an operation', () => {
     expect(it.waits).toEqual([2000])
   })
 
+  test('sends a request at most six times that is rejected each time', async () => {
+    const server = await serve([{ status: 429, headers: { 'retry-after': '1' }, json: {} }])
+    const it = client(server.url)
+    expect(await rejection(mint(it))).toMatchObject({ code: 'rate_limited' })
+    expect(keys(server)).toHaveLength(6)
+    expect(it.waits).toEqual(Array(5).fill(1000))
+  })
+
+  test('does not wait longer than a minute in all', async () => {
+    const server = await serve([{ status: 429, headers: { 'retry-after': '25' }, json: {} }])
+    const it = client(server.url)
+    expect(await rejection(mint(it))).toMatchObject({ code: 'rate_limited' })
+    expect(it.waits).toEqual([25_000, 25_000])
+  })
+
   test('treats 503 of a backend that accepted nothing as without effect, and retries after a wait', async () => {
     const later = formA(503, 'Service Unavailable', 'no funds', {
       ...YES,
@@ -248,10 +263,14 @@ describe('sending an operation', () => {
         if (!isProbe(request)) return { ...CREATED, headers: YES }
         return ++asked > silentFor ? { ...NFTS, headers: YES } : 'drop'
       })
-      const minted = mint(client(server.url), { doubt, key: 'kept' })
+      const it = client(server.url)
+      const minted = mint(it, { doubt, key: 'kept' })
       if (sent.length > 0) expect((await minted).nfts).toHaveLength(1)
       else expect(await rejection(minted)).toMatchObject({ code: 'unknown_outcome' })
       expect(keys(server)).toEqual(sent)
+      // Only the first question follows at once.
+      expect(it.waits.map((wait) => wait > 0)).toEqual([false, ...it.waits.slice(1).map(() => true)])
+      expect(it.waits.length).toBeGreaterThan(1)
     })
 
     test('waits for a rate limit, and repeats the request afterwards', async () => {

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { classify } from '../../src/batch/classify.ts'
+import { GdnError } from '../../src/core/errors.ts'
+
+/** Classifies a response to a request with two rows. Text is a body that isn't JSON. */
+const verdict = (status: number, headers: Record<string, string>, body: unknown, rows = 2) =>
+  classify(
+    {
+      kind: 'answered',
+      status,
+      headers,
+      ...(typeof body === 'string' ? { json: undefined, text: body } : { json: body }),
+    },
+    rows,
+    0,
+  )
+
+const ERROR = { error: { title: 'x', message: 'y' } }
+
+describe('a success', () => {
+  const created = (...ids: unknown[]) => verdict(200, {}, { nfts: ids.map((id) => ({ nft_gdn_ids: id })) })
+
+  test('with one ID for each row accepts the rows', () => {
+    expect(created('a', 'b')).toEqual({ outcome: 'accepted', status: 200, ids: ['a', 'b'] })
+  })
+
+  test.each<[string, unknown]>([
+    ['no JSON', 'fine'],
+    ['no list', {}],
+    ['another list', { nfts: 'ab' }],
+    ['rows without IDs', { nfts: [{}, {}] }],
+    ['empty IDs', { nfts: [{ nft_gdn_ids: 'a' }, { nft_gdn_ids: '' }] }],
+    ['IDs that are no text', { nfts: [{ nft_gdn_ids: 1 }, { nft_gdn_ids: 2 }] }],
+    ['too few IDs', { nfts: [{ nft_gdn_ids: 'a' }] }],
+    ['too many IDs', { nfts: [{ nft_gdn_ids: 'a' }, { nft_gdn_ids: 'b' }, { nft_gdn_ids: 'c' }] }],
+    ['one ID for two rows', { nfts: [{ nft_gdn_ids: 'a' }, { nft_gdn_ids: 'a' }] }],
+  ])('with %s leaves the outcome unknown', (_what, body) => {
+    expect(verdict(200, {}, body)).toEqual({
+      ...{ outcome: 'unknown', status: 200, busy: false },
+      message: expect.stringContaining('the server returned'),
+    })
+  })
+
+  test('with one row and no ID leaves the outcome unknown', () => {
+    expect(verdict(200, {}, { nfts: [{}] }, 1)).toMatchObject({ outcome: 'unknown' })
+  })
+})
+
+describe('a request', () => {
+  test('that was not sent had no effect, and may be retried', () => {
+    const result = { kind: 'not_sent', reason: 'refused by the host' } as const
+    const expected = { outcome: 'no_effect', cause: 'not_sent', status: null, message: 'refused by the host' }
+    expect(classify(result, 2, 0)).toStrictEqual(expected)
+    const stop = new GdnError('unreachable', 'another backend')
+    expect(classify({ ...result, stop }, 2, 0)).toStrictEqual({ ...expected, stop })
+  })
+
+  test('whose connection was cut has an unknown outcome', () => {
+    expect(classify({ kind: 'cut', reason: 'cut' }, 2, 0)).toStrictEqual({
+      ...{ outcome: 'unknown', status: null, message: 'cut', busy: false },
+    })
+  })
+})
+
+describe('an error of the API', () => {
+  test.each([400, 404, 415, 422])('%i refuses the rows, with its message', (status) => {
+    expect(verdict(status, {}, ERROR)).toStrictEqual({ outcome: 'refused', status, message: 'y' })
+  })
+
+  test.each([
+    [401, 'unauthorized'],
+    [403, 'forbidden'],
+  ])('%i had no effect, and refuses no row', (status, cause) => {
+    const expected = { outcome: 'no_effect', cause, status, message: 'y' }
+    expect(verdict(status, {}, ERROR)).toStrictEqual(expected)
+    expect(verdict(status, {}, ERROR, 1)).toStrictEqual(expected)
+  })
+
+  test('429 had no effect, and says when to retry', () => {
+    expect(verdict(429, { 'retry-after': '7' }, ERROR)).toStrictEqual({
+      ...{ outcome: 'no_effect', cause: 'rate_limited', status: 429, message: 'y', retryAfterMs: 7000 },
+    })
+  })
+
+  test('413 had no effect for several rows, and refuses a single one', () => {
+    const message = 'the server returned 413'
+    expect(verdict(413, {}, 'too large')).toStrictEqual({
+      outcome: 'no_effect',
+      cause: 'too_large',
+      status: 413,
+      message,
+    })
+    expect(verdict(413, {}, 'too large', 1)).toStrictEqual({ outcome: 'refused', status: 413, message })
+  })
+
+  test('409 leaves the outcome unknown while an earlier attempt is in progress', () => {
+    expect(verdict(409, {}, ERROR)).toStrictEqual({ outcome: 'unknown', status: 409, message: 'y', busy: true })
+    expect(verdict(409, {}, 'a page')).toMatchObject({ outcome: 'unknown', busy: true })
+    expect(verdict(409, {}, 'a page')).not.toHaveProperty('foreign')
+  })
+})
+
+test.each([400, 401, 404])('a page with %i leaves the outcome unknown, and is not of the API', (status) => {
+  expect(verdict(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, busy: false, foreign: true })
+})
+
+test('a page with 500 leaves the outcome unknown, and may be of the API', () => {
+  expect(verdict(500, {}, '<html>')).toStrictEqual({
+    ...{ outcome: 'unknown', status: 500, message: 'the server returned 500', busy: false },
+  })
+})
+
+describe('an error about the Idempotency-Key', () => {
+  test.each([
+    [422, { 'error-code': 'idempotency_key_reused' }, { error: { title: 'x', message: 'y' } }],
+    [422, {}, { error: { title: 'x', message: 'Idempotency-Key was used before with another body' } }],
+    [409, {}, { detail: 'idempotency_key in use' }],
+    [422, {}, 'Your request could not be processed by the gateway at this time, because its Idempotency-Key is in use'],
+    [400, {}, { errors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] }],
+    [400, {}, { error: { type: 'x', message: 'Keys for idempotent requests are used with the same parameters' } }],
+  ])('leaves the outcome unknown: %i %j %j', (status, headers, json) => {
+    expect(verdict(status, headers, json)).toMatchObject({ outcome: 'unknown', status })
+  })
+
+  test.each([
+    [422, {}, { error: { title: 'x', message: 'metadata is required' } }],
+    [400, { 'error-code': 'idempotency_key_invalid' }, { error: { title: 'x', message: 'Idempotency-Key is empty' } }],
+  ])('is distinguished from an error that proves that the request had no effect: %i %j %j', (status, headers, json) => {
+    expect(verdict(status, headers, json).outcome).toBe('refused')
+  })
+})
+
+test.each([
+  ['status 500', 500, { 'request-accepted': 'no', 'idempotency-supported': 'yes' }],
+  ['no Request-Accepted', 503, { 'idempotency-supported': 'yes' }],
+  ['Request-Accepted: yes', 503, { 'request-accepted': 'yes', 'idempotency-supported': 'yes' }],
+  ['no Idempotency-Supported', 503, { 'request-accepted': 'no' }],
+])('a response with %s does not prove that nothing was accepted', (_what, status, headers) => {
+  expect(verdict(status, headers, ERROR)).toMatchObject({ outcome: 'unknown', status })
+})
