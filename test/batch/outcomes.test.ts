@@ -481,6 +481,43 @@ describe('on a server that honors Idempotency-Key', () => {
     expect(once(server)).toBe(true)
   })
 
+  test('repeats a request until a response resolves it, without a lookup in the collection', async () => {
+    const faults: [Fault, number][] = [
+      ['cut_before', 0],
+      ['status_before', 503],
+      ['rate_limited', 429],
+      ['status_before', 409],
+      ['status_after', 502],
+    ]
+    const server = new FakeHostedApi({
+      idempotency: true,
+      faultOf(_attempt, body) {
+        const [fault, status] = (body.receiver_wallet_address === RECEIVERS[2] ? faults.shift() : undefined) ?? []
+        return fault === undefined || status === undefined ? null : { fault, status }
+      },
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 6 }, reconciled: null })
+    expect([server.attempts, server.minted.size]).toEqual([3 + 5, 6])
+  })
+
+  test('does not repeat a request of which a row was sent again in another', async () => {
+    const rows = ['a', 'b'].map((id, index) => row(3 * index + 1, { id }))
+    let isAway = true
+    const server = new FakeHostedApi({
+      idempotency: true,
+      faultOf: () => (isAway ? { fault: 'cut_before' } : null),
+    })
+    const undecided = { noWait: true, unreachableMs: 1000, listingWaitMs: 1e9 }
+    const settle = [{ key: 'a', nftGdnId: null }]
+    expect((await machine.run(server, rows, undecided)).counts).toMatchObject({ unknown: 2 })
+    await machine.run(server, null, { ...undecided, reconcileOnly: true, settle })
+    isAway = false
+    await machine.run(server, null, { ...undecided, retryAbsent: true })
+    await machine.run(server, rows, undecided)
+    expect([...server.countsByTitle()]).toEqual([['#1', 1]])
+  })
+
   test('leaves the rows unknown and ends the run if the server does not recover', async () => {
     const server = new FakeHostedApi({ idempotency: true, faultOf: always('status_after', 503) })
     const summary = await machine.run(server, ROWS, { unreachableMs: 20_000 })
