@@ -19,7 +19,7 @@ const GROUPS = {
   },
   'batch-claim': {
     code: ['src/batch/claim.ts'],
-    tests: ['test/batch/claim.test.ts'],
+    tests: ['test/batch/{claim,edited-rows}.test.ts'],
   },
   'client-state': {
     code: ['src/state/{transitions,row-outcomes}.ts'],

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dryRunBatch } from '../../src/batch/dry-run.ts'
 import { listRuns } from '../../src/batch/runs.ts'
 import type { BatchClient, BatchPacer, BatchSummary } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -76,6 +77,18 @@ describe('two runs with the same rows in one collection', () => {
     expect(server.minted.size).toBe(4)
   })
 
+  test('reject a dry run of rows that the other run has', async () => {
+    const server = serverOf()
+    await machine.run(server, rowsUpTo(2), A)
+    const readManifest = async function* () {
+      for (const each of rowsUpTo(3)) yield { row: each }
+    }
+    await expect(dryRunBatch(machine.options(B), { client: null, readManifest })).rejects.toMatchObject({
+      code: 'already_accepted',
+      details: { count: 2, rows: [{ line: 2 }, { line: 3 }] },
+    })
+  })
+
   test('reserve the rows that a killed run planned and did not send', async () => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(4), A, { pacer: stopped }).catch(() => {})
@@ -130,6 +143,17 @@ describe('two runs with the same rows in one collection', () => {
     await machine.run(server, null, A)
     expect((await machine.run(server, null, retried)).counts.failed).toBe(1)
     expect((await machine.run(server, [row(1)], B)).counts.deployed).toBe(1)
+  })
+
+  test('reject a row that was removed from the manifest of the first run after it was minted', async () => {
+    const server = serverOf({ pollsToDeploy: 1000 })
+    const rows = ['a', 'b'].map((id, index) => row(index + 1, { id }))
+    for (const left of [rows, rows.slice(1)]) await machine.run(server, left, { ...A, noWait: true })
+    const edited = row(3, { id: 'a' })
+    await expect(machine.run(server, [edited], { ...B, skipLookup: true })).rejects.toMatchObject({
+      code: 'already_accepted',
+      details: { count: 1, rows: [{ key: 'a', line: 4 }] },
+    })
   })
 
   test('check a row added to a run against second drops too', async () => {
@@ -211,6 +235,15 @@ describe('two runs with the same rows in one collection', () => {
       await expect(machine.run(server, copied, B)).rejects.toMatchObject({ code: 'already_accepted' })
       expect(most(server)).toBe(1)
       expect((await machine.run(server, copied, { ...B, again: true })).counts.deployed).toBe(1)
+    })
+
+    test('reject it if a file no longer exists, because it may have been moved', async () => {
+      await write('b', 'moved')
+      const server = serverOf()
+      await machine.run(server, withFile('a'), A, { pacer: stopped }).catch(() => {})
+      await expect(machine.run(server, withFile('b'), { ...B, skipLookup: true })).rejects.toMatchObject({
+        code: 'already_accepted',
+      })
     })
 
     test('accept it if a file of the same name has another size, or if both rows have IDs', async () => {
