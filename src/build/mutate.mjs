@@ -34,8 +34,13 @@ const GROUPS = {
     ],
   },
   'server-state': {
-    code: ['src/server/state/*.ts'],
-    tests: ['test/server/state/transitions.test.ts'],
+    code: ['src/server/state/{collections,nfts,transactions,transfers}.ts'],
+    // Not transitions.test.ts, which uses all features for each mutant.
+    tests: [
+      'test/server/state/writes.test.ts',
+      'test/server/store/{leases,transfers}.test.ts',
+      'test/server/webhooks/outbox.test.ts',
+    ],
   },
   permissions: {
     code: ['src/server/http/auth.ts', 'src/server/services/authenticate.ts'],

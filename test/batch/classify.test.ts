@@ -100,8 +100,20 @@ describe('an error of the API', () => {
   })
 })
 
-test.each([400, 401, 404])('a page with %i leaves the outcome unknown, and is not of the API', (status) => {
-  expect(verdict(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, busy: false, foreign: true })
+describe('an error response that is not from the API', () => {
+  test.each([400, 401, 403, 404, 415, 422])(
+    'proves nothing, because a proxy may return it after the effect: %i',
+    (status) => {
+      const unknown = { outcome: 'unknown', status, busy: false, foreign: true }
+      expect(verdict(status, {}, '<html>')).toMatchObject(unknown)
+      expect(verdict(status, {}, { message: 'Forbidden' })).toMatchObject(unknown)
+      expect(verdict(status, {}, ERROR).outcome).not.toBe('unknown')
+    },
+  )
+
+  test.each([413, 429])('proves that the request was not forwarded, if its size or rate was rejected: %i', (status) => {
+    expect(verdict(status, {}, '<html>')).toMatchObject({ outcome: 'no_effect' })
+  })
 })
 
 test('a page with 500 leaves the outcome unknown, and may be of the API', () => {

@@ -261,19 +261,6 @@ describe('a request that is too large for the server', () => {
 })
 
 describe('an error response that is not from the API', () => {
-  test.each([400, 401, 403, 404, 415, 422])(
-    'proves nothing, because a proxy may return it after the effect: %i',
-    (status) => {
-      expect(verdictOf(status, {}, '<html>')).toMatchObject({ outcome: 'unknown', status, foreign: true })
-      expect(verdictOf(status, {}, { message: 'Forbidden' })).toMatchObject({ outcome: 'unknown', foreign: true })
-      expect(verdictOf(status, {}, { error: { title: 'x', message: 'y' } }).outcome).not.toBe('unknown')
-    },
-  )
-
-  test.each([413, 429])('proves that the request was not forwarded, if its size or rate was rejected: %i', (status) => {
-    expect(verdictOf(status, {}, '<html>')).toMatchObject({ outcome: 'no_effect' })
-  })
-
   test('ends the run at once, and its rows are found when it resumes', async () => {
     const options = { idempotency: false, status: 403 as number | null }
     const server = new FakeHostedApi(options)
