@@ -61,7 +61,8 @@ reset Delete all data of the local backend
 exec Run a command against a temporary backend' ;;
     'chain') REPLY='list List the public networks of a backend
 setup Deploy the factory and authorize signers on a network
-status Show nodes, fees, factory and signers of a network' ;;
+status Show nodes, fees, factory and signers of a network
+verify Publish the sources of the contracts on a network' ;;
     'tx') REPLY='list List the transactions that a backend has signed
 show Show a transaction with all its attempts
 bump Raise the fees of a pending transaction
@@ -145,6 +146,7 @@ __gdn_arguments() {
     'open') REPLY='@runs' ;;
     'chain setup') REPLY='=blockchain' ;;
     'chain status') REPLY='=blockchain' ;;
+    'chain verify') REPLY='=blockchain' ;;
     'tx show') REPLY='text' ;;
     'tx bump') REPLY='text' ;;
     'tx cancel') REPLY='text' ;;
@@ -211,6 +213,7 @@ __gdn_bundles() {
     'chain list') REPLY='flags-dd572a output-766381' ;;
     'chain setup') REPLY='flags-5044c5 output-766381' ;;
     'chain status') REPLY='flags-dd572a output-766381' ;;
+    'chain verify') REPLY='flags-3ebf51 output-766381' ;;
     'tx list') REPLY='flags-6e812c output-766381' ;;
     'tx show') REPLY='flags-3db50f output-766381' ;;
     'tx bump') REPLY='flags-3db50f output-766381' ;;
@@ -544,6 +547,15 @@ __gdn_flags() {
 --dry-run - - Show what would be sent and its maximum cost; send nothing
 --yes -y - Don'\''t prompt before spending
 --timeout - text How long to wait for the network (1h)
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-3ebf51') REPLY='--etherscan-key-file - file File that holds a key of the Etherscan API
+--sourcify-url - text URL of another Sourcify server
+--etherscan-url - text URL of another Etherscan API
+--creation-tx - text Transaction that deployed the factory, if unknown here
+--to - file Write the standard JSON input to a new file; send nothing
+--timeout - text How long to wait for the verdicts (5m)
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;

@@ -68,7 +68,8 @@ function __gdn_words
     case 'chain'
       printf '%s\n' 'list List the public networks of a backend' \
         'setup Deploy the factory and authorize signers on a network' \
-        'status Show nodes, fees, factory and signers of a network'
+        'status Show nodes, fees, factory and signers of a network' \
+        'verify Publish the sources of the contracts on a network'
     case 'tx'
       printf '%s\n' 'list List the transactions that a backend has signed' \
         'show Show a transaction with all its attempts' \
@@ -180,6 +181,8 @@ function __gdn_arguments
     case 'chain setup'
       printf '%s\n' '=blockchain'
     case 'chain status'
+      printf '%s\n' '=blockchain'
+    case 'chain verify'
       printf '%s\n' '=blockchain'
     case 'tx show'
       printf '%s\n' 'text'
@@ -306,6 +309,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-5044c5 output-766381'
     case 'chain status'
       printf '%s\n' 'flags-dd572a output-766381'
+    case 'chain verify'
+      printf '%s\n' 'flags-3ebf51 output-766381'
     case 'tx list'
       printf '%s\n' 'flags-6e812c output-766381'
     case 'tx show'
@@ -724,6 +729,16 @@ function __gdn_flags
         '--dry-run - - Show what would be sent and its maximum cost; send nothing' \
         '--yes -y - Don\'t prompt before spending' \
         '--timeout - text How long to wait for the network (1h)' \
+        '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-3ebf51'
+      printf '%s\n' '--etherscan-key-file - file File that holds a key of the Etherscan API' \
+        '--sourcify-url - text URL of another Sourcify server' \
+        '--etherscan-url - text URL of another Etherscan API' \
+        '--creation-tx - text Transaction that deployed the factory, if unknown here' \
+        '--to - file Write the standard JSON input to a new file; send nothing' \
+        '--timeout - text How long to wait for the verdicts (5m)' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'

@@ -63,7 +63,8 @@ reset Delete all data of the local backend
 exec Run a command against a temporary backend'
     'chain' = 'list List the public networks of a backend
 setup Deploy the factory and authorize signers on a network
-status Show nodes, fees, factory and signers of a network'
+status Show nodes, fees, factory and signers of a network
+verify Publish the sources of the contracts on a network'
     'tx' = 'list List the transactions that a backend has signed
 show Show a transaction with all its attempts
 bump Raise the fees of a pending transaction
@@ -144,6 +145,7 @@ api Call an API endpoint and print the raw response'
     'open' = '@runs'
     'chain setup' = '=blockchain'
     'chain status' = '=blockchain'
+    'chain verify' = '=blockchain'
     'tx show' = 'text'
     'tx bump' = 'text'
     'tx cancel' = 'text'
@@ -207,6 +209,7 @@ api Call an API endpoint and print the raw response'
     'chain list' = 'flags-dd572a output-766381'
     'chain setup' = 'flags-5044c5 output-766381'
     'chain status' = 'flags-dd572a output-766381'
+    'chain verify' = 'flags-3ebf51 output-766381'
     'tx list' = 'flags-6e812c output-766381'
     'tx show' = 'flags-3db50f output-766381'
     'tx bump' = 'flags-3db50f output-766381'
@@ -537,6 +540,15 @@ api Call an API endpoint and print the raw response'
 --dry-run - - Show what would be sent and its maximum cost; send nothing
 --yes -y - Don''t prompt before spending
 --timeout - text How long to wait for the network (1h)
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir The backend''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    'flags-3ebf51' = '--etherscan-key-file - file File that holds a key of the Etherscan API
+--sourcify-url - text URL of another Sourcify server
+--etherscan-url - text URL of another Etherscan API
+--creation-tx - text Transaction that deployed the factory, if unknown here
+--to - file Write the standard JSON input to a new file; send nothing
+--timeout - text How long to wait for the verdicts (5m)
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'

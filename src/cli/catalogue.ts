@@ -116,6 +116,7 @@ const chain = noun('chain', 'Manage the public networks of a backend', [
   verb('list', 'List the public networks of a backend', () => import('./commands/chain/list.ts')),
   verb('setup', 'Deploy the factory and authorize signers on a network', () => import('./commands/chain/setup.ts')),
   verb('status', 'Show nodes, fees, factory and signers of a network', () => import('./commands/chain/status.ts')),
+  verb('verify', 'Publish the sources of the contracts on a network', () => import('./commands/chain/verify.ts')),
 ])
 
 const tx = noun('tx', 'Manage the transactions that a backend has signed', [

@@ -44,6 +44,11 @@ export const OWN_VARIABLES: readonly Variable[] = [
     flag: '--ipfs-gateway',
   },
   {
+    name: 'GDN_ETHERSCAN_KEY',
+    what: 'Key of the Etherscan API, to verify contracts',
+    flag: '--etherscan-key-file',
+  },
+  {
     name: 'GDN_IMAGES',
     what: 'How images are drawn in the terminal: kitty, iterm, sixel, blocks or off. Detected by default',
     flag: '--no-image',

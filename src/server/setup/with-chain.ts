@@ -26,12 +26,14 @@ export interface OpenedChain {
  * Works on a configured network and the database of a data directory, beside its running backend or before its first
  * start.
  *
+ * @param options.keys whether operators can sign; by default true
  * @throws GdnError `invalid_config` if the blockchain isn't configured; any error of opening keystores
  */
 export async function withChain<Result>(
   place: ChainPlace,
   blockchain: EvmBlockchain,
   work: (chain: OpenedChain) => Promise<Result>,
+  { keys = true } = {},
 ): Promise<Result> {
   const { dataDir, settingsFile } = place
   const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
@@ -41,7 +43,7 @@ export async function withChain<Result>(
       hint: `Add ${blockchain} with rpc_urls and operators below chains, or pass another file with --config.`,
     })
   }
-  const operators = await openSigners(settings.operators, place.credentialsDirectory)
+  const operators = keys ? await openSigners(settings.operators, place.credentialsDirectory) : []
   const store = await openBeside(place, { make: true })
   const network = createRemoteNetwork({
     ...settings,

@@ -534,6 +534,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed waiting problem',
     prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
   },
+  'chain verify': {
+    shape: 'array',
+    json: 'blockchain chain_id contract address service status match url message identifier compiler constructor_arguments',
+    prepare: () => onNetwork(true, 'chain', 'verify', 'polygon', '--to', 'input.json'),
+  },
   'tx list': { shape: 'array', json: TX, prepare: () => onTransaction('tx', 'list') },
   'tx show': { shape: 'object', json: `${TX} attempts`, prepare: () => onTransaction('tx', 'show', TRANSACTION) },
   'tx bump': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'bump', TRANSACTION) },

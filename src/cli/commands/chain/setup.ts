@@ -14,6 +14,7 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
+import { timeUp } from './time-up.ts'
 
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
 
@@ -99,7 +100,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       }
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
-    const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS)
+    const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the setup is not confirmed on the network yet')
     try {
       const factory = await runSetup({
         ...{ store, network, admin, operators, plan, now: deps.now },
@@ -125,15 +126,6 @@ function factoryAt(text: string): `0x${string}` {
 }
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
-
-function timeUp(ms: number): { signal: AbortSignal; clear(): void } {
-  const controller = new AbortController()
-  const reason = new GdnError('pending', 'the setup is not confirmed on the network yet', {
-    hint: 'Run the same command again to resume.',
-  })
-  const timer = setTimeout(() => controller.abort(reason), ms)
-  return { signal: controller.signal, clear: () => clearTimeout(timer) }
-}
 
 async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFlags): Promise<Secret> {
   const { passwordIn, passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')

@@ -1,11 +1,10 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
-import { redactText } from '../../../../core/redact.ts'
+import { excerpt } from '../../../../core/excerpt.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
 /** Far above the bytes of any transaction, with which some signers also return its fields. */
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024
-const MAX_QUOTED = 200
 const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])
 
 export interface SignerRpcOptions {
@@ -77,7 +76,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       const answer = parse(text)
       const error = objectIn(answer?.error)
       if (error !== null) {
-        const why = quoted(String(error.message ?? 'without a reason'))
+        const why = excerpt(String(error.message ?? 'without a reason'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
           details: { code: error.code },
         })
@@ -97,7 +96,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
 function reasonOf(cause: unknown, { aborted }: AbortSignal, timeoutMs: number): string {
   if (aborted) return `did not respond within ${timeoutMs} ms`
   if (systemCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `returned more than ${MAX_ANSWER_BYTES} bytes`
-  return `does not respond (${quoted(messageOf(cause))})`
+  return `does not respond (${excerpt(messageOf(cause))})`
 }
 
 const objectIn = (value: unknown): Record<string, unknown> | null =>
@@ -109,10 +108,4 @@ function parse(text: string): Record<string, unknown> | null {
   } catch {
     return null
   }
-}
-
-/** Text of a server, as far as a message can show it. */
-export const quoted = (text: string): string => {
-  const line = redactText(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-  return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line
 }

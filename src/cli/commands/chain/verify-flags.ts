@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { GdnError } from '../../../core/errors.ts'
+import { isOnLoopback } from '../../../core/parse-url.ts'
+import { Secret } from '../../../core/secret.ts'
+import type { Deps } from '../../deps.ts'
+import type { OutputFlags } from '../../flags/common.ts'
+import { safe } from '../../io/io.ts'
+import type { ChainFlags } from './chain-place.ts'
+
+export interface VerifyFlags extends OutputFlags, ChainFlags {
+  etherscanKeyFile?: string
+  sourcifyUrl?: string
+  etherscanUrl?: string
+  creationTx?: string
+  to?: string
+  timeout?: number
+}
+
+/** The key is in a file or the environment, because other users see the arguments of a process. */
+export async function etherscanKey(
+  { cwd, env }: Deps,
+  { etherscanKeyFile, etherscanUrl }: VerifyFlags,
+): Promise<Secret | null> {
+  if (
+    etherscanUrl !== undefined &&
+    new URL(etherscanUrl).protocol === 'http:' &&
+    !isOnLoopback(new URL(etherscanUrl))
+  ) {
+    throw new GdnError('usage', 'must be https, because the key would be sent unencrypted', {
+      place: { flag: '--etherscan-url' },
+    })
+  }
+  const { passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
+  if (etherscanKeyFile !== undefined) return readPasswordFile(resolve(cwd, etherscanKeyFile), passwordProblem)
+  const named = env.GDN_ETHERSCAN_KEY
+  if (named !== undefined && named !== '') return new Secret(named)
+  if (etherscanUrl === undefined) return null
+  throw new GdnError('usage', 'needs a key', {
+    place: { flag: '--etherscan-url' },
+    hint: 'Add --etherscan-key-file, or set GDN_ETHERSCAN_KEY.',
+  })
+}
+
+export function transactionHash(text: string | undefined): `0x${string}` | undefined {
+  if (text === undefined || /^0x[0-9a-fA-F]{64}$/.test(text)) return text as `0x${string}` | undefined
+  throw new GdnError('usage', 'must be the hash of a transaction (0x and 64 hex digits)', {
+    place: { flag: '--creation-tx' },
+  })
+}
+
+export async function writeInput({ cwd, io }: Deps, to: string, text: string): Promise<void> {
+  if (to === '-') return await io.data(`${text}\n`)
+  const { writeNewFile } = await import('../../../core/new-file.ts')
+  const file = resolve(cwd, to)
+  if (existsSync(file) || !(await writeNewFile(file, `${text}\n`))) {
+    throw new GdnError('usage', `${file} already exists`, {
+      place: { flag: '--to' },
+      hint: 'Use another name. Existing files are not overwritten.',
+    })
+  }
+  io.note(`Wrote the standard JSON input to ${safe(file)}.`)
+}

@@ -1,0 +1,131 @@
+import { isEvm } from '../../../api/blockchains.ts'
+import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
+import { EXIT } from '../../../core/exit-codes.ts'
+import type { Secret } from '../../../core/secret.ts'
+import type { DeployedContract, Verdict } from '../../../server/setup/verify/verify.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags } from '../../flags/common.ts'
+import { apiAddress, duration, notEmpty } from '../../flags/parse.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
+import { timeUp } from './time-up.ts'
+import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
+
+const DEFAULT_TIMEOUT_MS = 5 * 60_000
+
+const VIEW: View = {
+  fields: [
+    ...['blockchain', 'chain_id', 'contract', 'address', 'service', 'status', 'match', 'url', 'message'],
+    ...['identifier', 'compiler', 'constructor_arguments'],
+  ],
+  columns: ['contract', 'address', 'service', 'status', 'match', 'message'],
+  id: 'address',
+}
+
+export function command(deps: Deps, run = verify): GdnCommand {
+  const verifyCommand = new GdnCommand({
+    about:
+      'Submits the sources of the factory and of the contract that every collection clones to Sourcify, and with a key also to Etherscan, and waits for the verdict. Block explorers resolve the clones (EIP-1167), so that collections need no verification of their own. The code on chain is compared first. A contract that is already verified is a success. The exit code is 5 if a service rejects a contract.',
+    examples: [
+      ['Verify at Sourcify', 'gdn chain verify polygon'],
+      ['Verify at Etherscan too', 'gdn chain verify polygon --etherscan-key-file etherscan.key'],
+      ['Write the compiler input for another service', 'gdn chain verify polygon --to input.json'],
+    ],
+  })
+  addBlockchainArgument(verifyCommand)
+  valueFlag(verifyCommand, '--etherscan-key-file <file>', 'File that holds a key of the Etherscan API', {
+    parse: notEmpty,
+  })
+  valueFlag(verifyCommand, '--sourcify-url <url>', 'URL of another Sourcify server', { parse: apiAddress })
+  valueFlag(verifyCommand, '--etherscan-url <url>', 'URL of another Etherscan API', { parse: apiAddress })
+  valueFlag(verifyCommand, '--creation-tx <hash>', 'Transaction that deployed the factory, if unknown here', {
+    parse: notEmpty,
+  })
+  valueFlag(verifyCommand, '--to <file>', 'Write the standard JSON input to a new file; send nothing', {
+    parse: notEmpty,
+  })
+  valueFlag(verifyCommand, '--timeout <time>', 'How long to wait for the verdicts (5m)', { parse: duration })
+  addChainFlags(verifyCommand)
+  addOutputFlags(verifyCommand)
+  return verifyCommand.action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags)) as GdnCommand
+}
+
+export async function verify(deps: Deps, word: string, flags: VerifyFlags): Promise<void> {
+  const { io } = deps
+  const blockchain = anyBlockchain(word)
+  if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no contracts of gdn to verify`)
+  const output = createOutput(io, flags, VIEW)
+  const creation = transactionHash(flags.creationTx)
+  const key = await etherscanKey(deps, flags)
+  const { checkCode, compilerVersion, deployedContracts, standardInput, withChain } = await import(
+    '../../../server/setup/verify/verify.ts'
+  )
+  const place = await chainPlace(deps, flags)
+  await withChain(
+    place,
+    blockchain,
+    async ({ store, network, settings }) => {
+      const contracts = await deployedContracts({ store, network }, creation)
+      const record = (contract: DeployedContract, service: string | null, verdict: Verdict | null) => ({
+        ...{ blockchain, chain_id: network.chainId, contract: contract.name, address: contract.address, service },
+        ...(verdict ?? { status: 'written', match: null, url: null, message: null }),
+        ...{ identifier: contract.identifier, compiler: `v${compilerVersion}` },
+        constructor_arguments: contract.constructorArguments,
+      })
+      if (flags.to !== undefined) {
+        await writeInput(deps, flags.to, standardInput)
+        if (flags.to === '-') return
+        return await output.many(contracts.map((contract) => record(contract, null, null)))
+      }
+      for (const contract of contracts) await checkCode(network, contract)
+      const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'a service has no verdict yet')
+      const signal = AbortSignal.any([deps.signals.signal, late.signal])
+      const pages = settings.blockExplorerUrl
+      const verifiers = await openVerifiers(flags, { chainId: network.chainId, signal, key, pages })
+      const progress = await io.progress(`Verifying the contracts on ${blockchain}`)
+      try {
+        const records = []
+        for (const verifier of verifiers) {
+          for (const contract of contracts) {
+            progress.update(`${contract.name}: waiting for ${verifier.service}`)
+            const verdict = await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error))
+            if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
+            records.push(record(contract, verifier.service, verdict))
+          }
+        }
+        progress.stop()
+        await output.many(records)
+      } finally {
+        progress.stop()
+        late.clear()
+        for (const verifier of verifiers) await verifier.close()
+      }
+    },
+    { keys: false },
+  )
+}
+
+interface Opened {
+  chainId: number
+  signal: AbortSignal
+  key: Secret | null
+  pages: string | null
+}
+
+async function openVerifiers(flags: VerifyFlags, { chainId, signal, key, pages }: Opened) {
+  const { createEtherscan, createSourcify, ETHERSCAN_URL, SOURCIFY_URL } = await import(
+    '../../../server/setup/verify/verify.ts'
+  )
+  const sourcify = createSourcify({ url: flags.sourcifyUrl ?? SOURCIFY_URL, chainId, signal })
+  if (key === null) return [sourcify]
+  return [sourcify, createEtherscan({ url: flags.etherscanUrl ?? ETHERSCAN_URL, chainId, signal, key, pages })]
+}
+
+/** A service that fails doesn't prevent the others from verifying. */
+function failureOf(deps: Deps, error: unknown): Verdict {
+  if (!(error instanceof GdnError) || error.code === 'pending') throw error
+  deps.setExitCode(EXIT_BY_CODE[error.code])
+  return { status: 'failed', match: null, url: null, message: error.message }
+}

@@ -1,0 +1,11 @@
+import { redactText } from './redact.ts'
+
+const MAX_LENGTH = 200
+
+/** Returns the beginning of a server's text on one line, without secrets and control characters, for a message. */
+export function excerpt(text: string): string {
+  const line = redactText(text)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH).toWellFormed()}…` : line
+}

@@ -1,0 +1,98 @@
+import { encodeAbiParameters, getContractAddress, parseTransaction } from 'viem'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
+import { implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
+import type { Hex } from '../../chain/evm/network.ts'
+import { notSetUp } from '../../chain/evm/remote/remote-chains.ts'
+import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
+import { findChain } from '../../store/chains.ts'
+import type { Store } from '../../store/open-store.ts'
+import { findFactoryTransaction } from '../../store/transactions.ts'
+
+export { compilerVersion, standardInput }
+
+/** A contract on chain, with what a verification service needs besides the sources. */
+export interface DeployedContract {
+  name: 'GdnFactory' | 'GdnCollection'
+  /** File and name in the sources. */
+  identifier: string
+  address: Hex
+  /** ABI-encoded; null if the transaction that deployed the factory is unknown. */
+  constructorArguments: Hex | null
+  /** The transaction that deployed it. The factory's constructor deploys the implementation. */
+  creationTransaction: Hex | null
+}
+
+/**
+ * Returns the factory of a network and the implementation that every collection clones. Collections are minimal proxies
+ * (EIP-1167), which block explorers resolve.
+ *
+ * @param transaction the one that deployed the factory, if another database has it
+ */
+export async function deployedContracts(
+  { store, network }: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request'> },
+  transaction?: Hex,
+): Promise<DeployedContract[]> {
+  const factory = await factoryOf(store, network.blockchain)
+  const own = await findFactoryTransaction(store.db, network.blockchain)
+  const creation =
+    transaction !== undefined
+      ? { hash: transaction, ...(await deploymentOf(network, transaction, factory)) }
+      : own === null
+        ? null
+        : { hash: own.hash as Hex, data: parseTransaction(own.raw as Hex).data ?? '0x' }
+  const operators = creation === null ? null : operatorsOfDeployment(creation.data)
+  const creationTransaction = creation?.hash ?? null
+  const constructorArguments = operators === null ? null : encodeAbiParameters([{ type: 'address[]' }], [operators])
+  const implementation = implementationAddress(factory)
+  return [
+    { ...named('GdnFactory'), address: factory, constructorArguments, creationTransaction },
+    { ...named('GdnCollection'), address: implementation, constructorArguments: '0x', creationTransaction },
+  ]
+}
+
+const named = (name: DeployedContract['name']) => ({ name, identifier: `${name}.sol:${name}` })
+
+async function factoryOf(store: Store, blockchain: EvmBlockchain): Promise<Hex> {
+  const chain = await findChain(store.db, blockchain)
+  if (chain === null) throw notSetUp(blockchain)
+  return chain.factory_address as Hex
+}
+
+async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, factory: Hex): Promise<{ data: Hex }> {
+  const found = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [hash])
+  const made = found === null ? null : getContractAddress({ from: found.from, nonce: BigInt(found.nonce) })
+  if (found !== null && made === factory) return { data: found.input }
+  throw new GdnError('usage', found === null ? 'is not on this network' : `did not deploy the factory ${factory}`, {
+    place: { flag: '--creation-tx' },
+    hint: 'Look up the transaction that created this address in a block explorer.',
+  })
+}
+
+/**
+ * Checks that a contract on chain has the code of these sources.
+ *
+ * @throws GdnError `verify_failed`
+ */
+export async function checkCode(
+  network: Pick<RemoteNetwork, 'request'>,
+  { name, address }: DeployedContract,
+): Promise<void> {
+  const code = await network.request<Hex>('eth_getCode', [address, 'latest'])
+  const expected = deployedCode[name]
+  if (withoutImmutables(code, expected.immutables) === expected.code) return
+  const problem = code === '0x' ? 'there is no contract' : 'the contract was compiled from other sources'
+  throw new GdnError('verify_failed', `${problem} at ${address}, where ${name} is expected`, {
+    hint: 'Use the version of gdn that deployed it.',
+  })
+}
+
+/** The constructor writes these places of the code. */
+function withoutImmutables(code: string, places: readonly (readonly [start: number, length: number])[]): string {
+  let digits = code.toLowerCase().slice(2)
+  for (const [start, length] of places) {
+    digits = `${digits.slice(0, 2 * start)}${'0'.repeat(2 * length)}${digits.slice(2 * (start + length))}`
+  }
+  return `0x${digits}`
+}

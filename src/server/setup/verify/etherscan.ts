@@ -1,0 +1,91 @@
+import { GdnError } from '../../../core/errors.ts'
+import type { Secret } from '../../../core/secret.ts'
+import { compilerVersion, standardInput } from './contracts.ts'
+import { connectVerifier, rejected, type Verdict, type Verifier, type VerifierOptions } from './verifier.ts'
+
+export const ETHERSCAN_URL = 'https://api.etherscan.io/v2/api'
+
+export interface EtherscanOptions extends VerifierOptions {
+  key: Secret
+  /** The block explorer's pages. */
+  pages: string | null
+}
+
+/** Etherscan's API v2, which serves all its block explorers: https://docs.etherscan.io/contract-verification */
+export function createEtherscan(options: EtherscanOptions): Verifier {
+  const { url, chainId, key, pages } = options
+  const { host } = new URL(url)
+  const http = connectVerifier(options)
+  const common = { module: 'contract', apikey: key.reveal() }
+
+  /** Returns the text with which the service answers. It waits while the rate limit is exceeded. */
+  const ask = async (get: boolean, parameters: Record<string, string>): Promise<{ ok: boolean; result: string }> => {
+    for (;;) {
+      const form = new URLSearchParams({ ...common, ...parameters }).toString()
+      const at = `${url}?chainid=${chainId}`
+      const { json } = await (get
+        ? http.ask({ method: 'GET', url: `${at}&${form}` })
+        : http.ask({ method: 'POST', url: at, type: 'application/x-www-form-urlencoded', body: form }))
+      const ok = json.status === '1'
+      const result = String(json.result ?? json.message ?? '')
+      if (!ok && /rate limit/i.test(result)) {
+        await http.wait()
+        continue
+      }
+      if (!ok && /api ?key/i.test(result)) {
+        throw new GdnError('unauthorized', `${host} rejected the key in --etherscan-key-file or GDN_ETHERSCAN_KEY`)
+      }
+      return { ok, result }
+    }
+  }
+
+  return {
+    service: 'etherscan',
+
+    async verify({ address, identifier, constructorArguments }) {
+      const done = (status: Verdict['status']): Verdict => ({
+        // Etherscan doesn't compare the metadata hash.
+        ...{ status, match: null, message: null },
+        url: pages === null ? null : `${pages.replace(/\/+$/, '')}/address/${address}#code`,
+      })
+      if (constructorArguments === null) {
+        return rejected('the transaction that deployed the factory is unknown: pass it with --creation-tx')
+      }
+      const encoded = constructorArguments.slice(2)
+      for (;;) {
+        const { ok, result } = await ask(false, {
+          action: 'verifysourcecode',
+          contractaddress: address,
+          sourceCode: standardInput,
+          codeformat: 'solidity-standard-json-input',
+          contractname: identifier,
+          compilerversion: `v${compilerVersion}`,
+          // Services with Etherscan's API know one spelling or the other.
+          constructorArguements: encoded,
+          constructorArguments: encoded,
+          licenseType: '3',
+        })
+        if (/already verified/i.test(result)) return done('already_verified')
+        // It hasn't indexed the block yet.
+        if (!ok && /unable to locate contractcode/i.test(result)) {
+          await http.wait()
+          continue
+        }
+        if (!ok) return rejected(result)
+        return await verdictOf(result)
+      }
+
+      async function verdictOf(guid: string): Promise<Verdict> {
+        for (;;) {
+          const { result } = await ask(true, { action: 'checkverifystatus', guid })
+          if (/^pass/i.test(result)) return done('verified')
+          if (/already verified/i.test(result)) return done('already_verified')
+          if (!/pending|in progress/i.test(result)) return rejected(result)
+          await http.wait()
+        }
+      }
+    },
+
+    close: () => http.close(),
+  }
+}

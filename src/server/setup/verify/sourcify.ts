@@ -1,0 +1,69 @@
+import { compilerVersion, standardInput } from './contracts.ts'
+import { connectVerifier, rejected, type Verdict, type Verifier, type VerifierOptions } from './verifier.ts'
+
+export const SOURCIFY_URL = 'https://sourcify.dev/server'
+const PAGES = 'https://repo.sourcify.dev'
+const BAD_REQUEST = 400
+const CONFLICT = 409
+
+/** Sourcify's API v2: https://docs.sourcify.dev/docs/api/ */
+export function createSourcify(options: VerifierOptions): Verifier {
+  const { url, chainId } = options
+  const http = connectVerifier(options)
+  const pageOf = (address: string) =>
+    url === SOURCIFY_URL ? `${PAGES}/${chainId}/${address}` : `${url}/v2/contract/${chainId}/${address}`
+
+  /** What the service has of a contract; null if it isn't verified. */
+  const look = async (address: string) => {
+    const { json } = await http.ask({ method: 'GET', url: `${url}/v2/contract/${chainId}/${address}` })
+    return matchIn(json)
+  }
+  const already = (address: string, match: Verdict['match']): Verdict => ({
+    ...{ status: 'already_verified', match, url: pageOf(address), message: null },
+  })
+
+  return {
+    service: 'sourcify',
+
+    async verify({ address, identifier, creationTransaction }) {
+      if ((await look(address)) === 'exact') return already(address, 'exact')
+      const { status, json } = await http.ask({
+        method: 'POST',
+        url: `${url}/v2/verify/${chainId}/${address}`,
+        type: 'application/json',
+        body: JSON.stringify({
+          stdJsonInput: JSON.parse(standardInput) as unknown,
+          compilerVersion,
+          contractIdentifier: identifier,
+          ...(creationTransaction === null ? {} : { creationTransactionHash: creationTransaction }),
+        }),
+      })
+      if (status === CONFLICT && json.customCode === 'already_verified') return already(address, await look(address))
+      const id = json.verificationId
+      if (status >= BAD_REQUEST || typeof id !== 'string') return rejected(reasonIn(json))
+      for (;;) {
+        const job = (await http.ask({ method: 'GET', url: `${url}/v2/verify/${encodeURIComponent(id)}` })).json
+        if (job.isJobCompleted !== true) {
+          await http.wait()
+          continue
+        }
+        const error = objectIn(job.error)
+        if (error?.customCode === 'already_verified') return already(address, await look(address))
+        const match = matchIn(objectIn(job.contract) ?? {})
+        if (error !== null || match === null) return rejected(reasonIn(error ?? {}))
+        return { status: 'verified', match, url: pageOf(address), message: null }
+      }
+    },
+
+    close: () => http.close(),
+  }
+}
+
+const matchIn = ({ match }: Record<string, unknown>): Verdict['match'] =>
+  match === 'exact_match' ? 'exact' : match === 'match' ? 'partial' : null
+
+const objectIn = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+
+const reasonIn = ({ message, customCode }: Record<string, unknown>): string =>
+  String(message ?? customCode ?? 'the service gave no reason')

@@ -1,0 +1,120 @@
+import { EnvHttpProxyAgent, request } from 'undici'
+import { backoffMs } from '../../../core/backoff.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import { excerpt } from '../../../core/excerpt.ts'
+import { sleep } from '../../../core/time.ts'
+import type { DeployedContract } from './contracts.ts'
+
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const TIMEOUT_MS = 30_000
+const POLL_MS = 3_000
+/** Failures in a row before a service counts as unreachable. */
+const TRIES = 5
+const TOO_MANY_REQUESTS = 429
+
+/**
+ * `verified` and `already_verified` are the successes; `failed`: the service gave no verdict. `match` is exact if the metadata hash is the same as well, which
+ * proves every byte of the sources.
+ */
+export interface Verdict {
+  status: 'verified' | 'already_verified' | 'rejected' | 'failed'
+  match: 'exact' | 'partial' | null
+  /** A page about the contract. */
+  url: string | null
+  /** Why it failed. */
+  message: string | null
+}
+
+export interface VerifierOptions {
+  /** Without a trailing slash. */
+  url: string
+  chainId: number
+  signal: AbortSignal
+  pollMs?: number | undefined
+}
+
+/** A service that compiles sources and compares the result with the chain. */
+export interface Verifier {
+  readonly service: 'sourcify' | 'etherscan'
+  /** Submits a contract and waits for the verdict. Repeating it has no further effect. */
+  verify(contract: DeployedContract): Promise<Verdict>
+  close(): Promise<void>
+}
+
+function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const json: unknown = JSON.parse(text)
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/** The service compared the contract, or refused to. */
+export const rejected = (message: string): Verdict => ({
+  ...{ status: 'rejected', match: null, url: null },
+  message: excerpt(message),
+})
+
+interface Answer {
+  status: number
+  json: Record<string, unknown>
+}
+
+interface Ask {
+  method: 'GET' | 'POST'
+  /** May contain a key, which no message shows. */
+  url: string
+  type?: 'application/json' | 'application/x-www-form-urlencoded'
+  body?: string
+}
+
+export interface VerifierHttp {
+  /** Repeats a request that gets no answer: none of them has an effect twice. @throws GdnError `unreachable` */
+  ask(request: Ask): Promise<Answer>
+  /** Waits before a verdict is asked for again. */
+  wait(): Promise<void>
+  close(): Promise<void>
+}
+
+export function connectVerifier({ url, signal, pollMs = POLL_MS }: VerifierOptions): VerifierHttp {
+  const { host } = new URL(url)
+  const limits = { maxResponseSize: MAX_ANSWER_BYTES, bodyTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }
+  const agent = new EnvHttpProxyAgent(limits)
+
+  const once = async ({ method, url: target, type, body }: Ask): Promise<Answer> => {
+    const headers = { accept: 'application/json', ...(type === undefined ? {} : { 'content-type': type }) }
+    const response = await request(target, { method, headers, body: body ?? null, dispatcher: agent, signal })
+    const text = await response.body.text()
+    const status = response.statusCode
+    if (status >= 500) throw new Error(`HTTP ${status}`)
+    if (status >= 300 && status < 400) throw new Error(`HTTP ${status}, a redirect`)
+    if (status === TOO_MANY_REQUESTS) return { status, json: {} }
+    const json = objectIn(text)
+    if (json === null) throw new Error(`HTTP ${status} without a JSON object`)
+    return { status, json }
+  }
+
+  return {
+    async ask(what) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const answer = await once(what)
+          if (answer.status !== TOO_MANY_REQUESTS) return answer
+          // Also returned while another submission of the contract is being verified.
+          attempt = 0
+          await sleep(pollMs, signal)
+        } catch (cause) {
+          signal.throwIfAborted()
+          if (attempt === TRIES) {
+            const why = excerpt(messageOf(cause))
+            throw new GdnError('unreachable', `${host} does not respond as expected: ${why}`, { cause })
+          }
+          await sleep(backoffMs(attempt, { firstMs: pollMs / 3, maxMs: 10 * pollMs }), signal)
+        }
+      }
+    },
+    wait: () => sleep(pollMs, signal),
+    close: () => agent.destroy(),
+  }
+}
