@@ -8,6 +8,7 @@ import { refuseEdited } from './edited-rows.ts'
 import type { KeptRow } from './manifest-row.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
+import { countDrop } from './run-counts.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
 
@@ -21,7 +22,8 @@ interface Taken {
   rows: { key: string; line: number; run: string }[]
   /** A row that several runs have is one row. */
   keys: Set<string>
-  runs: Set<string>
+  /** By name, and whether the run is finished. */
+  runs: Map<string, boolean>
 }
 
 /** The rows that a run would send, in a temporary table. */
@@ -47,7 +49,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
-  const taken: Taken = { rows: [], keys: new Set(), runs: new Set() }
+  const taken: Taken = { rows: [], keys: new Set(), runs: new Map() }
   const renamed = new Set(checked.renamed?.map(({ key }) => key))
   enterChecked(sql, checked)
   let added: Set<string> | null = null
@@ -65,7 +67,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     for (const row of sharedRows(sql, other)) {
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
-      taken.runs.add(other.name)
+      if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
       if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
         taken.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
       }
@@ -145,15 +147,27 @@ function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFi
   })
 }
 
+function isFinished(sql: Sql, drop: Drop): boolean {
+  // A run that was about to send failed rows again has not ended.
+  if (drop.endedAt === null) return false
+  const { pending, unknown, accepted } = countDrop(sql, drop, false)
+  return pending + unknown + accepted === 0
+}
+
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
 function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken, isNew: boolean): GdnError {
-  const [run = ''] = runs
+  const names = [...runs.keys()]
+  const open = names.find((name) => runs.get(name) === false)
   const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
-  return new GdnError('already_accepted', `${many} to another run of this collection: ${[...runs].join(', ')}`, {
+  return new GdnError('already_accepted', `${many} to another run of this collection: ${names.join(', ')}`, {
     hint: [
-      `Nothing was sent. Run \`gdn batch status ${run}\` to show that run, and \`gdn batch resume ${run}\` to finish it.`,
-      `If that run has sent nothing, you can remove it with \`gdn batch rm ${run}\`.`,
+      ...(open === undefined
+        ? [`Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`]
+        : [
+            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`gdn batch resume ${open}\` to finish it.`,
+            `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
+          ]),
       'Rows are the same if their IDs are the same or, without IDs, their content.',
       isNew
         ? 'To mint them a second time, add --again.'

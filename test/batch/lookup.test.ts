@@ -365,6 +365,20 @@ describe('a row that another run of the collection has', () => {
     expect(await listRuns(machine.stateDir)).toHaveLength(1)
   })
 
+  test('leads to its run: to resume it, or if it is finished, to its results', async () => {
+    const server = serverOf()
+    const { run: first } = await run(server, rowsUpTo(3), { noWait: true })
+    const hintOf = async () => {
+      const error = await run(server, rowsUpTo(4), { runName: 'other' }).catch((reason: unknown) => reason)
+      return error instanceof GdnError ? error.hint : undefined
+    }
+    expect(await hintOf()).toContain(`gdn batch resume ${first.name}`)
+    await run(server, rowsUpTo(3))
+    const hint = await hintOf()
+    expect(hint).toContain(`${first.name} is finished. Run \`gdn batch results ${first.name}\``)
+    expect(hint).not.toMatch(/batch (resume|rm)/)
+  })
+
   test('is reported before the prompt and before the collection is read', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(2))
