@@ -4,6 +4,7 @@ import { isAtWork, LOCK_TIMING } from '../core/lock-holder.ts'
 import { waitForEnd } from '../operations/hold.ts'
 import { dropsOf, forgetDrop } from '../state/drops.ts'
 import { type OpenState, openState } from '../state/open-state.ts'
+import { keepRivals } from '../state/row-outcomes.ts'
 import { heldBy } from '../state/runs.ts'
 import type { Run } from './types.ts'
 
@@ -36,6 +37,7 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
           hint: `Remove that drop first: \`gdn batch rm ${later.name}\`.`,
         })
       }
+      keepRivals(sql, id)
       forgetDrop(sql, id)
     })
   } finally {

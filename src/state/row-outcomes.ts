@@ -115,10 +115,23 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Selects the run and the NFT of the rival of the operation `o`, if both operations have an NFT. */
-export const RIVAL_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations rival
+/** Selects the run and the NFT of the rival of the operation `o`, if the rival has one. */
+const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations rival
   JOIN runs r ON r.id = rival.run_id JOIN nfts x ON x.operation_id = rival.id
-  WHERE rival.id = o.rival AND rival.state IN ('accepted', 'deployed') AND o.state IN ('accepted', 'deployed')`
+  WHERE rival.id = o.rival AND rival.state IN ('accepted', 'deployed')`
+
+/** The same if both operations have an NFT. The rival may be of a run that was removed. */
+export const RIVAL_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
+  UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
+
+/** Keeps what operations of other runs report of their rivals in a run that is removed. */
+export function keepRivals(sql: Sql, runId: string): void {
+  sql.run(
+    `UPDATE operations AS o SET rival = coalesce((${OTHER_NFT}), rival) WHERE rival IS NOT NULL
+      AND EXISTS (SELECT 1 FROM operations x WHERE x.id = o.rival AND x.run_id = ?)`,
+    runId,
+  )
+}
 
 /** Returns the number of rows of which two requests were accepted, in one run or in two. */
 export function countTwice(sql: Sql, runId: string, reason: string): number {

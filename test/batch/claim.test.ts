@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
-import { listRuns } from '../../src/batch/runs.ts'
+import { removeRun } from '../../src/batch/remove-run.ts'
+import { listRuns, openRun } from '../../src/batch/runs.ts'
 import type { BatchClient, BatchPacer, BatchSummary } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -352,8 +353,11 @@ describe('a failed or absent row that another run has minted since', () => {
     server.mintByOther(row(1).receiver, row(1).metadata)
     const third = await machine.run(server, null, reconcile)
     expect(third).toMatchObject({ exitCode: 7, counts: { deployed: 2 }, doubledRows: [twice('nft-2')] })
-    // The report stays.
+    // The report stays, even if that run is removed.
     expect((await machine.run(server, null, reconcile)).doubledRows).toHaveLength(1)
+    await removeRun(await openRun(machine.stateDir, machine.runId(B)))
+    const fourth = await machine.run(server, null, reconcile)
+    expect(fourth).toMatchObject({ exitCode: 7, counts: { deployed: 2 }, doubledRows: [twice('nft-2')] })
   })
 
   test('is undecided if another wallet has an NFT with its content', async () => {
