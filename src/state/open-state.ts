@@ -5,6 +5,7 @@ import { GdnError } from '../core/errors.ts'
 import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../core/private-file.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
+import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
 import { MIGRATIONS } from './schema.ts'
 import { counterOf, holderOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
 import { damagedState, stateError } from './state-error.ts'
@@ -15,11 +16,11 @@ export const statePath = (stateDir: string): string => join(stateDir, 'state.db'
 const APPLICATION_ID = 0x67646e73
 
 // libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB. The rows of one
-// transaction are still in the cache, so that a run needs no temporary file.
-const READER_PRAGMAS = ['temp_store = FILE', 'temp.cache_size = -4000']
+// transaction are still in the cache, so that a run needs no temporary file for them. But a statement that changes many
+// rows needs one for its journal. Without a folder for it, a run would stop in the middle.
+const readerPragmas = () => [`temp_store = ${hasTemporaryFolder() ? 'FILE' : 'MEMORY'}`, 'temp.cache_size = -4000']
 
 const PRAGMAS = [
-  ...READER_PRAGMAS,
   // No WAL: it fails on network file systems. EXTRA: the journal's name is durably removed before a commit returns.
   'journal_mode = DELETE',
   'synchronous = EXTRA',
@@ -88,7 +89,7 @@ export class State extends StateReader {
 
   constructor(stateDir: string, place: Place, seal: Seal, open: OpenState['open']) {
     super(stateDir, {
-      pragmas: PRAGMAS,
+      pragmas: [...readerPragmas(), ...PRAGMAS],
       onBegin: (sql) => this.#begin(sql),
       onCommit: (sql) => this.#commit(sql),
       onRollback: () => this.#rollBack(),
@@ -208,7 +209,7 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
   try {
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     const { open, signal } = options
-    const state = new StateReader(stateDir, { pragmas: READER_PRAGMAS, ...(open === undefined ? {} : { open }) })
+    const state = new StateReader(stateDir, { pragmas: readerPragmas(), ...(open === undefined ? {} : { open }) })
     const version = await state.version(signal).catch((error: unknown) => {
       state.close()
       throw error

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -28,6 +28,9 @@ async function open(dir = stateDir, options = {}): Promise<State> {
   opened.push(state)
   return state
 }
+
+/** Mounts of this process only, as in a container. */
+const NAMESPACE = ['unshare', '--mount'] as const
 
 const addServer = (state: State, origin: string, signal?: AbortSignal) =>
   state.write((sql) => sql.run('INSERT INTO servers (origin) VALUES (?)', origin), signal)
@@ -60,6 +63,23 @@ describe('the file', () => {
     const state = await openIt(stateDir)
     expect(await state?.read((sql) => sql.get('PRAGMA temp_store'))).toEqual({ temp_store: 1 })
     state?.close()
+  })
+
+  test('needs no folder for temporary files', async (context) => {
+    const script = join(stateDir, 'process.mjs')
+    await bundleProcess(new URL('no-temporary-folder-process.ts', import.meta.url), script, import.meta.url)
+    const home = process.getuid?.() === 0 && existsSync('/dev/shm') ? await mkdtemp('/dev/shm/gdn-state-') : null
+    const readOnly = (path: string) => `mount --bind ${path} ${path} && mount -o remount,bind,ro ${path}`
+    const both = `${readOnly('/tmp')} && ${readOnly('/var/tmp')}`
+    const isolated = (...argv: string[]) => {
+      const [command, ...before] = [...NAMESPACE, 'sh', '-c', `${both} && cd /tmp && exec "$@"`, 'sh']
+      return spawnSync(command, [...before, ...argv], { env: { PATH: process.env.PATH }, encoding: 'utf8' })
+    }
+    if (home === null || isolated('true').status !== 0) return context.skip('needs a mount namespace')
+    onTestFinished(() => rm(home, { recursive: true }))
+    await copyFile(script, join(home, 'process.mjs'))
+    const { stdout, stderr } = isolated(process.execPath, join(home, 'process.mjs'), home)
+    expect([stdout, stderr]).toEqual(['changed 5000', ''])
   })
 
   test('is not created by a command that only reads', async () => {
