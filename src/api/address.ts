@@ -96,8 +96,13 @@ function hasChecksum(): boolean {
 export function isLowerCaseAddress(address: string): boolean {
   if (address.length !== ZERO.length || !address.startsWith('0x')) return false
   let kinds = 0
-  for (let at = 2; at < ZERO.length; at++) kinds |= KINDS[address.charCodeAt(at)] ?? OTHER
-  return (kinds & (UPPER | OTHER)) === 0 && (kinds !== DIGIT || address !== ZERO)
+  for (let at = 2; at < ZERO.length; at++) {
+    const kind = KINDS[address.charCodeAt(at)] ?? OTHER
+    // Most addresses with a checksum end here after a few letters.
+    if (kind >= UPPER) return false
+    kinds |= kind
+  }
+  return kinds !== DIGIT || address !== ZERO
 }
 
 /** Returns the problem of an EVM address, or null. All lower and all upper case are valid (EIP-55). */
