@@ -40,16 +40,23 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
   return async () => {
     let failure: unknown
     let progress = false
+    /** Collections whose later mints wait too: each took the first of the NFTs that were pending. */
+    const waiting = new Set<string>()
     for (const row of await listFoundMints(store.db, blockchain)) {
+      if (waiting.has(row.collection_id)) continue
       try {
         const found = await driver.explain(row)
-        if (found === 'wait') continue
+        if (found === 'wait') {
+          waiting.add(row.collection_id)
+          continue
+        }
         if (found === 'explained') await removeUnknownMint(store.db, row)
         else await stop(row, found)
         progress = true
         onMintable(row.collection_id)
       } catch (error) {
         failure ??= error
+        waiting.add(row.collection_id)
       }
     }
     if (failure !== undefined) throw failure

@@ -84,16 +84,18 @@ export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, bloc
     .execute()
 }
 
-/** Returns mints of a blockchain that weren't examined yet, in chain order. */
+/** Returns mints of a blockchain that weren't examined yet, in chain order: a block may have several of a collection. */
 export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<UnknownMintRow[]> {
-  return await db
+  const rows = await db
     .selectFrom('unknown_mints')
     .selectAll()
     .where(OPEN)
     .where('state', '=', sql.lit('found'))
     .where('blockchain', '=', blockchain)
-    .orderBy('block_number')
     .execute()
+  return rows.sort(
+    (a, b) => Number(a.block_number) - Number(b.block_number) || Number(BigInt(a.start_id) - BigInt(b.start_id)),
+  )
 }
 
 /** Returns the mints that block a collection from minting. */

@@ -185,6 +185,13 @@ const signedRows = () =>
     db.selectFrom('transactions').select('id').where('state', '=', 'signed').execute(),
   )
 
+/** Same as `settled`, for any number of NFTs. */
+async function allSettled(ids: readonly string[]): Promise<NftRecord[]> {
+  const all: NftRecord[] = []
+  for (let at = 0; at < ids.length; at += 100) all.push(...(await settled(backend, ids.slice(at, at + 100))))
+  return all
+}
+
 /** Resolves when the work has reached a step. */
 async function reached(step: keyof typeof STEPS, waiting: 'nfts' | 'transfers'): Promise<void> {
   if (step !== 'before it is signed') return void (await until(signedRows, (rows) => rows.length > 0))
@@ -374,6 +381,30 @@ it('assigns their tokens to NFTs of several batches that were minted out of orde
   await startFrom(backup)
   expect(await settled(backend, ids)).toEqual(before)
   expect(await supplyOf(collection)).toBe(7n)
+})
+
+it('finds every token of 8 mints that were in flight after a backup, and mints nothing twice', async () => {
+  const collection = await deployedCollection()
+  await stop()
+  mine(false)
+  await place.write({ urls: [real.url], more: { mints_in_flight: 2 } })
+  await start()
+  const ids: string[] = []
+  for (let request = 0; request < 15; request++) {
+    ids.push(...(await mint(backend, collection, plainMetadata(100, `Drop ${request}`))))
+  }
+  expect(await until(signedRows, (rows) => rows.length === 2)).toHaveLength(2)
+  const backup = await stopAndBackUp()
+  await place.write({ urls: [real.url] })
+  await start()
+  expect(await until(signedRows, (rows) => rows.length === 7)).toHaveLength(7)
+  mine(true)
+  const before = await allSettled(ids)
+  expect(await supplyOf(collection)).toBe(1500n)
+  await startFrom(backup)
+  expect(await allSettled(ids)).toEqual(before)
+  expect(await supplyOf(collection)).toBe(1500n)
+  expect(new Set(before.map(({ token_id }) => token_id)).size).toBe(1500)
 })
 
 it('mints no token twice if a backup is restored twice and the backend is stopped early', async () => {
