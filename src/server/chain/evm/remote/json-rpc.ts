@@ -55,7 +55,7 @@ const TOO_LARGE = 413
  * Every request here may be sent twice: reads, and signed transactions, of which a network accepts the same bytes once.
  * A request without a response is therefore retried, on the next node if there are several.
  *
- * Before any other request, each node has to return the right network.
+ * Before any other request, each node has to return the right network, and again after a connection to it ended.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest } = options
@@ -132,7 +132,12 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
-  /** Checked once for each node, before its first request. */
+  // Another network may respond at the same address later: behind a tunnel or a port, or after a change at a provider.
+  agent.on('disconnect', (origin) => {
+    for (const url of urls) if (new URL(url).origin === new URL(origin).origin) checked.delete(url)
+  })
+
+  /** Checked for each node, before its first request and after a lost connection. */
   const check = (url: string): Promise<void> => {
     let checking = checked.get(url)
     if (checking === undefined) {

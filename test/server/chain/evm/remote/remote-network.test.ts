@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { keccak256 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import {
   createRemoteNetwork,
@@ -87,6 +87,37 @@ describe('the chain ID', () => {
       message: expect.stringMatching(/belongs to chain 1, not 137/),
     })
     expect(other.bodies.map((body) => JSON.parse(body).method)).toEqual(['eth_chainId'])
+  })
+})
+
+describe('the chain ID after a reconnect', () => {
+  it('is requested again, and nothing is sent to another network that now responds at the same URL', async () => {
+    const methods: string[] = []
+    let chainId = '0x89'
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      const { id, method } = JSON.parse(Buffer.concat(chunks).toString())
+      methods.push(method)
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? chainId : '0x7' }))
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const network = connect({ urls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`] })
+    const { head } = network.publicNetwork
+    expect([await head(), await head()]).toEqual([7, 7])
+    expect(methods).toEqual(['eth_chainId', 'eth_blockNumber', 'eth_blockNumber'])
+
+    chainId = '0x1'
+    server.closeAllConnections()
+    await vi.waitFor(async () => {
+      methods.length = 0
+      await expect(head()).rejects.toMatchObject({ message: expect.stringMatching(/belongs to chain 1, not 137/) })
+    })
+    await expect(network.broadcast([await sign(0)])).rejects.toMatchObject({ code: 'invalid_config' })
+    expect(methods).toEqual(['eth_chainId', 'eth_chainId'])
+    chainId = '0x89'
+    expect(await head()).toBe(7)
   })
 })
 
