@@ -666,10 +666,27 @@ optimism
 optimism-goerli
 fantom
 fantom-testnet
-solana
-solana-testnet
 bnb-mainnet
-bnb-testnet' ;;
+bnb-testnet
+arbitrum-one
+arbitrum-nova
+arbitrum-testnet
+moonbeam
+moonbase
+moonriver
+ethereum
+ethereum-sepolia
+base
+base-sepolia
+arbitrum-sepolia
+optimism-sepolia
+polygon-amoy
+zora
+linea
+scroll
+sonic
+solana
+solana-testnet' ;;
     'output') REPLY='table
 json
 ndjson

@@ -870,10 +870,27 @@ function __gdn_values
         'optimism-goerli' \
         'fantom' \
         'fantom-testnet' \
-        'solana' \
-        'solana-testnet' \
         'bnb-mainnet' \
-        'bnb-testnet'
+        'bnb-testnet' \
+        'arbitrum-one' \
+        'arbitrum-nova' \
+        'arbitrum-testnet' \
+        'moonbeam' \
+        'moonbase' \
+        'moonriver' \
+        'ethereum' \
+        'ethereum-sepolia' \
+        'base' \
+        'base-sepolia' \
+        'arbitrum-sepolia' \
+        'optimism-sepolia' \
+        'polygon-amoy' \
+        'zora' \
+        'linea' \
+        'scroll' \
+        'sonic' \
+        'solana' \
+        'solana-testnet'
     case 'output'
       printf '%s\n' 'table' \
         'json' \

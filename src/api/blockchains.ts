@@ -1,51 +1,66 @@
-/** The blockchains of the reference with what each supports (api-v1.1.md, Blockchain identifiers). */
+/**
+ * The names of blockchains: those that need no configuration, with facts from viem/chains, and those that an operator
+ * of a backend gives to other EVM networks.
+ */
+import { distance } from '../core/nearest.ts'
+import { EVM_CHAINS } from './generated/evm-chains.ts'
+
+export type SolanaBlockchain = 'solana' | 'solana-testnet'
+type KnownEvmBlockchain = keyof typeof EVM_CHAINS
+/** A blockchain that every gdn knows. Creating NFTs and collections works on each of them. */
+export type KnownBlockchain = KnownEvmBlockchain | SolanaBlockchain
+
+declare const configured: unique symbol
+/** A name that an operator gave to an EVM network. Only `isBlockchain` makes one. */
+type ConfiguredName = string & { readonly [configured]: true }
+
+export type EvmBlockchain = KnownEvmBlockchain | ConfiguredName
+export type Blockchain = EvmBlockchain | SolanaBlockchain
 
 interface BlockchainFacts {
   readonly kind: 'evm' | 'solana'
   /** EIP-155 chain ID; null on Solana. */
   readonly chainId: number | null
   readonly testnet: boolean
-  /** transfernft and createnfttrans. Creating NFTs and collections works everywhere. */
-  readonly transfer: boolean
 }
 
-const evm = (chainId: number, testnet = false) => ({ kind: 'evm', chainId, testnet, transfer: true }) as const
-const solana = (testnet: boolean) => ({ kind: 'solana', chainId: null, testnet, transfer: false }) as const
-
-export const BLOCKCHAINS = {
-  polygon: evm(137),
-  'polygon-mumbai': evm(80001, true),
-  astar: evm(592),
-  'astar-shiden': evm(336),
-  'astar-shibuya': evm(81, true),
-  avalanche: evm(43114),
-  'avalanche-fuji': evm(43113, true),
-  optimism: evm(10),
-  'optimism-goerli': evm(420, true),
-  fantom: evm(250),
-  'fantom-testnet': evm(4002, true),
-  solana: solana(false),
-  'solana-testnet': solana(true),
-  'bnb-mainnet': evm(56),
-  'bnb-testnet': evm(97, true),
-} as const satisfies Record<string, BlockchainFacts>
-
-export type Blockchain = keyof typeof BLOCKCHAINS
-export type SolanaBlockchain = 'solana' | 'solana-testnet'
-export type EvmBlockchain = Exclude<Blockchain, SolanaBlockchain>
-
-export const BLOCKCHAIN_NAMES = Object.keys(BLOCKCHAINS) as [Blockchain, ...Blockchain[]]
-export const EVM_BLOCKCHAINS = BLOCKCHAIN_NAMES.filter(
-  (name): name is EvmBlockchain => BLOCKCHAINS[name].kind === 'evm',
-)
-export const SOLANA_BLOCKCHAINS = BLOCKCHAIN_NAMES.filter(
-  (name): name is SolanaBlockchain => BLOCKCHAINS[name].kind === 'solana',
-)
-
-export function isBlockchain(name: string): name is Blockchain {
-  return Object.hasOwn(BLOCKCHAINS, name)
+const SOLANA: Readonly<Record<SolanaBlockchain, BlockchainFacts>> = {
+  solana: { kind: 'solana', chainId: null, testnet: false },
+  'solana-testnet': { kind: 'solana', chainId: null, testnet: true },
 }
 
-export function isEvm(name: Blockchain): name is EvmBlockchain {
-  return BLOCKCHAINS[name].kind === 'evm'
+export const KNOWN_EVM_NAMES = Object.keys(EVM_CHAINS) as KnownEvmBlockchain[]
+export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
+/** The names that need no configuration. A backend may have more. */
+export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
+
+const NAME = /^(?!solana(?:-|$))[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
+
+/** Whether every gdn knows the blockchain, and not only the server where it is configured. */
+export const isKnown = (name: string): name is KnownBlockchain =>
+  Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
+
+/**
+ * Whether this can be the name of a blockchain on some server. Nothing else begins with `solana`. A name that is close
+ * to a known one is not accepted, because it is probably misspelled.
+ */
+export const isBlockchain = (name: string): name is Blockchain =>
+  isKnown(name) || (NAME.test(name) && misspelled(name) === null)
+
+/** Returns the known name that differs from this one by one typing error; null if there is none. */
+export const misspelled = (name: string): KnownBlockchain | null =>
+  KNOWN_NAMES.find((known) => Math.abs(known.length - name.length) <= 1 && distance(name, known) <= 1) ?? null
+
+export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)
+
+/** Returns the facts of a blockchain; null for a name that only its operator knows. */
+export function factsOf(name: Blockchain): BlockchainFacts | null {
+  if (!isEvm(name)) return SOLANA[name]
+  return Object.hasOwn(EVM_CHAINS, name) ? { kind: 'evm', ...EVM_CHAINS[name as KnownEvmBlockchain] } : null
 }
+
+/** Returns the EIP-155 chain ID of a blockchain; null on Solana, and for a name that only its operator knows. */
+export const chainIdOf = (name: Blockchain): number | null => factsOf(name)?.chainId ?? null
+
+/** Whether a blockchain is a testnet for certain. */
+export const isTestnet = (name: Blockchain): boolean => factsOf(name)?.testnet === true

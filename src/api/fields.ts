@@ -1,14 +1,22 @@
 import * as z from 'zod'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS } from './blockchains.ts'
+import { type Blockchain, isBlockchain, isEvm, misspelled } from './blockchains.ts'
 import { shortText, text } from './text.ts'
 
-export const blockchain = z.enum(BLOCKCHAIN_NAMES, {
-  error: (issue) => (issue.input === undefined ? undefined : `must be one of ${BLOCKCHAIN_NAMES.join(', ')}`),
-})
+const similar = (name: unknown): string => {
+  const near = typeof name === 'string' ? misspelled(name) : null
+  return near === null ? '' : `, but ${near} is`
+}
+
+/** Any blockchain. A backend rejects those that it doesn't serve. */
+export const blockchain = z.string().pipe(
+  z.custom<Blockchain>((name) => typeof name === 'string' && isBlockchain(name), {
+    error: ({ input }) => `is not a known blockchain${similar(input)}`,
+  }),
+)
 
 /** Blockchains on which the service transfers (api-v1.1.md, Blockchain identifiers). */
 export const transferBlockchain = blockchain.check((context) => {
-  if (!BLOCKCHAINS[context.value].transfer) {
+  if (!isEvm(context.value)) {
     context.issues.push({ code: 'custom', message: 'transfer is unsupported on Solana', input: context.value })
   }
 })

@@ -1,16 +1,24 @@
-import type { EvmBlockchain } from './blockchains.ts'
+import type { Blockchain, KnownBlockchain } from './blockchains.ts'
 
-/** A network of the reference that no longer exists. */
+/** A network whose operators moved on to another one. It is still available as an embedded chain. */
 export interface Retired {
-  /** When it ended, as text. */
+  /** When it ended or was succeeded, as text. */
   since: string
-  successor: string
-  /** The chain ID of the successor. */
-  chainId: number
+  successor: KnownBlockchain
+  /** Whether nodes of it may still respond. */
+  stillRuns: boolean
 }
 
-/** Networks of the reference that no longer exist. They are still available as embedded chains. */
-export const RETIRED: Partial<Record<EvmBlockchain, Retired>> = {
-  'polygon-mumbai': { since: 'April 2024', successor: 'Polygon Amoy', chainId: 80002 },
-  'optimism-goerli': { since: 'early 2024', successor: 'OP Sepolia', chainId: 11155420 },
+const RETIRED: Partial<Record<KnownBlockchain, Retired>> = {
+  'polygon-mumbai': { since: 'April 2024', successor: 'polygon-amoy', stillRuns: false },
+  'optimism-goerli': { since: 'early 2024', successor: 'optimism-sepolia', stillRuns: false },
+  'arbitrum-testnet': { since: 'early 2024', successor: 'arbitrum-sepolia', stillRuns: false },
+  fantom: { since: 'December 2024', successor: 'sonic', stillRuns: true },
 }
+
+/** Returns what is known about the end of a network; null for one in use. */
+export const retirementOf = (name: Blockchain): Retired | null => RETIRED[name as KnownBlockchain] ?? null
+
+/** Says what happened to a network: `polygon-mumbai was shut down in April 2024`. */
+export const retirementText = (name: Blockchain, { since, successor, stillRuns }: Retired): string =>
+  stillRuns ? `${name} was succeeded by ${successor} in ${since}` : `${name} was shut down in ${since}`

@@ -1,4 +1,4 @@
-// `npm run build`: compiles the contracts, then bundles. `--watch` rebuilds at every change. `--clean` removes
+// `npm run build`: compiles the contracts, reads the facts of networks, then bundles. `--watch` rebuilds at every change. `--clean` removes
 // everything of earlier builds.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -125,10 +125,12 @@ function sourcesOf(chunks) {
 
 async function compile() {
   const { compileContracts } = await import('./contracts.mjs')
+  const { generateChains } = await import('./chains.mjs')
   await compileContracts()
+  await generateChains()
 }
 
-/** Builds contracts and bundle, in one process at a time. Returns a summary line. */
+/** Builds contracts, facts of networks and bundle, in one process at a time. Returns a summary line. */
 export async function build({ clean = false } = {}) {
   const start = performance.now()
   return await withLock(join(distDir, '.lock'), async () => {

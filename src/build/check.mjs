@@ -27,7 +27,7 @@ const GENERATORS = [
   },
   {
     name: 'reference',
-    paths: ['docs/commands.md', 'docs/configuration.md', 'docs/exit-codes.md'],
+    paths: ['docs/blockchains.md', 'docs/commands.md', 'docs/configuration.md', 'docs/exit-codes.md'],
     generate: generateReference,
     command: 'node src/build/reference.mjs',
   },
@@ -65,14 +65,16 @@ async function check({ name, run }) {
   return passed
 }
 
-async function compileContracts() {
+async function generateSources() {
   const contracts = await import('./contracts.mjs')
+  const chains = await import('./chains.mjs')
   await contracts.compileContracts()
+  await chains.generateChains()
   return { code: 0, output: '' }
 }
 
 await ensureInstalled()
-// Compiles the contracts first, because tsc reads the generated types.
-const results = [await check({ name: 'contracts compile (solc)', run: compileContracts })]
+// First, because tsc reads the generated types.
+const results = [await check({ name: 'contracts compile (solc), facts of networks', run: generateSources })]
 results.push(...(await Promise.all(CHECKS.map(check))))
 if (results.includes(false)) process.exitCode = 1

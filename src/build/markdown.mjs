@@ -32,6 +32,19 @@ export function generatedTables({ exit_codes: codes, environment }) {
   }
 }
 
+/** The table of the networks that need no configuration, as viem/chains defines them. */
+export function blockchainTable(chains) {
+  const evm = chains.map(({ name, chain: { id, name: title, nativeCurrency, testnet } }) => [
+    ...[code(name), title, String(id), nativeCurrency.symbol],
+    testnet === true ? 'testnet' : '',
+  ])
+  const solana = [
+    [code('solana'), 'Solana', '', 'SOL', 'no transfers by the API'],
+    [code('solana-testnet'), 'Solana testnet', '', 'SOL', 'testnet, no transfers by the API'],
+  ]
+  return table(['Name', 'Network', 'Chain ID', 'Coin', 'Notes'], [...evm, ...solana])
+}
+
 function contents(title, entries, commands) {
   const lines = entries.map(({ name, summary, is_command: isCommand }) => {
     const verbs = commands.filter((command) => command.name.startsWith(`${name} `))

@@ -1,14 +1,15 @@
-// `node src/build/reference.mjs`: generates the parts of docs/ from the command tree. The build creates the man page.
+// `node src/build/reference.mjs`: generates the parts of docs/ from the command tree and viem/chains. The build creates the man page.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { knownChains } from './chains.mjs'
 import { readCommandTree, readHelp } from './command-tree.mjs'
 import { manPage } from './man-page.mjs'
-import { commandsMarkdown, generatedTables } from './markdown.mjs'
+import { blockchainTable, commandsMarkdown, generatedTables } from './markdown.mjs'
 import { root } from './paths.mjs'
 
 /** Hand-written pages with generated tables. */
-const PAGES = ['docs/configuration.md', 'docs/exit-codes.md']
+const PAGES = ['docs/blockchains.md', 'docs/configuration.md', 'docs/exit-codes.md']
 
 /** A table between its markers. */
 const GENERATED = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs
@@ -21,7 +22,7 @@ export async function manPageFile(folder) {
 /** Writes the generated pages of docs/, and the tables of the others, into a folder. */
 export async function generateReference(dir) {
   const tree = await readCommandTree()
-  const tables = generatedTables(tree)
+  const tables = { ...generatedTables(tree), blockchains: blockchainTable(await knownChains()) }
   await mkdir(join(dir, 'docs'), { recursive: true })
   await writeFile(join(dir, 'docs/commands.md'), commandsMarkdown(tree))
   for (const page of PAGES) {

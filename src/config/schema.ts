@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
+import { blockchain } from '../api/fields.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
@@ -25,7 +26,7 @@ const rate = z
 
 const settings = {
   base_url: baseUrl.optional(),
-  blockchain: z.enum(BLOCKCHAIN_NAMES).optional(),
+  blockchain: blockchain.optional(),
   contract: line.optional(),
   wallet: line.optional(),
   /** Requests per second. */
@@ -163,9 +164,8 @@ export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileS
   const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
   const result = validate(profileSettings, { [name]: value })
   if (result.ok) return result.value
-  const near = name === 'blockchain' ? nearest(raw, BLOCKCHAIN_NAMES) : undefined
   throw new GdnError('usage', result.issues[0]?.message ?? 'is not a value', {
     place: { field: name },
-    ...(near === undefined ? {} : { hint: `Did you mean ${near}?` }),
+    ...(name === 'blockchain' ? { hint: blockchainHint(raw) } : {}),
   })
 }

@@ -1,4 +1,5 @@
-import { BLOCKCHAIN_NAMES, type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
+import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import type { Secret } from '../core/secret.ts'
@@ -176,10 +177,9 @@ function applies(name: keyof ProfileSettings, baseUrl: string | undefined, targe
 function blockchainOf(layers: Layers, target: Target | null): Setting<Blockchain> | null {
   const named = layers.env.GDN_BLOCKCHAIN ?? ''
   if (layers.flags.blockchain === undefined && named !== '' && !isBlockchain(named)) {
-    const near = nearest(named, BLOCKCHAIN_NAMES)
     throw new GdnError('usage', `unknown blockchain "${named}"`, {
       place: { flag: 'GDN_BLOCKCHAIN' },
-      hint: near === undefined ? `Use one of ${BLOCKCHAIN_NAMES.join(', ')}.` : `Did you mean ${near}?`,
+      hint: blockchainHint(named),
     })
   }
   const variable = isBlockchain(named) ? named : ''

@@ -1,5 +1,5 @@
-/** The edit distance of two words: insert, delete, replace, or swap two adjacent characters. */
-function distance(a: string, b: string): number {
+/** Returns the edit distance of two words: insert, delete, replace, or swap two adjacent characters. */
+export function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...new Array<number>(b.length).fill(0)])
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0
   for (let j = 0; j <= b.length; j += 1) (rows[0] as number[])[j] = j

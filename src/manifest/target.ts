@@ -1,5 +1,6 @@
 import { addressProblem, isLowerCaseAddress } from '../api/address.ts'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
+import { type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './report.ts'
@@ -60,7 +61,7 @@ export class TargetCheck {
 
   #checkChain({ value, column }: Cell, report: RowReport): void {
     const { blockchain } = this.#target
-    if (!isBlockchain(value)) report.add(column, `blockchain must be one of ${BLOCKCHAIN_NAMES.join(', ')}`)
+    if (!isBlockchain(value)) report.add(column, `unknown blockchain ${JSON.stringify(value)}`, blockchainHint(value))
     else if (blockchain === null) this.#target = { ...this.#target, blockchain: value }
     else report.add(column, `blockchain is ${value}, but the run is for ${blockchain}`, ONE_TARGET)
   }
@@ -68,7 +69,7 @@ export class TargetCheck {
   checkAddress(kind: 'receiver' | 'sender', address: string, column: Column | null, report: RowReport): void {
     const { blockchain } = this.#target
     if (blockchain === null) return
-    if (kind === 'sender' && !BLOCKCHAINS[blockchain].transfer) {
+    if (kind === 'sender' && !isEvm(blockchain)) {
       report.add(column ?? kind, `sender can't be used: transfer is unsupported on ${blockchain}`)
     }
     // Searching for it among the valid ones would take longer.

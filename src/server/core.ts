@@ -7,11 +7,12 @@ import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/evm/embedded/embedded-signers.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
-import type { RemoteChainsOptions } from './chain/evm/remote/remote-chains.ts'
+import type { RemoteChains, RemoteChainsOptions } from './chain/evm/remote/remote-chains.ts'
 import type { Signer } from './chain/evm/signers.ts'
 import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
 import { createProviders } from './chain/rpc/providers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
+import type { RemoteClusters } from './chain/solana/remote/remote-clusters.ts'
 import { noticeCopy } from './data-dir/copied.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
@@ -137,11 +138,11 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     ...{ db: store.db, now, version, dataDir },
     signers: () => [...remote.signers(), ...clusters.signers()],
     hindered: async () => {
-      const networks = [remote, clusters]
+      const networks: (RemoteChains | RemoteClusters)[] = [remote, clusters]
       const unreachable = new Set(
         (await Promise.all(networks.map((some) => some.unreachable()))).flat().map((one) => one.blockchain),
       )
-      const all = networks.flatMap(({ blockchains }) => blockchains)
+      const all = networks.flatMap(({ blockchains }) => [...blockchains])
       return all.map((blockchain) => ({ blockchain, isHindered: unreachable.has(blockchain) }))
     },
     ready: () => readiness(),

@@ -1,4 +1,6 @@
-import { BLOCKCHAINS, type EvmBlockchain } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
+import type { EvmBlockchain } from '../api/blockchains.ts'
+import { GdnError } from '../core/errors.ts'
 import { openBeside } from './administration.ts'
 import { createSigner } from './chain/evm/create-signer.ts'
 import { newKey } from './chain/evm/embedded/embedded-signers.ts'
@@ -10,6 +12,7 @@ import type { Hex } from './chain/evm/network.ts'
 import { MINTS_IN_FLIGHT } from './chain/evm/remote/remote-network.ts'
 import { createProviders } from './chain/rpc/providers.ts'
 import { type Backend, type BackendOptions, startBackend } from './main.ts'
+import { chainIdNamed } from './settings/networks.ts'
 import type { ChainSettings } from './settings/types.ts'
 import { rememberChain } from './store/chains.ts'
 
@@ -41,7 +44,12 @@ export async function startForkedBackend(
   { blockchain, url }: ForkTarget,
   signal: AbortSignal,
 ): Promise<ForkedBackend> {
-  const { chainId } = BLOCKCHAINS[blockchain]
+  const chainId = chainIdNamed(blockchain)
+  if (chainId === null) {
+    throw new GdnError('usage', `${blockchain} can't be forked, because its chain ID is not known`, {
+      hint: blockchainHint(blockchain),
+    })
+  }
   const folder = `${options.dataDir}-fork`
   const providers = createProviders()
   const fork = await startFork({ blockchain, chainId, urls: [url], providers, folder, depth: DEPTH, signal })

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS, EVM_BLOCKCHAINS, isBlockchain, isEvm } from '../../src/api/blockchains.ts'
+import { isBlockchain, isEvm, isKnown } from '../../src/api/blockchains.ts'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { errorFormA, errorFormB } from '../../src/api/errors.ts'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
@@ -35,13 +35,8 @@ const METADATA = { title: 't', description: '', file_fields: [] }
 const all: [string, Endpoint][] = Object.entries(ENDPOINTS)
 
 describe('blockchains', () => {
-  it('match the reference, in the same order', () => {
-    expect(BLOCKCHAIN_NAMES).toEqual(REFERENCE.map(([name]) => name))
-  })
-
   it.each(REFERENCE)('%s: transfer is %s', (name, support) => {
-    if (!isBlockchain(name)) throw new Error(`${name} is missing`)
-    expect(BLOCKCHAINS[name].transfer).toBe(support === 'yes')
+    if (!isKnown(name)) throw new Error(`${name} is missing`)
     const wallet = isEvm(name) ? EVM_WALLET : SOLANA_WALLET
     const parties = {
       contract_address: wallet,
@@ -73,26 +68,19 @@ describe('blockchains', () => {
     }
   })
 
-  it('have the chain IDs of the real networks, each once', () => {
-    const ids = Object.fromEntries(EVM_BLOCKCHAINS.map((name) => [name, BLOCKCHAINS[name].chainId]))
-    expect(ids).toEqual({
-      polygon: 137,
-      'polygon-mumbai': 80001,
-      astar: 592,
-      'astar-shiden': 336,
-      'astar-shibuya': 81,
-      avalanche: 43114,
-      'avalanche-fuji': 43113,
-      optimism: 10,
-      'optimism-goerli': 420,
-      fantom: 250,
-      'fantom-testnet': 4002,
-      'bnb-mainnet': 56,
-      'bnb-testnet': 97,
-    })
-  })
-
-  it.each(['', 'Polygon', 'polygon ', '__proto__', 'constructor', 'toString'])('rejects %j as a blockchain', (name) => {
+  it.each([
+    '',
+    'Polygon',
+    'polygon ',
+    '__proto__',
+    'toString',
+    'a',
+    '-a',
+    'a-',
+    'a b',
+    'solana-devnet',
+    'a'.repeat(41),
+  ])('rejects %j as a blockchain', (name) => {
     expect(isBlockchain(name)).toBe(false)
   })
 })

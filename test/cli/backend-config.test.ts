@@ -21,7 +21,8 @@ async function settings(name: string, blockchain: string): Promise<string> {
 
 const listed = async (env: Record<string, string>, ...flags: string[]) => {
   const { stdout } = await cli(['chain', 'list', '--json', ...flags], { env })
-  return (JSON.parse(stdout) as { blockchain: string }[]).map(({ blockchain }) => blockchain)
+  const rows: { blockchain: string; network: string }[] = JSON.parse(stdout)
+  return rows.filter(({ network }) => network === 'rpc').map(({ blockchain }) => blockchain)
 }
 
 test('reads the backend configuration from GDN_BACKEND_CONFIG for administration too; --config overrides it', async () => {

@@ -33,19 +33,18 @@ describe('a Solana cluster on the command line', () => {
       more: { block_explorer_url: 'https://explorer.solana.com/' },
     })
     const { stdout } = await gdn('chain', 'list')
-    expect(JSON.parse(stdout)).toEqual([
-      {
-        blockchain: 'solana',
-        chain_id: null,
-        genesis_hash: cluster.genesisHash,
-        nodes: [new URL(cluster.url).host],
-        confirmations: null,
-        finality: null,
-        commitment: 'finalized',
-        operators: [join(place.dataDir, 'signer.json')],
-        block_explorer_url: 'https://explorer.solana.com/',
-      },
-    ])
+    expect(JSON.parse(stdout)[0]).toEqual({
+      blockchain: 'solana',
+      chain_id: null,
+      ...{ currency: 'SOL', testnet: false, network: 'rpc', retired_since: null, successor: null, fee_model: null },
+      genesis_hash: cluster.genesisHash,
+      nodes: [new URL(cluster.url).host],
+      confirmations: null,
+      finality: null,
+      commitment: 'finalized',
+      operators: [join(place.dataDir, 'signer.json')],
+      block_explorer_url: 'https://explorer.solana.com/',
+    })
     expect(stdout).not.toContain('secret-key')
     await place.write()
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { BLOCKCHAIN_NAMES } from '../../src/api/blockchains.ts'
+import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { COMMANDS, ENTRIES } from '../../src/cli/catalogue.ts'
 import { EXIT } from '../../src/core/exit-codes.ts'
 import { cli } from './harness.ts'
@@ -104,7 +104,7 @@ describe('gdn help --json', () => {
     expect(await flagOf('nft list', '--blockchain')).toMatchObject({
       short: '-b',
       type: 'word',
-      values: [...BLOCKCHAIN_NAMES],
+      values: [...KNOWN_NAMES],
       placeholder: 'name',
     })
     expect(await flagOf('nft list', '--limit')).toMatchObject({ type: 'integer', values: null })

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS } from '../../src/api/blockchains.ts'
+import { chainIdOf, KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { OWN_VARIABLES } from '../../src/config/environment.ts'
@@ -66,8 +66,8 @@ describe('topics match the code', () => {
 
   test('blockchains lists every blockchain with its chain ID', async () => {
     const page = await topic('blockchains')
-    for (const name of BLOCKCHAIN_NAMES) {
-      expect(page).toMatch(new RegExp(`^  ${name} +.*${BLOCKCHAINS[name].chainId ?? 'Solana'}`, 'm'))
+    for (const name of KNOWN_NAMES) {
+      expect(page).toMatch(new RegExp(`^  ${name} +.*${chainIdOf(name) ?? 'Solana'}`, 'm'))
     }
   })
 })

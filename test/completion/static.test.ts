@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BLOCKCHAIN_NAMES } from '../../src/api/blockchains.ts'
+import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { generateCompletions } from '../../src/build/completions.mjs'
 import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
 import type { CommandTree } from '../../src/cli/help/tree.ts'
@@ -66,7 +66,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion i
     ['a flag that may be repeated', 'gdn nft mint --extra a=b --ext', ['--extra']],
     ['a flag if no argument is left', 'gdn config path --js', ['--json']],
     ['a command after flags with values', 'gdn --profile nft --debug nft mi', ['mint']],
-    ['blockchains', 'gdn nft list -b ', [...BLOCKCHAIN_NAMES]],
+    ['blockchains', 'gdn nft list -b ', [...KNOWN_NAMES]],
     ['blockchains from their prefix', 'gdn nft list --blockchain poly', ['polygon', 'polygon-mumbai']],
     ['a value in the same word', 'gdn nft list --output=', [...OUTPUT_MODES]],
     ['a value in the same word from its prefix', 'gdn nft list --output=nd', ['ndjson']],

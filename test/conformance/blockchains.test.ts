@@ -84,7 +84,7 @@ describe('enumerated values of the parameter blockchain', () => {
     },
   )
 
-  it.each(['ethereum', 'Polygon', 'polygon ', '', 137, null])('rejects %j', async (blockchain) => {
+  it.each(['moon', 'Polygon', 'polygon ', '', 137, null])('rejects %j', async (blockchain) => {
     const { artist: wallet_address, first } = walletsOn('polygon')
     const where = await service.collection()
     const collection = await service.post('createcollection', { wallet_address, name: 'One', blockchain })

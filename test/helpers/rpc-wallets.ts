@@ -9,7 +9,7 @@ import {
   parseAbi,
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { BLOCKCHAINS, type EvmBlockchain } from '../../src/api/blockchains.ts'
+import { chainIdOf, type EvmBlockchain } from '../../src/api/blockchains.ts'
 
 /**
  * Functions that people call with their own wallets, from the standards and the documentation instead of our sources.
@@ -35,7 +35,7 @@ export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePr
 /** viem clients for a backend's `/rpc`. */
 export function rpcOf(backend: { url: string }, blockchain: EvmBlockchain = 'polygon') {
   const chain = defineChain({
-    id: BLOCKCHAINS[blockchain].chainId,
+    id: chainIdOf(blockchain) ?? 0,
     name: blockchain,
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [`${backend.url}/rpc/${blockchain}`] } },

@@ -10,8 +10,12 @@ afterEach(async () => {
 })
 
 it.each([
-  ['the configured block explorer', { block_explorer_url: 'https://polygonscan.com/' }, 'https://polygonscan.com/tx/'],
-  ['nothing without a configured block explorer', {}, null],
+  [
+    'the configured block explorer',
+    { block_explorer_url: 'https://explorer.example/' },
+    'https://explorer.example/tx/',
+  ],
+  ['the block explorer that viem/chains names', {}, 'https://polygonscan.com/tx/'],
 ])('links a transaction to %s, in gettransactions and in gdn tx', async (_, more, link) => {
   const real = await startPublicNetwork()
   undo.push(() => real.close())
@@ -30,10 +34,10 @@ it.each([
   )
   const [outcome] = (await call(backend, 'gettransactions', { transaction_gdn_ids: [id] })).transactions
   const hash = outcome?.transaction_hash
-  expect(outcome?.explorer_url).toBe(link === null ? undefined : `${link}${hash}`)
+  expect(outcome?.explorer_url).toBe(`${link}${hash}`)
   const gdn = async (...argv: string[]) =>
     JSON.parse((await cli([...argv, '--data-dir', place.dataDir, '--json'])).stdout)
   const listed = (await gdn('tx', 'list')).find((one: { hash: string }) => one.hash === hash)
-  expect(listed.explorer_url).toBe(link === null ? null : `${link}${hash}`)
+  expect(listed.explorer_url).toBe(`${link}${hash}`)
   expect((await gdn('tx', 'show', String(hash))).explorer_url).toBe(listed.explorer_url)
 })

@@ -1,3 +1,4 @@
+import { KNOWN_NAMES } from '../blockchains.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { loadEndpoints } from '../endpoints.ts'
 import { errorFormA, errorFormB } from '../errors.ts'
@@ -50,17 +51,33 @@ export interface RegisteredRoute {
   url: string
 }
 
+/** Limits the field `blockchain` of requests to the names that a server has. */
+function nameBlockchains(part: unknown, names: readonly string[]): void {
+  if (typeof part !== 'object' || part === null) return
+  const { blockchain } = ('properties' in part ? part.properties : {}) as { blockchain?: Json }
+  if (blockchain !== undefined) blockchain.enum = names
+  for (const inner of Object.values(part)) nameBlockchains(inner, names)
+}
+
 /**
  * Builds the OpenAPI 3.1 document of a server, from the contracts of those endpoints that the server has.
  *
+ * @param names the blockchains of the server
  * @example
  * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], '0.1.0')
  */
-export async function buildOpenApi(routes: readonly RegisteredRoute[], version: string): Promise<Json> {
+export async function buildOpenApi(
+  routes: readonly RegisteredRoute[],
+  version: string,
+  names: readonly string[] = KNOWN_NAMES,
+): Promise<Json> {
   const registered = new Set(routes.map(({ method, url }) => `${method} ${url}`))
   const paths: Record<string, Json> = {}
   for (const endpoint of Object.values<Endpoint>(await loadEndpoints())) {
-    if (registered.has(`POST ${endpoint.path}`)) paths[endpoint.path] = { post: operationOf(endpoint) }
+    if (!registered.has(`POST ${endpoint.path}`)) continue
+    const post = operationOf(endpoint)
+    nameBlockchains(post.requestBody, names)
+    paths[endpoint.path] = { post }
   }
   for (const { method, route, paths: spelled, operation } of SURROUNDINGS) {
     if (!registered.has(`${method} ${route}`)) continue

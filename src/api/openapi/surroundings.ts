@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { EVM_BLOCKCHAINS } from '../blockchains.ts'
 import { generatedWallet, WALLET_CREATE_PATH } from '../endpoints/getpresignedurl.ts'
 import { errorAnswers } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
@@ -77,7 +76,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       operationId: 'rpc',
       tags: ['Chains and files'],
       summary: 'Read an embedded chain and send signed transactions',
-      parameters: [inPath('blockchain', 'An EVM blockchain.', { enum: EVM_BLOCKCHAINS })],
+      parameters: [{ ...inPath('blockchain', 'An EVM blockchain.', text), example: 'polygon' }],
       requestBody: {
         required: true,
         content: json(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BLOCKCHAINS, isBlockchain } from '../../api/blockchains.ts'
+import { isBlockchain, isTestnet as isOnTestnet } from '../../api/blockchains.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportAnswer } from '../../client/transport.ts'
 import type { Server } from '../../config/server.ts'
@@ -116,7 +116,7 @@ async function confirm(
   { blockchain }: Body['value'],
   server: Server,
 ): Promise<void> {
-  const isTestnet = typeof blockchain === 'string' && isBlockchain(blockchain) && BLOCKCHAINS[blockchain].testnet
+  const isTestnet = typeof blockchain === 'string' && isBlockchain(blockchain) && isOnTestnet(blockchain)
   if (flags.yes || server.loopback || isTestnet) return
   const what = 'name' in endpoint ? endpoint.name : endpoint.path
   const where = typeof blockchain === 'string' ? ` on ${blockchain}, a public network,` : ''

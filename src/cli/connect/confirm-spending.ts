@@ -1,11 +1,11 @@
-import { BLOCKCHAINS, type Blockchain } from '../../api/blockchains.ts'
+import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Io, safe } from '../io/io.ts'
 
 /** Returns whether a request costs money: the blockchain is not a testnet, and the server is not on this machine. */
 export function costsMoney(blockchain: Blockchain, server: Server): boolean {
-  return !BLOCKCHAINS[blockchain].testnet && !server.loopback
+  return !isTestnet(blockchain) && !server.loopback
 }
 
 /** Prompts before anything is spent on a public network. Off a terminal, only --yes confirms it. */

@@ -1,4 +1,4 @@
-import { BLOCKCHAINS, type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -78,8 +78,8 @@ export async function openVerifier(
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
     const found = await chain.chainId()
-    const { chainId } = BLOCKCHAINS[blockchain]
-    if (found === chainId) return { verifier: { chain, storage }, close }
+    const chainId = chainIdOf(blockchain)
+    if (chainId === null || found === chainId) return { verifier: { chain, storage }, close }
     throw new GdnError('usage', `has the chain ID ${found}, but ${blockchain} has ${chainId}`, {
       place: { flag: named?.flag ?? '--rpc-url' },
     })

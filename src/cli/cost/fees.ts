@@ -108,14 +108,22 @@ const NODE_TIMEOUT_MS = 10_000
 
 async function feesOfNode({ url, flag }: Node, blockchain: Blockchain): Promise<FoundFees> {
   if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} are not estimated`)
-  const [{ createRemoteNetwork }, { readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
+  const [{ createRemoteNetwork }, { readNetworkFees }, { coinOf }, { chainIdNamed }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/remote/remote-network.ts'),
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/chain/evm/cost/coin.ts'),
+    import('../../server/settings/networks.ts'),
     import('../../server/chain/rpc/rpc-answer.ts'),
   ])
+  const chainId = chainIdNamed(blockchain)
+  if (chainId === null) {
+    throw new GdnError('usage', `can't be compared with ${blockchain}, whose chain ID only its server knows`, {
+      place: { flag },
+      hint: 'Leave it out. The server knows the fees of its networks.',
+    })
+  }
   const limits = { confirmations: 1, finality: 1, timeoutMs: NODE_TIMEOUT_MS, tries: 2 }
-  const network = createRemoteNetwork({ blockchain, urls: [url], ...limits })
+  const network = createRemoteNetwork({ blockchain, chainId, urls: [url], ...limits })
   try {
     return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId) }
   } catch (error) {

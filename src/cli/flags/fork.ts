@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { EVM_BLOCKCHAINS, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isEvm, KNOWN_EVM_NAMES } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Parse } from '../command.ts'
 import type { Deps } from '../deps.ts'
@@ -22,7 +22,7 @@ export const fork: Parse<ForkFlag> = (raw, flag) => {
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `${blockchain} can't be forked`, {
       place: { flag },
-      hint: `Use one of ${EVM_BLOCKCHAINS.join(', ')}.`,
+      hint: `Use one of ${KNOWN_EVM_NAMES.join(', ')}.`,
     })
   }
   if (rest.length === 0) return { blockchain, at: undefined }

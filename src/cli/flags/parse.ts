@@ -1,4 +1,5 @@
-import { BLOCKCHAIN_NAMES, type Blockchain, isBlockchain } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { type Blockchain, isBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
@@ -57,14 +58,10 @@ export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) 
   throw bad(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${shown(raw)}`)
 })
 
-export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: BLOCKCHAIN_NAMES }, (raw, flag) => {
+/** Parses the name of a blockchain. Only the server knows all names: its operator may have added some. */
+export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
-  const near = nearest(raw, BLOCKCHAIN_NAMES)
-  throw bad(
-    flag,
-    `unknown blockchain ${shown(raw)}`,
-    near === undefined ? `Use one of ${BLOCKCHAIN_NAMES.join(', ')}.` : `Did you mean ${near}?`,
-  )
+  throw bad(flag, `unknown blockchain ${shown(raw)}`, blockchainHint(raw))
 })
 
 /** Parses one of the given words. */

@@ -1,5 +1,5 @@
 import { addressProblem, anyAddressProblem } from '../../api/address.ts'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../../api/blockchains.ts'
+import { type Blockchain, isTestnet, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
@@ -41,10 +41,10 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
 }
 
 export function blockchainChoices(): Choice<Blockchain>[] {
-  return BLOCKCHAIN_NAMES.map((name) => ({
+  return KNOWN_NAMES.map((name) => ({
     name,
     value: name,
-    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a public network, or an embedded chain of a local backend',
+    description: isTestnet(name) ? 'a testnet' : 'a public network, or an embedded chain of a local backend',
   }))
 }
 

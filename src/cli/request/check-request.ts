@@ -1,8 +1,8 @@
 import type * as z from 'zod/mini'
-import { BLOCKCHAIN_NAMES, isBlockchain } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { isBlockchain } from '../../api/blockchains.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
-import { nearest } from '../../core/nearest.ts'
 
 /** Flag of each field of a request. */
 const FLAG_OF: Readonly<Record<string, string>> = {
@@ -56,11 +56,10 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
   const name = String(issue.path[0] ?? '')
   const value = request[name]
   const isUnknown = name === 'blockchain' && typeof value === 'string' && !isBlockchain(value)
-  const near = isUnknown ? nearest(value, BLOCKCHAIN_NAMES) : undefined
   return {
     place: placeOf(issue, request, file),
     message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,
-    ...(near === undefined ? {} : { hint: `Did you mean ${near}?` }),
+    ...(isUnknown ? { hint: blockchainHint(value) } : {}),
   }
 }
 

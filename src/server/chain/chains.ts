@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, isKnown, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
@@ -26,6 +27,9 @@ export interface Chains {
   readonly solana: SolanaChains
   /** The networks that are reached by RPC URL. */
   readonly remote: RemoteChains
+  /** The names that requests may have: those that need no configuration, then the operator's own. */
+  readonly names: readonly Blockchain[]
+  has(name: string): name is Blockchain
   /**
    * Returns the factory of a blockchain. For an embedded chain it is known before anything is deployed, and the chain
    * is recorded on its first use. Rejects for a network that isn't set up.
@@ -91,6 +95,11 @@ export async function openChains({
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
   const listeners: ((blockchain: EvmBlockchain) => void)[] = []
+  const names: readonly Blockchain[] = [...KNOWN_NAMES, ...remote.blockchains.filter((name) => !isKnown(name))]
+  for (const name of only ?? []) {
+    if (names.includes(name)) continue
+    throw new GdnError('invalid_config', `${name} is not a blockchain of this backend`, { hint: blockchainHint(name) })
+  }
   let owned = postgresStore === null
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
@@ -115,11 +124,13 @@ export async function openChains({
   }
 
   const start = async (blockchain: EvmBlockchain) => {
+    const chainId = chainIdOf(blockchain)
+    if (chainId === null) throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`)
     const { genesis_timestamp } = await remember(db, blockchain)
     const { startEmbeddedChain } = await import('./evm/embedded/embedded-chain.ts')
     return await startEmbeddedChain({
       blockchain,
-      chainId: BLOCKCHAINS[blockchain].chainId,
+      chainId,
       journal: blockJournal<Hex>(db, blockchain, genesis_timestamp),
       stateDir,
       now,
@@ -153,6 +164,8 @@ export async function openChains({
     embedded: remote.blockchains.length === 0 && clusters.blockchains.length === 0,
     solana,
     remote,
+    names,
+    has: (name): name is Blockchain => names.some((known) => known === name),
 
     async factory(on, blockchain) {
       if (remote.has(blockchain)) return await remote.factory(on, blockchain)

@@ -5,7 +5,7 @@ import { type Contracts, type EndpointName, loadEndpoints } from '../../api/endp
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
-import { validate } from '../../api/validate.ts'
+import { type FieldIssue, validate } from '../../api/validate.ts'
 import type { Accepted } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
@@ -78,6 +78,22 @@ function refuseTooMany(body: unknown): void {
   throw new Refusal(413, TITLES.tooLarge, message)
 }
 
+/** Adds the problem of a blockchain that this backend doesn't serve. It replaces what else the name breaks. */
+function withUnserved(
+  issues: readonly FieldIssue[],
+  body: unknown,
+  { has, names }: ServiceDeps['chains'],
+): readonly FieldIssue[] {
+  const { blockchain } = asObject(body)
+  const isField = !issues.some(({ field, code }) => field === 'blockchain' && code === 'unrecognized_keys')
+  if (typeof blockchain !== 'string' || has(blockchain) || !isField) return issues
+  const message = `must be one of ${names.join(', ')}`
+  return [
+    { field: 'blockchain', path: ['blockchain'], message, code: 'custom' },
+    ...issues.filter(({ field, inconsistent }) => field !== 'blockchain' && !inconsistent),
+  ]
+}
+
 /**
  * Registers an endpoint's route, with and without a trailing slash: permission, rate limit, schema, then the service.
  */
@@ -94,7 +110,8 @@ function addEndpoint(
     reply.headers(await limit(keyId))
     refuseTooMany(request.body)
     const validated = validate(endpoint.request, request.body)
-    if (!validated.ok) throw refusalOf(validated.issues, endpoint.validationStatus)
+    const issues = withUnserved(validated.ok ? [] : validated.issues, request.body, deps.chains)
+    if (!validated.ok || issues.length > 0) throw refusalOf(issues, endpoint.validationStatus)
     const serve = await load()
     const served = await serve(deps, {
       accountId,

@@ -166,7 +166,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   refuseEncodedBodies(app)
   limitBodyMemory(app, { ...DEFAULT_BODY_MEMORY, ...options.bodyMemory })
   if (faults !== undefined) addFaults(app, faults, log)
-  addOpenApi(app, version)
+  addOpenApi(app, version, deps.chains.names)
   await addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps, { allowHtml })
   await addWalletRoutes(app, deps)

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { RunElsewhere } from '../chain/chains.ts'
 import { Refusal } from '../services/refusal.ts'
@@ -22,7 +22,7 @@ export function addRpcRoutes(
   const config = { access: 'public', errorForm: 'A' } as const
   app.post('/rpc/:blockchain', { config, bodyLimit: BODY_LIMIT }, async (request) => {
     const { blockchain } = request.params as { blockchain: string }
-    if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
+    if (!chains.has(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
     // Requests aren't forwarded to public networks: our provider quota would pay for them.

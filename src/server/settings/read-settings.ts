@@ -1,15 +1,18 @@
 import { dirname, resolve } from 'node:path'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
 import {
-  BLOCKCHAINS,
-  EVM_BLOCKCHAINS,
+  chainIdOf,
   type EvmBlockchain,
+  isBlockchain,
+  isEvm,
   SOLANA_BLOCKCHAINS,
   type SolanaBlockchain,
 } from '../../api/blockchains.ts'
-import { RETIRED } from '../../api/retired.ts'
+import { retirementOf, retirementText } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
+import { chainIdNamed, networkOf } from './networks.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
 import { CLUSTER_OF, GENESIS_HASHES } from './solana-clusters.ts'
@@ -30,9 +33,10 @@ export function readSettings(path: string): Settings {
   if (ipfs_gateway !== undefined) knowKeysIn(ipfs_gateway)
   return {
     chains: new Map(
-      EVM_BLOCKCHAINS.flatMap((blockchain) => {
-        const entry = chains[blockchain]
-        return entry === undefined ? [] : [[blockchain, toSettings(blockchain, entry, path)] as const]
+      Object.keys(chains).flatMap((name) => {
+        const entry = chains[name]
+        if (entry === undefined || !isBlockchain(name) || !isEvm(name)) return []
+        return [[name, toSettings(name, entry, path)] as const]
       }),
     ),
     clusters: new Map(
@@ -88,18 +92,26 @@ function limitsOf({ rpc_urls: urls, requests_per_second: limit }: LimitedEntry):
 }
 
 function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string): ChainSettings {
-  const retired = RETIRED[blockchain]
-  if (retired !== undefined && entry.chain_id === undefined) {
-    const { since, successor, chainId } = retired
-    throw new GdnError('invalid_config', `${blockchain} was shut down in ${since}`, {
-      place: { file: path, field: `chains.${blockchain}` },
-      hint: `Use its successor ${successor} with chain_id: ${chainId}, or remove it to use an embedded chain.`,
+  const retired = retirementOf(blockchain)
+  const place = { file: path, field: `chains.${blockchain}` }
+  if (retired?.stillRuns === false && entry.chain_id === undefined) {
+    const { successor } = retired
+    throw new GdnError('invalid_config', retirementText(blockchain, retired), {
+      place,
+      hint: `Name its successor ${successor} instead. To use it under the old name, add chain_id: ${chainIdOf(successor)}. Remove it to use an embedded chain.`,
+    })
+  }
+  const chainId = entry.chain_id ?? chainIdNamed(blockchain)
+  if (chainId === null) {
+    throw new GdnError('invalid_config', `chain_id is required, because ${blockchain} is not a known network`, {
+      place,
+      hint: blockchainHint(blockchain),
     })
   }
   for (const url of entry.rpc_urls) knowKeysIn(url)
   return {
     blockchain,
-    chainId: entry.chain_id ?? BLOCKCHAINS[blockchain].chainId,
+    chainId,
     rpcUrls: entry.rpc_urls,
     requestLimits: limitsOf(entry),
     confirmations: entry.confirmations,
@@ -108,7 +120,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     stuckMs: entry.stuck_seconds * 1000,
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     mintsInFlight: entry.mints_in_flight,
-    blockExplorerUrl: entry.block_explorer_url ?? null,
+    blockExplorerUrl: entry.block_explorer_url ?? networkOf(chainId)?.blockExplorerUrl ?? null,
     operators: entry.operators.map((operator) => {
       const entry = besides(operator, path)
       if ('keystore' in entry) return { ...entry, keystore: resolve(dirname(path), entry.keystore) }

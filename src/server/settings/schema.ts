@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { EVM_BLOCKCHAINS, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { isBlockchain, misspelled, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
@@ -21,9 +21,7 @@ const chain = z
     rpc_urls: rpcUrls,
     /** Poll interval; by default as often as there is work. */
     requests_per_second: requestsPerSecond.optional(),
-    /**
-     * Required if the blockchain's name is used for another network than in the API reference, mostly its successor.
-     */
+    /** Required for a name that viem/chains doesn't know, and for one that is used for another network. */
     chain_id: z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' }).optional(),
     /** Number of blocks, a transaction's own included, until it counts. */
     confirmations: depth.default(12),
@@ -58,15 +56,27 @@ const chain = z
     context.issues.push({ code: 'custom', message, input: finality, path: ['finality'] })
   })
 
+function nameProblem(name: string): string {
+  const near = misspelled(name)
+  if (near !== null) return `is not a known network, and too close to ${near} for a name of your own`
+  if (/^solana(-|$)/.test(name)) return `is not a known network: the clusters are ${SOLANA_BLOCKCHAINS.join(' and ')}`
+  return 'is not a valid name: use 2 to 40 characters a-z, 0-9 and hyphens between them'
+}
+
 const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
 /** The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, and which files of NFTs are accepted. */
 export const settingsFile = z.strictObject({
   chains: z
-    .strictObject({
-      ...recordOf(EVM_BLOCKCHAINS, chain.optional()),
-      ...recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional()),
+    .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional()))
+    /** EVM networks, by a known name or by the operator's own. */
+    .catchall(chain)
+    .check((context) => {
+      for (const name of Object.keys(context.value)) {
+        if (isBlockchain(name)) continue
+        context.issues.push({ code: 'custom', message: nameProblem(name), input: name, path: [name] })
+      }
     })
     .default({}),
   storage: storage.default({ kind: 'files' }),

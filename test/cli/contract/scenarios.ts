@@ -516,7 +516,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
   'chain list': {
     shape: 'array',
-    json: 'blockchain chain_id genesis_hash nodes confirmations finality commitment operators block_explorer_url',
+    json: 'blockchain chain_id currency testnet network retired_since successor fee_model nodes genesis_hash confirmations finality commitment operators block_explorer_url',
     prepare: () => onNetwork(false, 'chain', 'list'),
   },
   'chain setup': {

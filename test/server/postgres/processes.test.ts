@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { isBlockchain } from '../../../src/api/blockchains.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { sleep } from '../../../src/core/time.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/server/worker.ts'
@@ -137,6 +138,15 @@ describe('processes with roles', () => {
       ({ status }) => status === 'deployed',
     )
     expect((await showCollection(backend, id)).status).toBe('initiated')
+  })
+})
+
+it('a worker for a blockchain that its backend does not have is rejected', async () => {
+  const name = 'other-chain'
+  if (!isBlockchain(name)) throw new Error(`${name} can't be a name`)
+  await expect(worker({ only: [name] })).rejects.toMatchObject({
+    code: 'invalid_config',
+    message: 'other-chain is not a blockchain of this backend',
   })
 })
 

@@ -22,15 +22,16 @@ ${more}    operators: [{ keystore: op.json, password_file: password }]
 }
 
 test.each([
-  ['polygon-mumbai', 'Polygon Amoy', 80002],
-  ['optimism-goerli', 'OP Sepolia', 11155420],
+  ['polygon-mumbai', 'polygon-amoy', 80002],
+  ['optimism-goerli', 'optimism-sepolia', 11155420],
+  ['arbitrum-testnet', 'arbitrum-sepolia', 421614],
 ])('rejects %s by RPC URL as shut down and names its successor %s', async (blockchain, successor, chainId) => {
   const path = await settings(blockchain)
   expect(() => readSettings(path)).toThrow(
     expect.objectContaining({
       code: 'invalid_config',
       message: expect.stringMatching(/was shut down in .*2024/),
-      hint: expect.stringMatching(new RegExp(`${successor} with chain_id: ${chainId}, .*embedded`)),
+      hint: expect.stringMatching(new RegExp(`successor ${successor} .*chain_id: ${chainId}\\. .*embedded`)),
       place: { file: path, field: `chains.${blockchain}` },
     }),
   )

@@ -1,16 +1,12 @@
-import {
-  BLOCKCHAIN_NAMES,
-  type Blockchain,
-  EVM_BLOCKCHAINS,
-  type EvmBlockchain,
-  isEvm,
-} from '../../../api/blockchains.ts'
+import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
+import { retirementOf, retirementText } from '../../../api/retired.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import type { Io } from '../../io/io.ts'
 
 export interface ChainFlags extends DataDirFlags {
   config?: string
@@ -24,9 +20,9 @@ export function addChainFlags(command: GdnCommand): GdnCommand {
 }
 
 export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
-  wordArgument(command, '<blockchain>', BLOCKCHAIN_NAMES)
+  wordArgument(command, '<blockchain>', KNOWN_NAMES)
 
-/** @throws GdnError `usage` for a word that names no blockchain */
+/** @throws GdnError `usage` for a word that can't name a blockchain */
 export const anyBlockchain = (word: string): Blockchain => blockchainName(word, '<blockchain>')
 
 /** @throws GdnError `usage` for a word that names no EVM blockchain */
@@ -34,8 +30,18 @@ export function evmBlockchain(word: string): EvmBlockchain {
   const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
   throw new GdnError('usage', `transactions on ${blockchain} are not listed and have no fees to raise`, {
-    hint: `Use one of ${EVM_BLOCKCHAINS.join(', ')}.`,
+    hint: 'Use the name of an EVM blockchain. Run `gdn chain list` to show them.',
   })
+}
+
+/** Warns that a network was succeeded by another one. */
+export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
+  const retired = retirementOf(blockchain)
+  if (retired === null) return
+  const { successor } = retired
+  io.warn(
+    `${retirementText(blockchain, retired)}. Use ${successor} (chain ID ${chainIdOf(successor)}) for new collections.`,
+  )
 }
 
 export async function chainPlace(

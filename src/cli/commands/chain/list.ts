@@ -1,6 +1,9 @@
+import { type Blockchain, chainIdOf, factsOf, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
+import { retirementOf } from '../../../api/retired.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addChainFlags, type ChainFlags, chainPlace } from './chain-place.ts'
@@ -9,20 +12,22 @@ export type ListFlags = OutputFlags & ChainFlags
 
 const VIEW: View = {
   fields: [
-    ...['blockchain', 'chain_id', 'genesis_hash', 'nodes', 'confirmations', 'finality', 'commitment', 'operators'],
-    'block_explorer_url',
+    ...['blockchain', 'chain_id', 'currency', 'testnet', 'network', 'retired_since', 'successor', 'fee_model', 'nodes'],
+    ...['genesis_hash', 'confirmations', 'finality', 'commitment', 'operators', 'block_explorer_url'],
   ],
-  columns: ['blockchain', 'chain_id', 'nodes', 'confirmations', 'operators'],
+  columns: ['blockchain', 'chain_id', 'currency', 'network', 'successor'],
   id: 'blockchain',
+  cells: (record) => ({ ...record, network: record.nodes ?? record.network }),
 }
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'Reads the configuration of the backend and contacts no network. Every other blockchain of the API is an embedded chain. Only the hosts of nodes are shown, because a URL may contain a key.',
+      'Reads the configuration of the backend and contacts no network. The networks of the configuration are first, under their own names too. Every other one is an embedded chain, which starts when it is first used. A network with a successor is retired, but still works as an embedded chain. Only the hosts of nodes are shown, because a URL may contain a key.',
     examples: [
-      ['List the networks of the local backend', 'gdn chain list'],
-      ['List the networks in a file', 'gdn chain list --config backend.yaml'],
+      ['List the blockchains of the local backend', 'gdn chain list'],
+      ['List the blockchains of a backend with this file', 'gdn chain list --config backend.yaml'],
+      ['Print what is reached by RPC URL', 'gdn chain list --json | jq \'.[] | select(.network == "rpc")\''],
     ],
   })
   addChainFlags(listCommand)
@@ -32,38 +37,59 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
-  const { loadSettings, settingsPath } = await import('../../../server/settings/settings.ts')
-  const { signerName } = await import('../../../server/settings/signer-schema.ts')
+  const [{ loadSettings, settingsPath }, { networkOf }, { signerName }] = await Promise.all([
+    import('../../../server/settings/settings.ts'),
+    import('../../../server/settings/networks.ts'),
+    import('../../../server/settings/signer-schema.ts'),
+  ])
   const { dataDir, settingsFile } = await chainPlace(deps, flags)
   const { chains, clusters } = await loadSettings(dataDir, settingsFile)
-  if (chains.size + clusters.size === 0) {
-    deps.io.note(`There are no public networks. Add them to ${settingsPath(dataDir, settingsFile)}.`)
+  const embedded = KNOWN_NAMES.filter((name) => (isEvm(name) ? !chains.has(name) : !clusters.has(name)))
+  const record = (blockchain: Blockchain, chainId: number | null, more: Partial<DataRecord>): DataRecord => {
+    const facts = chainId === null ? null : networkOf(chainId)
+    const retired = retirementOf(blockchain)
+    return {
+      blockchain,
+      chain_id: chainId,
+      currency: isEvm(blockchain) ? (facts?.coin ?? null) : 'SOL',
+      testnet: factsOf(blockchain)?.testnet ?? null,
+      network: 'rpc',
+      retired_since: retired?.since ?? null,
+      successor: retired?.successor ?? null,
+      fee_model: facts?.feeModel ?? null,
+      ...NOT_CONFIGURED,
+      ...more,
+    }
   }
-  const nodes = (urls: readonly string[]) => urls.map((url) => new URL(url).host)
   await output.many([
-    ...[...chains.values()].map(
-      ({ blockchain, chainId, rpcUrls, confirmations, finality, operators, blockExplorerUrl }) => ({
-        blockchain,
-        chain_id: chainId,
-        genesis_hash: null,
-        nodes: nodes(rpcUrls),
-        confirmations,
-        finality,
-        commitment: null,
-        operators: operators.map(signerName),
-        block_explorer_url: blockExplorerUrl,
+    ...[...chains.values()].map((chain) =>
+      record(chain.blockchain, chain.chainId, {
+        nodes: hosts(chain.rpcUrls),
+        confirmations: chain.confirmations,
+        finality: chain.finality,
+        operators: chain.operators.map(signerName),
+        block_explorer_url: chain.blockExplorerUrl,
       }),
     ),
-    ...[...clusters.values()].map(({ blockchain, genesisHash, rpcUrls, commitment, signer, blockExplorerUrl }) => ({
-      blockchain,
-      chain_id: null,
-      genesis_hash: genesisHash,
-      nodes: nodes(rpcUrls),
-      confirmations: null,
-      finality: null,
-      commitment,
-      operators: [signer.keypair_file ?? signer.keypair_credential],
-      block_explorer_url: blockExplorerUrl,
-    })),
+    ...[...clusters.values()].map((cluster) =>
+      record(cluster.blockchain, null, {
+        genesis_hash: cluster.genesisHash,
+        nodes: hosts(cluster.rpcUrls),
+        commitment: cluster.commitment,
+        operators: [cluster.signer.keypair_file ?? cluster.signer.keypair_credential],
+        block_explorer_url: cluster.blockExplorerUrl,
+      }),
+    ),
+    ...embedded.map((name) => record(name, chainIdOf(name), { network: 'embedded' })),
   ])
+  if (chains.size + clusters.size === 0) {
+    deps.io.note(`No public network is configured. Add one to ${settingsPath(dataDir, settingsFile)}.`)
+  }
 }
+
+const NOT_CONFIGURED = {
+  ...{ nodes: null, genesis_hash: null, confirmations: null, finality: null, commitment: null, operators: null },
+  block_explorer_url: null,
+}
+
+const hosts = (urls: readonly string[]) => urls.map((url) => new URL(url).host)

@@ -12,7 +12,7 @@ import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
 import { timeUp } from './time-up.ts'
 
@@ -78,6 +78,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   const admin = await openKeystoreFile(flags.adminKeystore, await passwordOf(deps, flags))
   await withChain(await chainPlace(deps, flags), blockchain, async ({ store, network, operators: signers }) => {
     const operators = signers.map(({ address }) => address)
+    warnIfRetired(io, blockchain)
     const plan = await planSetup({ store, network, admin: admin.address, operators, known })
     const record = (status: string, factory: string | null) => ({
       blockchain,

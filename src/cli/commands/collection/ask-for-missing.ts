@@ -1,4 +1,4 @@
-import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
+import { isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Deps } from '../../deps.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
 import { askAddress, askBlockchain, askLine, mayAsk } from '../../prompt/ask-missing.ts'
@@ -33,14 +33,13 @@ export async function askForMissing(
       addresses,
     }))
   // api-v1.1.md, createcollection: only Solana requires these.
-  const wantsMore = known !== undefined && BLOCKCHAINS[known].kind === 'solana'
+  const wantsMore = known !== undefined && !isEvm(known)
   const ask = async (value: unknown, message: string, flag: string) =>
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
   const image = await ask(given.image, 'URL of the image', '--image')
   // No prompt if the output is captured or --yes is given: the API's default applies.
-  const mayTransfer =
-    !yes && io.stdoutTty && given.is_locked !== true && known !== undefined && BLOCKCHAINS[known].transfer
+  const mayTransfer = !yes && io.stdoutTty && given.is_locked !== true && known !== undefined && isEvm(known)
   const enable_transfer =
     given.enable_transfer ??
     (mayTransfer

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BLOCKCHAIN_NAMES, type Blockchain } from '../../../api/blockchains.ts'
+import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
 import { parseJson } from '../../../client/answers.ts'
 import { type Finding, warn } from './finding.ts'
 
@@ -21,7 +21,8 @@ export function readinessFindings(check: string, readyz: Uint8Array, fix: string
 
 /** Returns the network that a reported problem is about. */
 function networkOf(message: string): Blockchain | null {
-  return BLOCKCHAIN_NAMES.find((name) => message.startsWith(`${name}: `)) ?? null
+  const [name = ''] = message.split(': ', 1)
+  return isBlockchain(name) ? name : null
 }
 
 /** Leaves out the backend's problems with networks that failed a check from here, because that check says more. */

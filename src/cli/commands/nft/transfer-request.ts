@@ -1,5 +1,5 @@
 import { evmAddressProblem, solanaAddressProblem } from '../../../api/address.ts'
-import { BLOCKCHAINS, type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
+import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
@@ -144,7 +144,7 @@ function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, se
 
 /** Rejects blockchains without transfers (api-v1.1.md, Blockchain identifiers). `checkRequest` rejects unknown ones. */
 function refuseWithoutTransfer(name: string): void {
-  if (!isBlockchain(name) || BLOCKCHAINS[name].transfer) return
+  if (!isBlockchain(name) || isEvm(name)) return
   throw new GdnError('usage', `the API does not transfer NFTs on ${name}`, {
     place: { flag: '--blockchain' },
     hint: 'Transfer the NFT with the wallet of its owner.',

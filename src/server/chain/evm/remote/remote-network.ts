@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem'
-import { BLOCKCHAINS, type EvmBlockchain } from '../../../../api/blockchains.ts'
+import { chainIdOf, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
 import type { BroadcastOutcome, EvmNetwork, EvmReceipt, Hex, PublicNetwork, RawLog } from '../network.ts'
@@ -10,7 +10,7 @@ import { connectRemote, type Identity, type RemoteRpc } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
-  /** Required if it differs from the chain ID in the API reference. */
+  /** Required if it differs from the known chain ID of this name. */
   chainId?: number
   /** Nodes of this network, the preferred one first. */
   urls: readonly string[]
@@ -60,7 +60,8 @@ const BLOCKS_OF_ONE_NODE = 99
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
   if (confirmations < 1 || finality < confirmations) throw new RangeError('finality must be at least confirmations')
-  const { chainId = BLOCKCHAINS[blockchain].chainId } = options
+  const chainId = options.chainId ?? chainIdOf(blockchain)
+  if (chainId === null) throw new RangeError(`the chain ID of ${blockchain} is not known`)
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
   const { providers = createProviders(), onRequest = () => {} } = options
   const rpc = connectRemote({ urls, identity: chainIdentity(chainId), timeoutMs, tries, retryMs, providers, onRequest })

@@ -1,0 +1,31 @@
+import { chainIdOf, type EvmBlockchain, isKnown } from '../../api/blockchains.ts'
+import { NETWORKS } from './generated/networks.ts'
+
+/** The facts of an EVM network in viem/chains. */
+export interface NetworkFacts {
+  /** Our name, or else that of viem/chains in our spelling. */
+  name: string
+  chainId: number
+  /** Symbol of the coin that pays for gas. */
+  coin: string
+  blockExplorerUrl: string | null
+  /** How a transaction pays for its data on another chain; null if it doesn't, or if that is unknown. */
+  feeModel: 'op-stack' | 'arbitrum' | null
+}
+
+type Row = (typeof NETWORKS)[number]
+
+const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): NetworkFacts => ({
+  ...{ name, chainId, coin, blockExplorerUrl, feeModel },
+})
+
+/** Returns the chain ID of a network by its name, known or of viem/chains; null for any other. */
+export const chainIdNamed = (name: EvmBlockchain): number | null =>
+  chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
+
+/** Returns the network of a chain ID, a known one first; null if viem/chains has none, or several with other coins. */
+export function networkOf(chainId: number): NetworkFacts | null {
+  const [first, ...others] = NETWORKS.filter(([, id]) => id === chainId)
+  if (first === undefined) return null
+  return isKnown(first[0]) || others.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
+}
