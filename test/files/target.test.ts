@@ -34,6 +34,25 @@ test.each(['http://files.example:443/', 'https://files.example:80/', 'https://fi
   },
 )
 
+test.each(['http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]/'])(
+  '%s is rejected as private, even if private files are allowed',
+  (url) => {
+    for (const allowPrivate of [false, true]) {
+      expect(() => checkTarget(url, allowPrivate)).toThrow(
+        expect.objectContaining({
+          lasting: true,
+          isPrivate: true,
+          message: expect.stringContaining('private address'),
+        }),
+      )
+    }
+  },
+)
+
+test('a port other than 80 and 443 is rejected as private', () => {
+  expect(() => checkTarget('http://1.1.1.1:81/', false)).toThrow(expect.objectContaining({ isPrivate: true }))
+})
+
 describe('a network error', () => {
   const coded = (code: string) => Object.assign(new Error('x'), { code })
 
