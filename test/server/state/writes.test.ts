@@ -109,6 +109,8 @@ describe('the NFTs of a transaction', () => {
       ...{ status: 'initiated', step: 'chain', token_id: null, owner: null, metadata_url: null, transaction_id: 't' },
     })
     expect(await nft('n1')).toMatchObject({ status: 'deployed', token_id: '8' })
+    await withdrawBatch(store.db, { ...batch, transactionId: 't' })
+    expect(await nft('n1')).toMatchObject({ status: 'initiated', step: 'chain', token_id: null })
   })
 
   it('are adopted from a transaction that the database had lost, but not if they were signed for meanwhile', async () => {
