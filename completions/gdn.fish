@@ -252,15 +252,15 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-78549a server-b79987 output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
+      printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
       printf '%s\n' 'server-b79987 output-766381'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     case 'batch results'
@@ -564,9 +564,10 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'cost-d35d36'
+    case 'cost-738ee8'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
-        '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
+        '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
+        '--max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
     case 'flags-d06886'
@@ -606,6 +607,9 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+    case 'cost-d35d36'
+      printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
+        '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
     case 'verifying-ecad79'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'

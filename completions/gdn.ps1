@@ -180,11 +180,11 @@ api Call an API endpoint and print the raw response'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
     'batch preview' = 'flags-78549a server-b79987 output-766381'
-    'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
+    'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'server-b79987 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-d35d36 server-b79987 output-766381'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     'batch results' = 'flags-eb98d6 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
@@ -404,8 +404,9 @@ api Call an API endpoint and print the raw response'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
---rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
+    'cost-738ee8' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
+--max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
     'flags-d06886' = '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-530bd8' = '--chunk-size - text NFTs per request (50)
@@ -435,6 +436,8 @@ api Call an API endpoint and print the raw response'
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+    'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
     'verifying-ecad79' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
     'flags-30290f' = '--name - text Name of the wallet (wallet-1, wallet-2, …)

@@ -13,6 +13,10 @@ export const HEADERS = {
   requestId: 'x-request-id',
   /** The batch run of a request: a hash, which reveals nothing about the manifest. */
   run: 'gdn-run',
+  /** The most that the transactions of that run may cost: wei, and `;set` where a person has set it. */
+  runMaxCost: 'gdn-run-max-cost',
+  /** `yes`: the server limits the cost of runs. */
+  runMaxCostSupported: 'run-max-cost-supported',
   /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
   backendId: 'gdn-backend-id',
   incarnation: 'gdn-incarnation',
@@ -34,4 +38,10 @@ export const REFERENCE_ERRORS = {
   conflict: 'reference_id_conflict',
   /** 422: the request has the reference ID twice. */
   repeated: 'reference_id_repeated',
+} as const
+
+/** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */
+export const RUN_ERRORS = {
+  /** 409: the rows may cost more than what is left of the run's limit. With Retry-After, more may be left later. */
+  maxCost: 'run_max_cost',
 } as const

@@ -13,6 +13,8 @@ export type Verdict =
   /** The request had no effect, and the same request may be accepted later. */
   | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string; stop?: GdnError }
   | { outcome: 'no_effect'; cause: 'rate_limited'; status: number; message: string; retryAfterMs: number | null }
+  /** The run would cost more than its limit. With a time, pending transactions may leave more of it. */
+  | { outcome: 'no_effect'; cause: 'max_cost'; status: number; message: string; retryAfterMs: number | null }
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
   /** More rows than the server accepts in one request. A single row that is too large is refused instead. */
   | { outcome: 'no_effect'; cause: 'too_large'; status: number; message: string }
@@ -41,7 +43,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
     const stop = result.kind === 'not_sent' ? result.stop : undefined
     return { outcome: 'no_effect', cause: 'not_sent', status: null, message, ...(stop === undefined ? {} : { stop }) }
   }
-  if (cause === 'rate_limited') {
+  if (cause === 'rate_limited' || cause === 'max_cost') {
     return { outcome: 'no_effect', cause, status, message, retryAfterMs: outcome.retryAfterMs }
   }
   if (cause === 'refused' || (cause === 'too_large' && rows === 1)) return { outcome: 'refused', status, message }

@@ -5,7 +5,7 @@ import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../c
 import { HeldRun, waitForEnd } from '../operations/hold.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
-import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
+import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop, updateDrop } from '../state/drops.ts'
 import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
 import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
@@ -80,6 +80,7 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
     const hold = takeRun(sql, known.id, heldBy(sql, known.id), mine, now)
     if (hold === null) throw new Error('a run changed within a transaction')
     settleOpen(sql, known.id)
+    if (options.maxCost !== undefined) updateDrop(sql, known.id, { max_cost: String(options.maxCost) })
     removeOtherSets(sql, known.id, known.setId)
     return { kind: 'taken', hold }
   }
@@ -135,6 +136,7 @@ function newDrop(options: BatchOptions, generation: number): NewDrop {
     reading: options.reading ?? {},
     chunkSize: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
     inOrder: options.inOrder ?? false,
+    maxCost: options.maxCost ?? null,
     again,
     marker: options.markerKey ?? null,
     // Its rows are live at the same time as those of the runs that they are minted in addition to.
@@ -181,9 +183,14 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
   }
 }
 
-function withOptions(drop: Drop, { chunkSize, inOrder }: BatchOptions): Drop {
+function withOptions(drop: Drop, { chunkSize, inOrder, maxCost }: BatchOptions): Drop {
   const size = chunkSize ?? drop.chunkSize
-  return { ...drop, chunkSize: Math.min(size, drop.largest ?? size), inOrder: inOrder ?? drop.inOrder }
+  return {
+    ...drop,
+    chunkSize: Math.min(size, drop.largest ?? size),
+    inOrder: inOrder ?? drop.inOrder,
+    maxCost: maxCost ?? drop.maxCost,
+  }
 }
 
 function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions): void {

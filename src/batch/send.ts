@@ -304,6 +304,10 @@ export class Sender {
       this.#context.stop(new GdnError(cause, message, { hint }))
       return false
     }
+    if (cause === 'max_cost' && (verdict.retryAfterMs === null || failingMs > MAX_RATE_LIMITED_MS)) {
+      this.#context.stop(new GdnError('max_cost', message, { hint: MORE_COST }))
+      return false
+    }
     if (failingMs <= (cause === 'not_sent' ? this.#unreachableMs : MAX_RATE_LIMITED_MS)) return true
     this.#context.stop(
       new GdnError(cause === 'not_sent' ? 'unreachable' : 'rate_limited', message, {
@@ -319,10 +323,11 @@ export class Sender {
     attempt: number,
   ): Promise<boolean> {
     const { emit, pacer } = this.#context
-    if (verdict.cause === 'rate_limited') {
+    if (verdict.cause === 'rate_limited' || verdict.cause === 'max_cost') {
+      const { cause } = verdict
       const ms = Math.max(verdict.retryAfterMs ?? DEFAULT_HOLD_MS, 1)
       pacer.hold(endpoint, ms)
-      emit({ type: 'holding', reason: 'rate_limited', ms, message: verdict.message })
+      emit({ type: 'holding', reason: cause, ms, message: verdict.message })
       return this.#context.pause(ms)
     }
     const ms = backoff(attempt)
@@ -348,6 +353,8 @@ export class Sender {
   }
 }
 
+const MORE_COST =
+  'The rows that were not accepted stay planned. To send them, run the same command with a higher --max-cost.'
 const AGAIN = 'When the server responds, run the same command again to resume.'
 
 /** The number of rows per request after a larger request was rejected. */

@@ -35,7 +35,7 @@ export interface BatchClient {
   send(
     endpoint: MintEndpoint,
     body: Uint8Array,
-    options: { idempotencyKey: string; run: string; signal?: AbortSignal | undefined },
+    options: { idempotencyKey: string; run: string; maxCost?: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<SendResult>
   /** Returns details of NFTs, or the IDs of a collection, at the allowed rate. Throws GdnError. */
   call<Name extends ReadEndpoint>(
@@ -98,6 +98,8 @@ export interface BatchOptions {
    * run.
    */
   reading?: Readonly<Record<string, unknown>>
+  /** The most that the transactions of the run may cost, in wei. It is kept with the run. */
+  maxCost?: bigint
   /** Rows per request; 50 by default. */
   chunkSize?: number
   /** Keep the manifest's order of rows. Then one request at a time is in flight. */
@@ -217,7 +219,7 @@ export type BatchEvent =
       message: string | null
     }
   /** Nothing is sent for this time. */
-  | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown'; ms: number; message: string }
+  | { type: 'holding'; reason: 'rate_limited' | 'max_cost' | 'unreachable' | 'unknown'; ms: number; message: string }
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
   /** Everything was sent; polling until the accepted rows are deployed or failed. */

@@ -45,6 +45,8 @@ export interface SendOptions extends CallOptions {
   idempotencyKey: string
   /** The batch run of the request, which is sent to the server. */
   run?: string | undefined
+  /** The most that the run may cost, as the header says it. */
+  maxCost?: string | undefined
   /** Called when sending is permitted. If it throws, no byte is sent. */
   beforeSending?: () => Promise<void>
 }
@@ -92,6 +94,8 @@ export interface ApiClient {
   supportsIdempotency(): boolean | null
   /** Whether the server creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
+  /** Whether the server limits the cost of runs; null until it has responded. */
+  limitsCosts(): boolean | null
   /**
    * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
    * `refresh` it queries the server again, including its support of reference IDs.

@@ -55,12 +55,17 @@ export function createClient(options: ClientOptions): ApiClient {
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
     key: string | null,
-    { run, ...more }: Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & { run?: string | undefined },
+    {
+      run,
+      maxCost,
+      ...more
+    }: Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & Pick<SendOptions, 'run' | 'maxCost'>,
   ) => {
     const headers = {
       'content-type': 'application/json',
       ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }),
       ...(run === undefined ? {} : { [HEADERS.run]: run }),
+      ...(maxCost === undefined ? {} : { [HEADERS.runMaxCost]: maxCost }),
     }
     return dispatch.post({ ...to, content: { body }, headers, ...more })
   }
@@ -69,7 +74,7 @@ export function createClient(options: ClientOptions): ApiClient {
   async function sendOnce(
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
-    { idempotencyKey, run, signal, beforeSending }: SendOptions,
+    { idempotencyKey, run, maxCost, signal, beforeSending }: SendOptions,
   ): Promise<SendResult> {
     let begun = false
     const begin = async () => {
@@ -80,7 +85,7 @@ export function createClient(options: ClientOptions): ApiClient {
       begun = false
     }
     try {
-      const answer = await postJson(to, body, idempotencyKey, { run, signal, beforeSending: begin, notSent })
+      const answer = await postJson(to, body, idempotencyKey, { run, maxCost, signal, beforeSending: begin, notSent })
       const { status, headers } = answer
       const json = parseJson(answer.body)
       const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
@@ -211,6 +216,7 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
+    limitsCosts: dispatch.limitsCosts,
     learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),

@@ -44,6 +44,7 @@ export interface Dispatch {
   /** What the server said about itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
+  limitsCosts(): boolean | null
   /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
@@ -53,6 +54,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = options
   let idempotency: boolean | null = null
   let references: boolean | null = null
+  let costs: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
@@ -62,6 +64,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) idempotency ??= false
     if (headers[HEADERS.referenceIdsSupported] === 'yes') references = true
     else if (isOfServer) references ??= false
+    if (headers[HEADERS.runMaxCostSupported] === 'yes') costs = true
+    else if (isOfServer) costs ??= false
     const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
     if (limit !== null) rateLimits.set(name, limit)
   }
@@ -104,11 +108,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
+    limitsCosts: () => costs,
     learn({ status, headers }) {
       const isHonored = headers[HEADERS.idempotencySupported] === 'yes'
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
       idempotency = isHonored
       references = headers[HEADERS.referenceIdsSupported] === 'yes'
+      costs = headers[HEADERS.runMaxCostSupported] === 'yes'
       return idempotency
     },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,

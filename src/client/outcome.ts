@@ -1,4 +1,4 @@
-import { HEADERS, REFERENCE_ERRORS } from '../api/headers.ts'
+import { HEADERS, REFERENCE_ERRORS, RUN_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { isErrorForm, isIdempotencyError, isNotNow } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
@@ -10,7 +10,7 @@ export type Sent =
   | { kind: 'cut'; reason: string }
 
 /** Why a request certainly had no effect. Those after `refused` may be accepted later. */
-export type NoEffect = 'refused' | 'too_large' | 'not_sent' | 'rate_limited' | 'unauthorized' | 'forbidden'
+export type NoEffect = 'refused' | 'too_large' | 'not_sent' | 'rate_limited' | 'unauthorized' | 'forbidden' | 'max_cost'
 
 /** The outcome of one attempt, if it were the only one. */
 export type Outcome =
@@ -47,6 +47,7 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   if (status === 401) return none('unauthorized')
   if (status === 403) return none('forbidden')
   if (REFERENCE_CODES.has(sent.headers[HEADERS.errorCode])) return none('refused')
+  if (sent.headers[HEADERS.errorCode] === RUN_ERRORS.maxCost) return none('max_cost')
   const isAboutKey = isIdempotencyError(sent, text ?? JSON.stringify(json) ?? '')
   if (!isAboutKey && REFUSED.has(status)) return none('refused')
   return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }

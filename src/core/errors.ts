@@ -26,6 +26,7 @@ export const EXIT_BY_CODE = {
   unauthorized: EXIT.auth,
   forbidden: EXIT.auth,
   refused: EXIT.refused,
+  max_cost: EXIT.refused,
   nft_failed: EXIT.refused,
   not_found: EXIT.refused,
   verify_failed: EXIT.refused,

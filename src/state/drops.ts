@@ -23,6 +23,8 @@ export interface Drop {
   reading: Readonly<Record<string, unknown>>
   chunkSize: number
   inOrder: boolean
+  /** The most that its transactions may cost, in wei; null without a limit. */
+  maxCost: bigint | null
   /** The most rows that the server accepts in one request; null while it has accepted every size. */
   largest: number | null
   /** Started with `--again`: rows that other runs have are minted again on purpose. */
@@ -81,6 +83,7 @@ interface DropRow {
   reading: string
   chunk_size: number
   in_order: number
+  max_cost: string | null
   largest: number | null
   again: number
   marker: string | null
@@ -117,6 +120,7 @@ function dropOf(row: DropRow): Drop {
     reading: JSON.parse(row.reading) as Record<string, unknown>,
     chunkSize: row.chunk_size,
     inOrder: row.in_order === 1,
+    maxCost: row.max_cost === null ? null : BigInt(row.max_cost),
     largest: row.largest,
     again: row.again === 1,
     marker: row.marker,
@@ -178,8 +182,8 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
   const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
   sql.run(
     `INSERT INTO drops (run_id, family, generation, collection_id, contract, manifest, run_name, reading, chunk_size,
-      in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation, max_cost)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     drop.id,
     drop.family,
     drop.generation,
@@ -198,6 +202,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
     drop.backend.url,
     drop.backend.id,
     drop.backend.incarnation,
+    drop.maxCost === null ? null : String(drop.maxCost),
   )
 }
 
@@ -221,6 +226,7 @@ export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropCol
 type DropColumn =
   | 'chunk_size'
   | 'in_order'
+  | 'max_cost'
   | 'largest'
   | 'listed_at'
   | 'set_id'

@@ -222,4 +222,6 @@ CREATE TABLE known_nfts (
 `,
   // The set of rows that the run began with. Null for runs that began before this column.
   'ALTER TABLE drops ADD COLUMN first_set INTEGER',
+  // The most that the transactions of the run may cost, in wei.
+  'ALTER TABLE drops ADD COLUMN max_cost TEXT',
 ]

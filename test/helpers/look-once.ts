@@ -64,7 +64,7 @@ export async function lookAtReverts(
       hashes.map((transactionHash): EvmReceipt | null => {
         if (missing.includes(transactionHash)) return null
         const block = { blockNumber: BigInt(REVERTED), blockHash: BLOCK_HASH }
-        return { transactionHash, ...block, gasUsed: 1n, status: 'reverted' }
+        return { transactionHash, ...block, feePaid: null, gasUsed: 1n, status: 'reverted' }
       }),
     async request<Result>(_method: string, [call, block]: readonly unknown[]) {
       return answer({ call: call as AskedCall['call'], block: String(block) }) as Result

@@ -11,6 +11,8 @@ const FEW = [
   'sqlite_autoindex_transaction_attempts_2 (transaction_id=?',
   'transactions_directory (directory=?',
   'transactions_hash (hash=?',
+  // Of a run with a limit of its cost: one for up to 200 NFTs.
+  'transactions_run (collection_id=? AND run=?',
   'transfers_nft (nft_id=?',
   'transfers_transaction (transaction_id=?',
   'webhook_deliveries_event (event_id=?',

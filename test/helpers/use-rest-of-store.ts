@@ -12,6 +12,8 @@ import { withTerms } from '../../src/server/store/explorer-terms.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import * as publications from '../../src/server/store/publications.ts'
+import * as runCosts from '../../src/server/store/run-costs.ts'
+import { startRun } from '../../src/server/store/runs.ts'
 import type { TransactionsTable } from '../../src/server/store/schema.ts'
 import { storedFiles } from '../../src/server/store/stored-files.ts'
 import * as transactions from '../../src/server/store/transactions.ts'
@@ -38,7 +40,13 @@ export async function useRestOfStore(
   await attempts.attemptsOf(db, [signed.id])
   await collectionAddresses(db, 'polygon')
   await hasCollections(db, 'polygon')
-  await findCollectionById(db, collectionId)
+  const { account_id = '' } = (await findCollectionById(db, collectionId)) ?? {}
+  const limited = { account_id, run: 'limited', collection_id: collectionId }
+  await startRun(db, { ...limited, started_at: 1 })
+  await runCosts.lockRun(db, { accountId: account_id, run: 'limited' })
+  await runCosts.setLimit(db, limited, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
+  await runCosts.transactionsOfRun(db, limited)
+  await runCosts.runsOfRequests(db, ['none'])
   await firstDeployed(db, 'polygon')
   await withTerms(db, [nft.seq], ['term'])
   await publications.addPublications(db, 'pins', ['cid'])

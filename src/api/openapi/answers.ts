@@ -1,5 +1,5 @@
 import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
-import { IDEMPOTENCY_ERRORS, REFERENCE_ERRORS } from '../headers.ts'
+import { IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS } from '../headers.ts'
 import type { Json } from './json-schema.ts'
 
 const header = (description: string, example: string): Json => ({
@@ -19,6 +19,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: every creating request of this server accepts reference IDs, and getreferences looks them up.',
     'yes',
   ),
+  'Run-Max-Cost-Supported': header(
+    'Extension: this server limits the cost of a run with the request header Gdn-Run-Max-Cost.',
+    'yes',
+  ),
   'Gdn-Backend-Id': header(
     "The UUID of the backend's database. It identifies the backend, regardless of its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
@@ -29,7 +33,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `Why the request is rejected, if the reason is its Idempotency-Key or a reference ID: ${[...Object.values(IDEMPOTENCY_ERRORS), ...Object.values(REFERENCE_ERRORS)].join(', ')}. The outcome of an earlier request is not affected.`,
+    `Why the request is rejected, if the reason is its Idempotency-Key a reference ID or the limit of its run: ${[...Object.values(IDEMPOTENCY_ERRORS), ...Object.values(REFERENCE_ERRORS), ...Object.values(RUN_ERRORS)].join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
@@ -55,7 +59,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
     TITLES.conflict,
-    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a request with the same Idempotency-Key is still in progress.',
+    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or the rows may cost more than what is left of the limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" names another operation; nothing was accepted',
   ],
   410: [

@@ -65,6 +65,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'x-request-id',
     'Idempotency-Supported',
     'Reference-Ids-Supported',
+    'Run-Max-Cost-Supported',
     'Gdn-Backend-Id',
     'Gdn-Incarnation',
     'RateLimit-Policy',

@@ -33,11 +33,26 @@ export const price: Parse<Money> = takesString((raw, flag) => {
   })
 })
 
+/** The most that a drop may cost: in coins of the network (wei), or in money. */
+export type MaxCost = { wei: bigint } | Money
+
+/** Parses the most that a drop may cost. */
+export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
+  const parsed = parseAmount(raw)
+  if (parsed === null) {
+    throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${shown(raw)}`, { place: { flag } })
+  }
+  return parsed.currency === null ? { wei: parsed.amount } : { amount: parsed.amount, currency: parsed.currency }
+})
+
 /** Returns what coins are worth. */
 export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
   amount: (wei * amount) / ONE_COIN,
   currency,
 })
+
+/** Returns how many wei an amount of money buys, rounded down. */
+export const weiFor = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount
 
 const CENT = 10n ** 16n
 

@@ -8,7 +8,7 @@ import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import type { Accepted } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
-import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
+import type { MaxCost, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
@@ -66,6 +66,17 @@ function runOf(request: FastifyRequest): string | null {
   return typeof header === 'string' && RUN.test(header) ? header : null
 }
 
+const MAX_COST = /^([0-9]{1,40})(;set)?$/
+
+/** The limit of the run's cost. An invalid value is an error, because it is money. */
+function maxCostOf(request: FastifyRequest): MaxCost | null {
+  const header = request.headers[HEADERS.runMaxCost]
+  if (header === undefined) return null
+  const [, wei, isSet] = MAX_COST.exec(String(header)) ?? []
+  if (wei !== undefined && runOf(request) !== null) return { wei: BigInt(wei), isSet: isSet !== undefined }
+  throw new Refusal(400, TITLES.badRequest, `${HEADERS.runMaxCost} must be wei in digits, with ${HEADERS.run}`)
+}
+
 function asObject(body: unknown): Record<string, unknown> {
   return body !== null && typeof body === 'object' && !Array.isArray(body) ? { ...body } : {}
 }
@@ -121,6 +132,7 @@ function addEndpoint(
       idempotencyKey: endpoint.creates === null ? null : idempotencyKey(request),
       requestId: request.ownId,
       run: runOf(request),
+      maxCost: maxCostOf(request),
       origin: () => originOf(request),
     })
     if (endpoint.creates === null) return served

@@ -107,6 +107,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const ours = {
     [HEADERS.idempotencySupported]: 'yes',
     [HEADERS.referenceIdsSupported]: 'yes',
+    [HEADERS.runMaxCostSupported]: 'yes',
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }

@@ -65,6 +65,9 @@ export type SignedTransaction = Pick<TransactionRow, 'id' | 'hash' | 'signer' | 
 /** Called when there is a transaction to send. `requests` are the requests that it was signed for. */
 export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly string[]) => void
 
+/** Something else was signed or accepted first: it is tried again at once. */
+export class LostRace extends Error {}
+
 /** Prepares transactions with the current fees and signers. */
 export interface Signing {
   collection(collection: CollectionRow): Promise<Prepared | { waitMs: number } | { error: string }>

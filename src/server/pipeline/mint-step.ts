@@ -7,7 +7,7 @@ import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import { unfinishedOf } from '../store/transactions.ts'
 import { withOpenMints } from '../store/unknown-mints.ts'
-import type { ChainDriver, MintDelay, OnSigned, PreparedMint, Signing } from './driver.ts'
+import { type ChainDriver, LostRace, type MintDelay, type OnSigned, type PreparedMint, type Signing } from './driver.ts'
 import { commitSigned } from './evm/commit-signed.ts'
 import type { Turn } from './loop.ts'
 
@@ -33,8 +33,6 @@ export interface MintStep {
   /** NFTs of this collection, of this blockchain or another, may be pending. */
   mark(collectionId: string): void
 }
-
-class LostRace extends Error {}
 
 /** `more`: more can be signed for at once. `locked`: another process has locked the collection. */
 type Next = MintDelay | 'more' | 'locked'

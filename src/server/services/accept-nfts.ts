@@ -8,6 +8,7 @@ import type { CollectionRow } from '../store/collections.ts'
 import { startRun } from '../store/runs.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
+import { prepareCostCheck, reserveCost } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, showAccepted } from './references.ts'
 import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
@@ -38,7 +39,7 @@ export async function acceptNfts<Echo extends object>(
   { endpoint, message, sender, echo, check }: Creation<Echo>,
 ) {
   const { store, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId, run } = request
+  const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
   const { contract_address, blockchain, receiver_wallet_address, metadata: list, reference_ids } = parsed
   refuseRepeated(reference_ids ?? [])
   const acceptedAt = now()
@@ -77,9 +78,10 @@ export async function acceptNfts<Echo extends object>(
       check?.(collection)
       await requireExplained(deps, collection)
       const files = await storedFiles(deps, list)
-      return { collectionId: collection.id, files }
+      const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
+      return { collectionId: collection.id, files, costCheck }
     },
-    async write(db, requestId, { collectionId, files }) {
+    async write(db, requestId, { collectionId, files, costCheck }) {
       const receiver = canonicalAddress(receiver_wallet_address, blockchain)
       const ids = list.map(() => newId())
       const named = (references ?? []).map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
@@ -103,6 +105,9 @@ export async function acceptNfts<Echo extends object>(
       })
       if (run !== null && rows.length > 0)
         await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
+      if (costCheck !== null && run !== null && rows.length > 0) {
+        await reserveCost(db, costCheck, { accountId, run, count: rows.length, isGrant: sender !== null })
+      }
       await addNfts(db, rows)
       if (rows.length === 0) return answer(all)
       wake = () =>

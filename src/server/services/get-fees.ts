@@ -1,9 +1,9 @@
 import type * as z from 'zod'
-import { isEvm } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { getfees } from '../../api/endpoints/getfees.ts'
+import { currentFees } from '../chain/evm/cost/cached-fees.ts'
 import { coinOf } from '../chain/evm/cost/coin.ts'
-import { type NetworkFees, readNetworkFees } from '../chain/evm/cost/network-fees.ts'
-import type { EvmNetwork } from '../chain/evm/network.ts'
+import type { NetworkFees } from '../chain/evm/cost/network-fees.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import { badRequest, notNow } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
@@ -18,24 +18,24 @@ export async function getFees(
 ) {
   if (!isEvm(blockchain)) throw badRequest(`the fees of ${blockchain} are not estimated`)
   await requireChain(deps, blockchain)
-  const network = await deps.chains.network(blockchain)
-  const { low, typical, high, offered, data } = await feesOf(network)
+  const { low, typical, high, offered, data } = await feesOf(deps, blockchain)
   return {
     requests: { blockchain },
     fees: {
       is_simulated: !deps.chains.remote.has(blockchain),
-      currency: coinOf(network.chainId),
+      currency: coinOf((await deps.chains.network(blockchain)).chainId),
       gas_price: { low: String(low), typical: String(typical), high: String(high), offered: String(offered) },
       data: { bytes: data.bytes, fee: String(data.fee), gas: String(data.gas) },
     },
   }
 }
 
-async function feesOf(network: EvmNetwork): Promise<NetworkFees> {
+/** Returns the current fees. @throws Refusal 503 if no node returns them */
+export async function feesOf({ chains }: Pick<ServiceDeps, 'chains'>, blockchain: EvmBlockchain): Promise<NetworkFees> {
   try {
-    return await readNetworkFees(network)
+    return await currentFees(chains, blockchain)
   } catch (error) {
     if (!isNoAnswer(error)) throw error
-    throw notNow(`no node of ${network.blockchain} returned its fees`, RETRY_SECONDS)
+    throw notNow(`no node of ${blockchain} returned its fees`, RETRY_SECONDS)
   }
 }

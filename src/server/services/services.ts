@@ -25,6 +25,13 @@ export interface ServiceDeps {
   now: () => number
 }
 
+/** The most that a run may cost, as a request says. */
+export interface MaxCost {
+  wei: bigint
+  /** Whether a person has set it. Otherwise it raises no lower limit. */
+  isSet: boolean
+}
+
 /** A request that passed authentication and validation. */
 export interface ServiceRequest<Parsed> {
   accountId: string
@@ -37,6 +44,8 @@ export interface ServiceRequest<Parsed> {
   requestId: string
   /** The run of a batch that sent it, named by the client. */
   run: string | null
+  /** The most that the run may cost; null if the request doesn't say. */
+  maxCost?: MaxCost | null
   /** The origin that the request was addressed to. @throws Refusal if its Host header has no host */
   origin: () => string
 }

@@ -17,7 +17,10 @@ export async function addTransactions(
 
 /** The result of an executed transaction. */
 export type Seen = Partial<
-  Pick<NewTransaction, 'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'watched' | 'directory' | 'error'>
+  Pick<
+    NewTransaction,
+    'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'fee_paid' | 'watched' | 'directory' | 'error'
+  >
 >
 
 /** Ends a claimed transaction. Returns false, and writes nothing, if the claim was lost or it has already ended. */
@@ -55,6 +58,7 @@ export async function returnTransaction(
       block_number: null,
       block_hash: null,
       gas_used: null,
+      fee_paid: null,
       next_attempt_at: now,
       generation: transaction('generation', '+', 1),
     }))

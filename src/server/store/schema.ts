@@ -48,6 +48,11 @@ export interface RunsTable {
   /** The account of its first request. */
   collection_id: string
   started_at: number
+  /** The most that its transactions may cost together: wei, as decimal digits. Null without a limit. */
+  max_cost: Generated<string | null>
+  /** With a limit: the most gas that one of its NFTs reserves, and the bytes of its call data. */
+  nft_gas: Generated<number | null>
+  nft_bytes: Generated<number | null>
 }
 
 /** Counts by state of 4,096 consecutive NFTs. Triggers write them; on PostgreSQL, rows have to be added up. */
@@ -194,6 +199,10 @@ export interface TransactionsTable extends Work {
   block_hash: string | null
   /** Decimal digits; null on Solana. */
   gas_used: string | null
+  /** What it paid in a block, with the fee for its data: wei, as decimal digits. Null while it is pending. */
+  fee_paid: Generated<string | null>
+  /** The run of its NFTs, if the run has a limit of its cost. */
+  run: Generated<string | null>
   /** While it is signed: its result in a block that isn't deep enough yet; null if it waits for a block. */
   mined: Generated<MinedResult | null>
   /** On Solana the error if it failed; else null. */

@@ -10,6 +10,8 @@ import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
+const noRequest = () => Promise.reject(new Error('no request'))
+
 const STUCK_MS = 60_000
 const NONCE = 7
 const [SIGNER] = WALLETS
@@ -39,7 +41,11 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
     clock = look * 1000
     if (look === 30) setBack = setBackMs
     const publicNetwork = { stuckMs: STUCK_MS, nextNonce: async () => nextNonce(look) } as unknown as PublicNetwork
-    await bumper.bump({ chainId: 137, publicNetwork }, [transaction as unknown as TransactionRow], new Map())
+    await bumper.bump(
+      { chainId: 137, request: noRequest, publicNetwork },
+      [transaction as unknown as TransactionRow],
+      new Map(),
+    )
   }
   return stuckAt
 }
@@ -90,7 +96,8 @@ async function bumpOnce(
     suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),
   } as unknown as PublicNetwork
   const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
-  for (clock of [0, STUCK_MS]) await bumper.bump({ chainId: 137, publicNetwork }, [await read()], new Map())
+  for (clock of [0, STUCK_MS])
+    await bumper.bump({ chainId: 137, request: noRequest, publicNetwork }, [await read()], new Map())
   const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
   await store.close()
   await dir.remove()

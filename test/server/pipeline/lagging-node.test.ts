@@ -100,6 +100,7 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
         transactionHash,
         blockNumber: BigInt(MINED),
         blockHash: BLOCK_HASH,
+        feePaid: null,
         gasUsed: 1n,
         status,
       })),

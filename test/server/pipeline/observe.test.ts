@@ -43,7 +43,13 @@ async function statesAfter(polls: readonly Poll[]): Promise<string[]> {
   const states: string[] = []
   for (const poll of polls) {
     const receipt = {
-      ...{ transactionHash: '0xaa' as Hex, blockNumber: BigInt(HEAD), blockHash: BLOCK_HASH, gasUsed: 1n },
+      ...{
+        transactionHash: '0xaa' as Hex,
+        blockNumber: BigInt(HEAD),
+        blockHash: BLOCK_HASH,
+        feePaid: null,
+        gasUsed: 1n,
+      },
       status: 'success' as const,
     }
     const network: EvmNetwork = {

@@ -80,7 +80,7 @@ const watch = (receipt: (Pick<EvmReceipt, 'status'> & { block: number }) | null)
       hashes.map((transactionHash) => {
         if (receipt === null) return null
         const { status, block } = receipt
-        return { transactionHash, status, blockNumber: BigInt(block), blockHash: NEW_BLOCK, gasUsed: 1n }
+        return { transactionHash, status, blockNumber: BigInt(block), blockHash: NEW_BLOCK, feePaid: null, gasUsed: 1n }
       }),
   }
   const publicNetwork: Pick<PublicNetwork, 'finality' | 'head' | 'blockHashes'> = {

@@ -3,7 +3,9 @@ import { GdnError } from '../../../core/errors.ts'
 import { meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
 import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
-import { addCostFlags, type CostFlags } from '../../cost/fees.ts'
+import { addCostFlags } from '../../cost/fees.ts'
+import type { LimitFlags } from '../../cost/limit.ts'
+import { maxCost } from '../../cost/price.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import {
   address,
@@ -19,7 +21,7 @@ import {
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 
 /** Flags of the commands that mint a manifest. */
-export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags, CostFlags {
+export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags, LimitFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -144,6 +146,10 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command, 'all NFTs are deployed')
   addVerifyFlags(command)
   addCostFlags(command)
+  valueFlag(command, '--max-cost <amount>', 'Most that the transactions of the run may cost: 0.5 (coins) or 10USD', {
+    group: 'Cost',
+    parse: maxCost,
+  })
   addServerFlags(command)
   return addOutputFlags(command)
 }

@@ -6,7 +6,12 @@ export type Phase =
   | { kind: 'uploading'; done: number; total: number }
   | { kind: 'looking_up'; done: number; total: number }
   | { kind: 'sending' }
-  | { kind: 'held'; reason: 'rate_limited' | 'unreachable' | 'unknown' | 'claim'; until: number; message: string }
+  | {
+      kind: 'held'
+      reason: 'rate_limited' | 'max_cost' | 'unreachable' | 'unknown' | 'claim'
+      until: number
+      message: string
+    }
   | { kind: 'reconciling'; step: 'waiting' | 'listing' | 'reading'; until: number; done: number; total: number }
   | { kind: 'waiting' }
   | { kind: 'stopping' }
@@ -100,7 +105,8 @@ export class ProgressState {
 
   phase(now: number): Phase {
     const phase = this.#phase
-    return phase.kind === 'held' && phase.reason === 'rate_limited' && now >= phase.until ? { kind: 'sending' } : phase
+    const ends = phase.kind === 'held' && (phase.reason === 'rate_limited' || phase.reason === 'max_cost')
+    return ends && now >= phase.until ? { kind: 'sending' } : phase
   }
 
   /** Responses per second over the last minute; null until there are enough, and after everything was sent. */

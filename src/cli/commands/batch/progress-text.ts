@@ -166,6 +166,8 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
   switch (reason) {
     case 'rate_limited':
       return `The server requested a pause, ${left} left: ${safe(message)}`
+    case 'max_cost':
+      return `Waiting until pending transactions leave more of --max-cost, ${left} left: ${safe(message)}`
     case 'unreachable':
       return `The server can't be reached, retrying every few seconds: ${safe(message)}`
     case 'unknown':

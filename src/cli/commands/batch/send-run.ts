@@ -8,6 +8,7 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
+import { costLimit, type LimitFlags } from '../../cost/limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { isInActions } from '../../io/in-actions.ts'
 import { safe } from '../../io/io.ts'
@@ -38,7 +39,7 @@ interface Sending {
   /** The local files of the manifest; null if it isn't read. */
   localFiles?: LocalFiles | null
   output: Output
-  flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags
+  flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags & LimitFlags
   run: typeof runBatch
   /** The status of a resumed run. */
   known?: RunStatus
@@ -54,9 +55,14 @@ export async function sendRun(
   const progress = new BatchProgress(io, signals, known)
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
+    const { maxCost } = flags
+    const limit =
+      maxCost === undefined || options.reconcileOnly === true
+        ? null
+        : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, { client, server })
     await progress.start()
     const summary = await run(
-      { ...options, inFlight: IN_FLIGHT, signal: signals.signal },
+      { ...options, ...(limit === null ? {} : { maxCost: limit }), inFlight: IN_FLIGHT, signal: signals.signal },
       {
         client,
         pacer,

@@ -12,6 +12,8 @@ export interface EvmReceipt {
   blockNumber: bigint
   blockHash: Hex
   gasUsed: bigint
+  /** What it paid in wei, with the fee for its data; null if the node doesn't return the price. */
+  feePaid: bigint | null
   /** Whether it succeeded. */
   status: 'success' | 'reverted'
 }

@@ -1,10 +1,16 @@
 import type { EvmReceipt, Hex } from './network.ts'
 import { readQuantity } from './quantity.ts'
 
+interface Prices {
+  effectiveGasPrice?: Hex | null
+  /** On OP stack networks and Scroll. */
+  l1Fee?: Hex | null
+}
+
 /** A receipt as the node returns it; null if the transaction isn't in a block. */
 export function receiptOf(raw: unknown): EvmReceipt | null {
   if (raw === null) return null
-  const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex>
+  const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex> & Prices
   // Some nodes return a receipt for transactions that are still in their pool.
   if (receipt.blockHash === null || receipt.blockNumber === null) return null
   return {
@@ -12,6 +18,13 @@ export function receiptOf(raw: unknown): EvmReceipt | null {
     blockNumber: readQuantity(receipt.blockNumber),
     blockHash: receipt.blockHash,
     gasUsed: readQuantity(receipt.gasUsed),
+    feePaid: feePaid(receipt),
     status: receipt.status === '0x1' ? 'success' : 'reverted',
   }
+}
+
+function feePaid({ gasUsed, effectiveGasPrice, l1Fee }: Record<'gasUsed', Hex> & Prices): bigint | null {
+  if (effectiveGasPrice === undefined || effectiveGasPrice === null) return null
+  const dataFee = l1Fee === undefined || l1Fee === null ? 0n : readQuantity(l1Fee)
+  return readQuantity(gasUsed) * readQuantity(effectiveGasPrice) + dataFee
 }

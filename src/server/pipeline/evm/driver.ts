@@ -107,10 +107,11 @@ async function observeEmbedded(network: EvmNetwork, claimed: readonly Transactio
   })
 }
 
-const seenIn = ({ blockNumber, blockHash, gasUsed }: EvmReceipt) => ({
+const seenIn = ({ blockNumber, blockHash, gasUsed, feePaid }: EvmReceipt) => ({
   block_number: Number(blockNumber),
   block_hash: blockHash,
   gas_used: String(gasUsed),
+  fee_paid: feePaid === null ? null : String(feePaid),
 })
 
 export interface EvmDriverOptions extends FileSources, DriverOptions<EvmBlockchain> {

@@ -4,6 +4,7 @@ import type { Hex } from '../../chain/evm/network.ts'
 import type { BuiltDirectory } from '../../storage/directory.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import { listMintable } from '../../store/nfts.ts'
+import { type LimitedRun, limitedRuns, runsOfRequests } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import { batchDirectory } from '../metadata-file.ts'
 
@@ -22,12 +23,15 @@ export interface MintBatch {
   gas: bigint
   /** Whether more NFTs are pending than one transaction can mint. */
   isFull: boolean
+  /** Their run, if it has a limit of its cost. */
+  run: LimitedRun | null
 }
 
 /**
  * Returns the next batch of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
  * transfer in the same step need another call, with one sender at a time. A batch therefore ends where the kind or the
- * sender changes, so that a collection's NFTs are minted in the order of acceptance.
+ * sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of a run with a limited cost
+ * have transactions of their own.
  *
  * @param payable gas that the signer can pay for
  */
@@ -35,7 +39,8 @@ export async function nextBatch(db: Db, collection: CollectionRow, payable: bigi
   const locked = collection.is_locked === 1
   const limit = collection.batch_limit ?? MAX_BATCH
   const rows = await listMintable(db, collection.id, limit)
-  const nfts = fitIntoGas(ofOneKind(rows), payable, locked)
+  const { nfts: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
+  const nfts = fitIntoGas(ofRun, payable, locked)
   const [first] = nfts
   if (first === undefined) return null
   const directory = await batchDirectory(nfts)
@@ -47,7 +52,7 @@ export async function nextBatch(db: Db, collection: CollectionRow, payable: bigi
       : encodeGrant({ ...call, sender: first.sender as Hex, receivers: receiversOf(nfts) })
   const kind = first.sender === null ? 'mint' : 'grant'
   const isFull = nfts.length < rows.length || rows.length === limit
-  return { nfts, kind, startId, directory, data, gas: gasOf(nfts, locked), isFull }
+  return { nfts, kind, startId, directory, data, gas: gasOf(nfts, locked), isFull, run }
 }
 
 /** Groups consecutive NFTs with the same receiver, as the contract requires. */
@@ -65,6 +70,22 @@ export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] 
 export function ofOneKind<Row extends Pick<Mintable, 'sender'>>(rows: readonly Row[]): readonly Row[] {
   const end = rows.findIndex((row) => row.sender !== rows[0]?.sender)
   return end === -1 ? rows : rows.slice(0, end)
+}
+
+/** Returns the first rows of a run with a limit, or those before one. */
+async function ofOneRun(
+  db: Db,
+  collectionId: string,
+  rows: readonly Mintable[],
+): Promise<{ nfts: readonly Mintable[]; run: LimitedRun | null }> {
+  const limited = rows.length === 0 ? [] : await limitedRuns(db, collectionId)
+  if (limited.length === 0) return { nfts: rows, run: null }
+  const names = await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))])
+  const runOf = (row: Mintable | undefined) =>
+    limited.find(({ run }) => run === names.get(row?.request_id ?? '')) ?? null
+  const run = runOf(rows[0])
+  const end = rows.findIndex((row) => runOf(row) !== run)
+  return { nfts: end === -1 ? rows : rows.slice(0, end), run }
 }
 
 const receiversOf = (batch: readonly Mintable[]) => batch.map(({ receiver }) => receiver as Hex)

@@ -19,6 +19,8 @@ export interface Draft {
   data: Hex
   gas: bigint
   collectionId?: string
+  /** The run of its NFTs, if the run has a limit of its cost. */
+  run?: string | undefined
   batch?: { startId: bigint; count: number; directory: string }
 }
 
@@ -42,7 +44,7 @@ export async function signAndStoreAll(
   const signed = await signInCommit(signer, unsigned)
   const rows = []
   for (const [index, { raw, hash }] of signed.entries()) {
-    const { id = newId(), kind, collectionId = null, batch } = drafts[index] ?? drafts[0]
+    const { id = newId(), kind, collectionId = null, run = null, batch } = drafts[index] ?? drafts[0]
     rows.push({
       id,
       blockchain,
@@ -50,6 +52,7 @@ export async function signAndStoreAll(
       nonce: first + index,
       kind,
       collection_id: collectionId,
+      run,
       start_id: batch === undefined ? null : String(batch.startId),
       token_count: batch?.count ?? 0,
       directory: batch?.directory ?? null,

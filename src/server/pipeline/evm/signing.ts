@@ -3,6 +3,7 @@ import { newId } from '../../../core/ids.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { collectionInit } from '../../chain/evm/collection-init.ts'
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
+import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
 import { encodeDeployFactory, encodeMake } from '../../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { Hex } from '../../chain/evm/network.ts'
@@ -11,10 +12,12 @@ import type { Log } from '../../log.ts'
 import { type CollectionRow, lockCollection, updateCollection } from '../../store/collections.ts'
 import { lockUntilCommit } from '../../store/dialect.ts'
 import { isBehind } from '../../store/followers.ts'
+import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import { findFactoryTransaction, unfinishedOf } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
-import type { DriverOptions, OnSigned, Prepared, Signing } from '../driver.ts'
+import { type DriverOptions, LostRace, type OnSigned, type Prepared, type Signing } from '../driver.ts'
+import { feesWithin, feesWithinLocked } from './limit-fees.ts'
 import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { capacityOfSigners, lockSigner } from './signers.ts'
@@ -40,6 +43,8 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
   const behind = await isBehind(store.db, blockchain)
   const capacity = await capacityOfSigners(store.db, blockchain, terms.signers.operators)
   const free = capacity.free()
+  /** Read only if a run has a limit of its cost. */
+  const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
   /** Gas of the batches that were prepared with this estimate, for other collections. */
   let reserved = 0n
   const payable = ({ address }: Signer): bigint => {
@@ -48,9 +53,14 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
   }
 
   /** Signs with one of these signers, in the caller's commit. */
-  const signWith = async (db: Db, [first, ...others]: readonly Signer[], draft: Omit<Draft, keyof Common>) => {
+  const signWith = async (
+    db: Db,
+    [first, ...others]: readonly Signer[],
+    draft: Omit<Draft, keyof Common>,
+    fees = terms.fees,
+  ) => {
     if (first === undefined) throw new Error(`${blockchain} has no signer`)
-    const common: Common = { blockchain, chainId: terms.chainId, fees: terms.fees }
+    const common: Common = { blockchain, chainId: terms.chainId, fees }
     const signer = await lockSigner(db, blockchain, [first, ...others])
     capacity.used(signer)
     return [await signAndStore(db, signer, { ...common, ...draft }, now())]
@@ -83,24 +93,33 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       const batch = await nextBatch(db, collection, most)
       // A smaller batch waits for the next block with the others, since each transaction costs 60,000 gas.
       if (batch === null || (waiting > 0 && !batch.isFull)) return 'idle'
-      const { nfts, kind, startId, data, gas, isFull } = batch
+      const { nfts, kind, startId, data, gas, isFull, run } = batch
+      if (run !== null) {
+        if (current === null) return 'soon'
+        // Until fees fall, or a pending transaction of the run has cost less than it might have.
+        if ((await feesWithin(db, run, batch, terms.fees, current)) === null) return 'idle'
+      }
       const able = possible().filter((signer) => payable(signer) >= gas)
       // Batches that were prepared at the same time may have taken the rest.
       if (able.length === 0 || !capacity.reserve()) return 'soon'
       reserved += gas
       const { cid: directory, blocks } = batch.directory
       const [id, collectionId, count] = [newId(), collection.id, nfts.length]
-      const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex }
+      const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex, run: run?.run }
       return {
         blocks,
         assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: id, index })),
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: { first: startId, next: startId + BigInt(count) },
         more: isFull,
-        sign(on) {
+        async sign(on) {
           const left = capacity.free()
           const signers = able.filter((signer) => left.includes(signer))
-          return signWith(on, signers.length > 0 ? signers : able, { ...draft, batch: { startId, count, directory } })
+          const fees =
+            run === null || current === null ? terms.fees : await feesWithinLocked(on, run, batch, terms.fees, current)
+          if (fees === null) throw new LostRace()
+          const signed = { ...draft, batch: { startId, count, directory } }
+          return await signWith(on, signers.length > 0 ? signers : able, signed, fees)
         },
       }
     },

@@ -1,12 +1,14 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
-import type { Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
+import { readNetworkFees } from '../../../chain/evm/cost/network-fees.ts'
+import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { FindSigner, SignedBytes } from '../../../chain/evm/signers.ts'
 import type { Log } from '../../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
+import { mayReplace } from '../limit-fees.ts'
 
 /** Maximum multiple of the network's usual fees for automatic increases. */
 const FAR_ABOVE = 4n
@@ -18,10 +20,12 @@ export interface BumperOptions {
   log: Log
 }
 
+type BumpNetwork = Pick<EvmNetwork, 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
+
 export interface Bumper {
   /** Signs stuck transactions again. Resolves with their IDs. */
   bump(
-    network: { chainId: number; publicNetwork: PublicNetwork },
+    network: BumpNetwork,
     missing: readonly TransactionRow[],
     attempts: ReadonlyMap<string, readonly AttemptRow[]>,
   ): Promise<Set<string>>
@@ -60,7 +64,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
   const timeSince = (then: number): number | null => (then > now() ? null : now() - then)
 
   const signAgain = async (
-    { chainId, publicNetwork }: { chainId: number; publicNetwork: PublicNetwork },
+    { chainId, publicNetwork, request }: BumpNetwork,
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
     action: TransactionRow['requested_action'],
@@ -113,8 +117,12 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       cancels: number > 0 && cancels ? 1 : 0,
     })
     // Stored before it is sent, so that any mined signing is watched.
+    const current = transaction.run === null ? null : await readNetworkFees({ request })
+    let isOverLimit = false
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed
+      isOverLimit = !(await mayReplace(db, current, transaction, raw))
+      if (isOverLimit) return false
       if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null })))
         return false
       await insertAttempts(db, [
@@ -123,6 +131,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       ])
       return true
     })
+    if (isOverLimit) warnOnce(transaction, 'a transaction is stuck and the limit of its run allows no higher fees')
     if (stored) {
       for (const one of warned) if (one.startsWith(id)) warned.delete(one)
       const { maxFeePerGas } = fees

@@ -63,7 +63,7 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
       await findLost(transaction, outcome.reason).catch((error: unknown) => failures.set(transaction.id, error))
     }
     const bumped = await bumper.bump(
-      { chainId: network.chainId, publicNetwork },
+      { chainId: network.chainId, request: network.request, publicNetwork },
       missing.filter(({ id }) => !lost.has(id)),
       attempts,
     )
@@ -80,9 +80,12 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
 
 /** Returns which signing was mined, and its result. A success is watched until its block is final. */
 function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): Outcome {
-  const { transactionHash, blockNumber, blockHash, gasUsed, status } = receipt
+  const { transactionHash, blockNumber, blockHash, gasUsed, feePaid, status } = receipt
   const mined = attempts.find(({ hash }) => hash === transactionHash)
-  const place = { block_number: Number(blockNumber), block_hash: blockHash, gas_used: String(gasUsed) }
+  const place = {
+    ...{ block_number: Number(blockNumber), block_hash: blockHash, gas_used: String(gasUsed) },
+    fee_paid: feePaid === null ? null : String(feePaid),
+  }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
   // It used its nonce and had no other effect.
   if (mined?.cancels === 1) return { state: 'cancelled', seen: { ...place, ...signing } }

@@ -1,0 +1,27 @@
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { remembered } from '../../rpc/remembered.ts'
+import type { EvmNetwork } from '../network.ts'
+import { EMBEDDED_FEES } from '../signers.ts'
+import { type NetworkFees, readNetworkFees } from './network-fees.ts'
+
+/** The chains of a backend. */
+interface Source {
+  network(blockchain: EvmBlockchain): Promise<EvmNetwork>
+  readonly remote: { has(blockchain: EvmBlockchain): boolean }
+}
+
+/** How old fees may be. Every client may request them, and the quota of the provider pays for it. */
+const FRESH_MS = 3_000
+
+const caches = new WeakMap<Source, Map<EvmBlockchain, () => Promise<NetworkFees>>>()
+
+/** Returns the current fees of a blockchain, at most a few seconds old. Rejects if no node responds. */
+export async function currentFees(chains: Source, blockchain: EvmBlockchain): Promise<NetworkFees> {
+  const cache = caches.get(chains) ?? new Map<EvmBlockchain, () => Promise<NetworkFees>>()
+  caches.set(chains, cache)
+  const read =
+    cache.get(blockchain) ?? remembered(FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))
+  cache.set(blockchain, read)
+  const fees = await read()
+  return chains.remote.has(blockchain) ? fees : { ...fees, offered: EMBEDDED_FEES.maxFeePerGas }
+}

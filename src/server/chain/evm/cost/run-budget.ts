@@ -1,0 +1,48 @@
+import { type LimitedRun, transactionsOfRun } from '../../../store/run-costs.ts'
+import type { Db } from '../../../store/schema.ts'
+import type { Hex } from '../network.ts'
+import { debtOf } from '../remote/cost.ts'
+import { type NetworkFees, worstCost } from './network-fees.ts'
+
+/** What a run with a limit has spent, and the most that it may still spend for what was accepted, in wei. */
+export interface RunBudget {
+  max: bigint
+  /** Paid by transactions in blocks. */
+  paid: bigint
+  /** The most that pending transactions can cost. */
+  pending: bigint
+  /** The most that accepted NFTs without a transaction can cost. */
+  reserved: bigint
+  /** Accepted NFTs without a transaction. */
+  unsigned: number
+}
+
+/** The fees by which the worst case is computed. */
+export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
+
+/** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
+export async function budgetOf(db: Db, run: LimitedRun, fees: WorstFees): Promise<RunBudget> {
+  const { open, paid, raws, signed } = await transactionsOfRun(db, run)
+  const unsigned = Math.max(0, open - signed)
+  const data = raws.reduce((sum, raw) => sum + dataCost(raw.length / 2, fees), 0n)
+  return {
+    max: BigInt(run.max_cost),
+    paid,
+    pending: debtOf(raws as Hex[], 0).owed + data,
+    reserved: BigInt(unsigned) * worstOfNft(run, fees),
+    unsigned,
+  }
+}
+
+/** Returns the most that one NFT of a run can cost. */
+export const worstOfNft = (
+  { nft_gas, nft_bytes }: Pick<LimitedRun, 'nft_gas' | 'nft_bytes'>,
+  fees: WorstFees,
+): bigint => worstCost({ gasLimit: BigInt(nft_gas), bytes: nft_bytes }, fees)
+
+/** Returns the most that the data of a transaction can cost in addition to its gas. */
+export const dataCost = (bytes: number, { data }: Pick<NetworkFees, 'data'>): bigint =>
+  worstCost({ gasLimit: 0n, bytes: Math.ceil(bytes) }, { offered: 0n, data })
+
+/** Returns what is left of a limit. */
+export const leftOf = ({ max, paid, pending, reserved }: RunBudget): bigint => max - paid - pending - reserved

@@ -1,0 +1,66 @@
+import type { NetworkFees } from '../../chain/evm/cost/network-fees.ts'
+import { budgetOf, dataCost, leftOf, worstOfNft } from '../../chain/evm/cost/run-budget.ts'
+import type { Fees, Hex } from '../../chain/evm/network.ts'
+import { debtOf } from '../../chain/evm/remote/cost.ts'
+import { type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
+import type { Db } from '../../store/schema.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+
+/** A batch of a run with a limit. */
+interface Batch {
+  gas: bigint
+  data: Hex
+  nfts: readonly unknown[]
+}
+
+/**
+ * Returns the fees with which a batch may be signed, so that the run stays within its limit in the worst case. Null if
+ * no block would take it at these fees now.
+ */
+export async function feesWithin(
+  db: Db,
+  run: LimitedRun,
+  { gas, data, nfts }: Batch,
+  fees: Fees,
+  current: NetworkFees,
+): Promise<Fees | null> {
+  const worst = { offered: fees.maxFeePerGas, data: current.data }
+  const budget = await budgetOf(db, run, worst)
+  const own = BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst)
+  const most = (leftOf(budget) + own - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
+  if (most >= fees.maxFeePerGas) return fees
+  if (most < current.typical || fees.legacy) return null
+  const { maxPriorityFeePerGas: priority } = fees
+  return { maxFeePerGas: most, maxPriorityFeePerGas: priority < most ? priority : most }
+}
+
+/** Signature, fees and address, beside the call data. */
+const ENVELOPE_BYTES = 110
+
+/** Same, with the run locked until the transaction ends. */
+export async function feesWithinLocked(
+  db: Db,
+  run: LimitedRun,
+  batch: Batch,
+  fees: Fees,
+  current: NetworkFees,
+): Promise<Fees | null> {
+  const { max_cost } = await lockRun(db, { accountId: run.account_id, run: run.run })
+  return await feesWithin(db, { ...run, max_cost: max_cost ?? run.max_cost }, batch, fees, current)
+}
+
+/** Whether a pending transaction may be replaced by one with higher fees. Locks its run until the transaction ends. */
+export async function mayReplace(
+  db: Db,
+  current: NetworkFees | null,
+  transaction: Pick<TransactionRow, 'run' | 'collection_id' | 'raw'>,
+  raw: Hex,
+): Promise<boolean> {
+  const { run: name, collection_id } = transaction
+  if (name === null || collection_id === null || current === null) return true
+  const run = (await limitedRuns(db, collection_id)).find((one) => one.run === name)
+  if (run === undefined) return true
+  await lockRun(db, { accountId: run.account_id, run: name })
+  const budget = await budgetOf(db, run, current)
+  return debtOf([raw], 0).owed - debtOf([transaction.raw as Hex], 0).owed <= leftOf(budget)
+}

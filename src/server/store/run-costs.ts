@@ -1,0 +1,115 @@
+import { type Selectable, sql } from 'kysely'
+import { isPostgres } from './dialect.ts'
+import type { Db, RunsTable } from './schema.ts'
+
+/** A run with a limit of its cost. */
+export type LimitedRun = Pick<Selectable<RunsTable>, 'account_id' | 'run' | 'collection_id'> & {
+  /** Wei, as decimal digits. */
+  max_cost: string
+  /** The most gas that one of its NFTs reserves, and the bytes of its call data. */
+  nft_gas: number
+  nft_bytes: number
+}
+
+const COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'nft_gas', 'nft_bytes'] as const
+
+const toLimited = (row: Pick<Selectable<RunsTable>, (typeof COLUMNS)[number]> | undefined): LimitedRun | null =>
+  row === undefined || row.max_cost === null
+    ? null
+    : { ...row, max_cost: row.max_cost, nft_gas: Number(row.nft_gas), nft_bytes: Number(row.nft_bytes) }
+
+/** Returns a run with a limit; null if it has none, or isn't known. */
+export async function findLimited(
+  db: Db,
+  { accountId, run }: { accountId: string; run: string },
+): Promise<LimitedRun | null> {
+  const query = db.selectFrom('runs').select(COLUMNS).where('account_id', '=', accountId).where('run', '=', run)
+  return toLimited(await query.executeTakeFirst())
+}
+
+/** Returns the runs into a collection that have a limit. */
+export async function limitedRuns(db: Db, collectionId: string): Promise<LimitedRun[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select(COLUMNS)
+    .where('collection_id', '=', collectionId)
+    .where('max_cost', 'is not', null)
+    .execute()
+  return rows.flatMap((row) => toLimited(row) ?? [])
+}
+
+/** Whether any run has a limit. */
+export async function hasLimitedRuns(db: Db): Promise<boolean> {
+  const row = await db.selectFrom('runs').select('run').where('max_cost', 'is not', null).limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+/**
+ * Locks a run until the transaction ends, and returns it. Accepting and signing for a run with a limit happen one after
+ * the other, in all processes.
+ */
+export async function lockRun(db: Db, { accountId, run }: { accountId: string; run: string }) {
+  return await db
+    .selectFrom('runs')
+    .select(COLUMNS)
+    .where('account_id', '=', accountId)
+    .where('run', '=', run)
+    .$if(isPostgres(db), (query) => query.forUpdate())
+    .executeTakeFirstOrThrow()
+}
+
+/** Sets the limit of a run, and what one of its NFTs reserves. */
+export async function setLimit(
+  db: Db,
+  { account_id, run }: Pick<LimitedRun, 'account_id' | 'run'>,
+  limit: Pick<LimitedRun, 'max_cost' | 'nft_gas' | 'nft_bytes'>,
+): Promise<void> {
+  await db.updateTable('runs').set(limit).where('account_id', '=', account_id).where('run', '=', run).execute()
+}
+
+/** What a run has spent and may spend. */
+export interface RunTransactions {
+  /** NFTs that are accepted and not minted, signed for or not. */
+  open: number
+  /** Wei that its transactions in blocks have paid. */
+  paid: bigint
+  /** Bytes of pending transactions, and of those in blocks whose fee the node didn't return. */
+  raws: readonly string[]
+  /** NFTs of its pending transactions. */
+  signed: number
+}
+
+interface CostRow {
+  open: number | string | null
+  fee_paid: string | null
+  raw: string | null
+  token_count: number | null
+  state: string | null
+}
+
+/** Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. */
+export async function transactionsOfRun(
+  db: Db,
+  { collection_id, run }: Pick<LimitedRun, 'collection_id' | 'run'>,
+): Promise<RunTransactions> {
+  const { rows } = await sql<CostRow>`
+    select sum(files + waiting) as open, null as fee_paid, null as raw, null as token_count, null as state
+      from nft_counts where collection_id = ${collection_id} and run = ${run}
+    union all
+    select null, fee_paid, case when fee_paid is null then raw end, token_count, state
+      from transactions where collection_id = ${collection_id} and run = ${run} and state <> 'lost'`.execute(db)
+  const found = { open: 0, paid: 0n, raws: [] as string[], signed: 0 }
+  for (const { open, fee_paid, raw, token_count, state } of rows) {
+    if (state === null) found.open += Number(open ?? 0)
+    else if (fee_paid !== null) found.paid += BigInt(fee_paid)
+    else if (raw !== null) found.raws.push(raw)
+    if (state === 'signed') found.signed += Number(token_count)
+  }
+  return found
+}
+
+/** Returns the run of each of these requests that has one. */
+export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()
+  return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../../helpers/backend.ts'
+import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
+import { CSV, folder, service, TARGET } from '../drop.ts'
+import { fakeApi } from '../fake-api.ts'
+import { cli, errorOf } from '../harness.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+/** The most that one NFT alone can cost, in coins. */
+const ONE = Number(mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas) / 1e18
+const coins = (amount: number) => amount.toFixed(12)
+
+/** A drop into a new collection, with one row for each receiver. */
+async function drop() {
+  const rows = WALLETS.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver\n${rows}` })
+  const { address } = await createTestCollection(backend)
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const target = ['-c', address, '-b', 'polygon', '--yes', '--json']
+  const mint = (...flags: string[]) =>
+    cli(['batch', 'mint', path('drop.csv'), ...target, ...flags], { ...options, env })
+  return { mint, path, run: (...argv: string[]) => cli(argv, { ...options, env }) }
+}
+const rowsOf = async (run: (...argv: string[]) => ReturnType<typeof cli>) =>
+  JSON.parse((await run('batch', 'status', 'drop', '--json')).stdout)
+
+describe('batch mint --max-cost', () => {
+  test('stops where the limit is reached, keeps the other rows planned, and resumes with a higher limit', async () => {
+    const { mint, run } = await drop()
+    // The first row pays less than its worst case, and more than the rest of the limit.
+    const stopped = await mint('--max-cost', coins(1.001 * ONE))
+    expect(errorOf(stopped)).toMatchObject({ code: 'max_cost', hint: expect.stringContaining('higher --max-cost') })
+    expect(stopped.code).toBe(5)
+    const before = await rowsOf(run)
+    expect([before.accepted + before.deployed, before.failed, before.pending]).toEqual([1, 0, WALLETS.length - 1])
+    // The limit belongs to the run.
+    expect(errorOf(await mint())).toMatchObject({ code: 'max_cost' })
+    const { code, stdout } = await mint('--max-cost', coins(10 * ONE))
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ deployed: WALLETS.length, pending: 0, failed: 0 })
+  })
+
+  test('waits for pending transactions where they leave more of the limit', async () => {
+    const { mint } = await drop()
+    const { code, stdout } = await mint('--max-cost', coins(3.2 * ONE))
+    expect([code, JSON.parse(stdout).deployed]).toEqual([0, WALLETS.length])
+  })
+
+  test('is refused below the cost of one transaction, before anything is sent', async () => {
+    const { mint, run } = await drop()
+    const error = errorOf(await mint('--max-cost', coins(0.9 * ONE)))
+    expect(error.code).toBe('usage')
+    expect(error.message).toMatch(/^--max-cost: [0-9.]+ coins is less than one transaction may cost: [0-9.]+ coins$/)
+    expect((await run('batch', 'list', '--json')).stdout.trim()).toBe('[]')
+  })
+
+  test('in money needs a price in its currency', async () => {
+    const { mint } = await drop()
+    expect(errorOf(await mint('--max-cost', '10USD')).message).toBe('--max-cost: the price of coins is not known')
+    expect(errorOf(await mint('--max-cost', '10USD', '--price', '5EUR')).message).toBe(
+      '--max-cost: is in USD, but the price of a coin is in EUR',
+    )
+    const { code } = await mint('--max-cost', `${coins(2000 * ONE)}USD`, '--price', '2')
+    expect(code).toBe(0)
+  })
+
+  test.each(['', '0', '-1', '1e3', '10 dollars', 'USD', '0.0000000000000000001'])('rejects "%s"', async (amount) => {
+    const { path, options } = await folder()
+    const result = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--max-cost', amount, '--json'], options)
+    expect(errorOf(result)).toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(/^--max-cost: must be an amount/),
+    })
+  })
+
+  test('says that it is an estimate where the server does not enforce it', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const api = await fakeApi({ ...service(), getisgdnnft: () => ({ body: {} }) })
+    const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })
+    const flags = ['--base-url', api.url, '--yes', '--rate', '1000', '--max-cost', '1', '--rpc-url', node]
+    const { code, stderr } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags], options)
+    expect(code).toBe(0)
+    expect(stderr).toContain("doesn't enforce --max-cost. Costs are only estimated: run gdn cost.")
+  })
+})

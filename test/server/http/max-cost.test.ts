@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { SOLANA_COLLECTION } from '../../helpers/solana.ts'
+
+const [, ALICE, BOB] = WALLETS
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let collection: TestCollection
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  collection = await createTestCollection(backend)
+})
+afterEach(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+/** The most that a request with one NFT can cost. */
+const ONE = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
+const RUN = 'a-run'
+
+function send(
+  headers: Record<string, string>,
+  { count = 1, receiver = ALICE as string, references = [] as string[] } = {},
+) {
+  const body = {
+    ...{ contract_address: collection.address, blockchain: 'polygon', receiver_wallet_address: receiver },
+    metadata: plainMetadata(count),
+    ...(references.length === 0 ? {} : { reference_ids: references }),
+  }
+  return backend.post('/api/v1/createnft', body, headers)
+}
+const limited = (wei: bigint | string, more: Record<string, string> = {}) => ({
+  ...{ 'gdn-run': RUN, 'gdn-run-max-cost': String(wei) },
+  ...more,
+})
+const idsOf = ({ json }: Awaited<ReturnType<typeof send>>) =>
+  (json.nfts as { nft_gdn_ids: string }[]).map(({ nft_gdn_ids }) => nft_gdn_ids)
+
+/** What the transactions of the run have paid, and the most that they could have paid. */
+const spent = () =>
+  withStore(dataDir.path, async ({ db }) => {
+    const rows = await db.selectFrom('transactions').selectAll().where('run', '=', RUN).execute()
+    return rows.reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
+  })
+
+it('announces that it limits the cost of runs', async () => {
+  expect((await send({})).headers.get('run-max-cost-supported')).toBe('yes')
+})
+
+it('accepts what fits in the worst case, refuses the rest, and accepts more when less was paid', async () => {
+  const limit = 3n * ONE
+  const answers = await Promise.all(Array.from({ length: 12 }, () => send(limited(limit))))
+  const accepted = answers.filter(({ status }) => status === 200)
+  const refused = answers.filter(({ status }) => status !== 200)
+  expect(accepted).toHaveLength(3)
+  for (const { status, headers, json } of refused) {
+    expect([status, headers.get('error-code'), headers.get('retry-after')]).toEqual([409, 'run_max_cost', '5'])
+    expect(json.error).toMatchObject({ title: 'Conflict', message: expect.stringContaining(`may cost ${limit} wei`) })
+  }
+  await settled(backend, accepted.flatMap(idsOf))
+  const more = await send(limited(limit))
+  expect(more.status).toBe(200)
+  await settled(backend, idsOf(more))
+  expect(await spent()).toBeGreaterThan(0n)
+  expect(await spent()).toBeLessThan(limit)
+})
+
+it('refuses for good what exceeds the limit alone, and accepts nothing of it', async () => {
+  const { status, headers } = await send(limited(ONE - 1n))
+  expect([status, headers.get('error-code'), headers.get('retry-after')]).toEqual([409, 'run_max_cost', null])
+  expect((await send(limited(ONE))).status).toBe(200)
+})
+
+it('keeps the limit of a run for requests that do not say it, after a restart, too', async () => {
+  await settled(backend, idsOf(await send(limited(2n * ONE))))
+  await backend.close()
+  backend = await startTestBackend(dataDir.path)
+  expect((await send({ 'gdn-run': RUN }, { count: 100, receiver: BOB })).status).toBe(409)
+  expect((await send({ 'gdn-run': 'another' }, { count: 100, receiver: BOB })).status).toBe(200)
+})
+
+it('raises the limit only where a person has set it, so that an old client state does not', async () => {
+  await send(limited(ONE))
+  expect((await send(limited(9n * ONE))).status).toBe(409)
+  expect((await send(limited(`${9n * ONE};set`))).status).toBe(200)
+  expect((await send(limited(ONE))).status).toBe(409)
+})
+
+it('reserves a repeated request once', async () => {
+  const key = { 'idempotency-key': 'k' }
+  const first = await send(limited(ONE, key))
+  const again = await send(limited(ONE, key))
+  expect([again.status, idsOf(again)]).toEqual([200, idsOf(first)])
+  const named = { references: ['row'] }
+  const other = await send(limited(`${3n * ONE};set`), named)
+  expect(idsOf(await send(limited(`${3n * ONE};set`), named))).toEqual(idsOf(other))
+})
+
+it('signs nothing that could exceed the limit, and mints NFTs of runs with a limit apart', async () => {
+  const limit = 2n * ONE
+  const mine = await Promise.all([send(limited(limit)), send(limited(limit)), send({}), send({})])
+  await settled(backend, mine.flatMap(idsOf))
+  await withStore(dataDir.path, async ({ db }) => {
+    const rows = await db.selectFrom('transactions').selectAll().where('kind', '=', 'mint').execute()
+    const own = rows.filter(({ run }) => run === RUN)
+    expect(own.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
+    expect(rows.filter(({ run }) => run === null).reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
+    for (const { fee_paid, gas_used } of rows) {
+      expect(BigInt(fee_paid ?? 0)).toBeGreaterThanOrEqual(BigInt(gas_used ?? 0))
+    }
+  })
+})
+
+it.each(['-1', '1.5', '0x1', '1;SET', 'much'])('rejects the limit "%s"', async (value) => {
+  const { status, json } = await send(limited(value))
+  expect([status, json.error.message]).toEqual([400, expect.stringContaining('gdn-run-max-cost must be wei')])
+})
+
+it('rejects a limit without a run, and on Solana', async () => {
+  expect((await send({ 'gdn-run-max-cost': '1' })).status).toBe(400)
+  const { address } = await createTestCollection(backend, SOLANA_COLLECTION)
+  const body = {
+    ...{ contract_address: address, blockchain: 'solana', receiver_wallet_address: address },
+    metadata: plainMetadata(1),
+  }
+  const { status, json } = await backend.post('/api/v1/createnft', body, limited(1n))
+  expect([status, json.error.message]).toEqual([400, "the cost of a run on solana can't be limited"])
+})

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
+import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
+import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
+import { feesWithin, mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { limitedRuns, setLimit } from '../../../src/server/store/run-costs.ts'
+import { startRun } from '../../../src/server/store/runs.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+const [ALICE] = WALLETS
+const NOW = 1_800_000_000_000
+/** What an NFT reserves, in gas and in wei at the fees offered. */
+const NFT_GAS = 1000
+const OFFERED = 100n
+const ONE = BigInt(NFT_GAS) * OFFERED
+const FEES: Fees = { maxFeePerGas: OFFERED, maxPriorityFeePerGas: 10n }
+const CURRENT = { low: 40n, typical: 50n, high: 90n, offered: OFFERED, data: { bytes: 1, fee: 0n, gas: 0n } }
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+const signer = createSigner(`0x${'11'.repeat(32)}`)
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(store.db, { ...request, accepted_at: NOW, run: 'run' })
+  await insertCollection(store.db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: ALICE, contract_address: ALICE, factory_address: ALICE, enable_api: 1, enable_transfer: 1 },
+    ...{ is_locked: 0, description: null, image: null, status: 'deployed', next_token_id: '1', next_attempt_at: NOW },
+  })
+  await startRun(store.db, { account_id: 'a', run: 'run', collection_id: 'c', started_at: NOW })
+})
+afterEach(async () => {
+  await store?.close()
+  await dir?.remove()
+})
+
+const limit = (wei: bigint) =>
+  setLimit(store.db, { account_id: 'a', run: 'run' }, { max_cost: String(wei), nft_gas: NFT_GAS, nft_bytes: 0 })
+const run = async () => {
+  const [only] = await limitedRuns(store.db, 'c')
+  if (only === undefined) throw new Error('the run has no limit')
+  return only
+}
+const addNfts = (count: number) =>
+  insertNfts(
+    store.db,
+    Array.from({ length: count }, (_, index) => ({
+      ...{ id: `n${index}`, request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}' },
+      ...{ next_attempt_at: NOW, status: 'initiated' as const, step: 'mint' as const },
+    })),
+  )
+const batch = (count: number, gas = BigInt(NFT_GAS * count)) => ({
+  gas,
+  data: '0x' as Hex,
+  nfts: Array(count).fill(null),
+})
+const signed = async (gas: bigint, maxFeePerGas: bigint) => {
+  const fees = { maxFeePerGas, maxPriorityFeePerGas: 1n }
+  return (await signer.sign({ chainId: 137, nonce: 0, to: ALICE as Hex, data: '0x', gas, fees })).raw
+}
+const addTransaction = async (raw: Hex, state: 'signed' | 'final' | 'reverted' | 'lost', more: object = {}) =>
+  insertTransaction(store.db, {
+    ...{ id: `t-${state}`, blockchain: 'polygon', signer: signer.address, nonce: 0, kind: 'mint', collection_id: 'c' },
+    ...{ start_id: '1', token_count: 1, directory: null, raw, hash: `0x${state}`, state, run: 'run' },
+    ...{ block_number: null, block_hash: null, gas_used: null, created_at: NOW, next_attempt_at: NOW },
+    ...more,
+  })
+
+it('a batch is signed at the fees that are usual if the worst case fits', async () => {
+  await limit(2n * ONE)
+  await addNfts(2)
+  expect(await feesWithin(store.db, await run(), batch(2), FEES, CURRENT)).toBe(FEES)
+})
+
+it('a batch offers less where the limit requires it, but no less than a block takes now', async () => {
+  await limit(2n * ONE)
+  await addNfts(2)
+  // It needs more gas than was reserved.
+  expect(await feesWithin(store.db, await run(), batch(2, 3000n), FEES, CURRENT)).toEqual({
+    maxFeePerGas: 66n,
+    maxPriorityFeePerGas: 10n,
+  })
+  expect(await feesWithin(store.db, await run(), batch(2, 4000n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 50n })
+  expect(await feesWithin(store.db, await run(), batch(2, 4001n), FEES, CURRENT)).toBeNull()
+})
+
+it('a batch does not take what other NFTs of the run reserve', async () => {
+  await limit(3n * ONE)
+  await addNfts(3)
+  expect(await feesWithin(store.db, await run(), batch(1, 1000n), FEES, CURRENT)).toBe(FEES)
+  expect(await feesWithin(store.db, await run(), batch(1, 1001n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 99n })
+})
+
+it('a pending transaction counts with its worst case, a settled one with what it paid, a lost one not', async () => {
+  await limit(10n * ONE)
+  await addTransaction(await signed(2000n, 300n), 'signed')
+  const budget = async () => await budgetOf(store.db, await run(), CURRENT)
+  expect(await budget()).toMatchObject({ max: 10n * ONE, paid: 0n, pending: 600_000n, reserved: 0n })
+  const set = (changes: object) =>
+    store.db
+      .updateTable('transactions')
+      .set(changes as never)
+      .where('run', '=', 'run')
+      .execute()
+  await set({ state: 'final', gas_used: '1500', fee_paid: '77' })
+  expect(await budget()).toMatchObject({ paid: 77n, pending: 0n })
+  // A node that doesn't return the price: it counts as the highest.
+  await set({ fee_paid: null })
+  expect(await budget()).toMatchObject({ paid: 0n, pending: 600_000n })
+  await set({ state: 'reverted', fee_paid: '70' })
+  expect(await budget()).toMatchObject({ paid: 70n, pending: 0n })
+  await set({ state: 'lost', fee_paid: null })
+  expect(await budget()).toMatchObject({ paid: 0n, pending: 0n })
+})
+
+it('a stuck transaction gets higher fees only as far as the limit allows', async () => {
+  await limit(10n * ONE)
+  const raw = await signed(2000n, 300n)
+  await addTransaction(raw, 'signed')
+  const transaction = { run: 'run', collection_id: 'c', raw }
+  expect(await mayReplace(store.db, CURRENT, transaction, await signed(2000n, 500n))).toBe(true)
+  expect(await mayReplace(store.db, CURRENT, transaction, await signed(2000n, 501n))).toBe(false)
+  expect(await mayReplace(store.db, null, { ...transaction, run: null }, await signed(2000n, 900n))).toBe(true)
+})

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createnft } from '../../../src/api/endpoints/createnft.ts'
+import { Secret } from '../../../src/core/secret.ts'
+import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
+import { createNft } from '../../../src/server/services/create-nft.ts'
+import { Refusal } from '../../../src/server/services/refusal.ts'
+import type { ServiceDeps } from '../../../src/server/services/services.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection } from '../../helpers/rows.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+// Two stores stand for two processes. They share only the database.
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let stores: [Store, Store]
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  stores = [await openPostgres({ url }), await openPostgres({ url })]
+  const [{ db }] = stores
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(db, { ...request, accepted_at: 1 })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: 'w', contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
+    ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
+  })
+})
+afterEach(async () => {
+  await Promise.all((stores ?? []).map((store) => store.close()))
+  await folder?.remove()
+})
+
+/** A network without base fees. */
+const network = {
+  request: async (method: string) => (method === 'eth_gasPrice' ? '0x1' : method === 'eth_call' ? '0x' : null),
+}
+
+/** Sends a request for one NFT to the process of this store. Returns whether it was accepted. */
+async function send(store: Store, name: string, wei: bigint): Promise<boolean> {
+  const body = {
+    ...{ contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
+    metadata: [{ title: name, description: '', file_fields: [] }],
+  }
+  const chains = { remote: new Map(), network: async () => network }
+  const deps = {
+    ...{ store, now: () => 1, chains, pipeline: { nftsAccepted() {} } },
+    ...{ storage: null, checkedFiles: null, signedUrls: null, comparedGroups: new Set() },
+  } as unknown as ServiceDeps
+  const request = {
+    ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: 'run' },
+    ...{ maxCost: { wei, isSet: false }, requestId: name, origin: () => '' },
+  }
+  return await createNft(deps, request).then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof Refusal) || error.status !== 409) throw error
+      return false
+    },
+  )
+}
+
+it('two processes that accept rows of a run at the same time stay within its limit', async () => {
+  const one = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
+  const sent = Array.from({ length: 40 }, (_, index) => send(stores[index % 2 === 0 ? 0 : 1], `n${index}`, 7n * one))
+  const accepted = (await Promise.all(sent)).filter((isAccepted) => isAccepted)
+  expect(accepted).toHaveLength(7)
+  const rows = await stores[0].db.selectFrom('nfts').select('id').execute()
+  expect(rows).toHaveLength(7)
+})
