@@ -34,7 +34,7 @@ export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
 /** The names that need no configuration. A backend may have more. */
 export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
 
-const NAME = /^(?!solana(?:-|$))[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
+const NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
 /** Whether every gdn knows the blockchain, and not only the server where it is configured. */
 export const isKnown = (name: string): name is KnownBlockchain =>

@@ -35,14 +35,14 @@ export function generatedTables({ exit_codes: codes, environment }) {
 /** The table of the networks that need no configuration, as viem/chains defines them. */
 export function blockchainTable(chains) {
   const evm = chains.map(({ name, chain: { id, name: title, nativeCurrency, testnet } }) => [
-    ...[code(name), title, String(id), nativeCurrency.symbol],
-    testnet === true ? 'testnet' : '',
+    code(name),
+    `${title}, chain ID ${id}, ${nativeCurrency.symbol}${testnet === true ? ', testnet' : ''}`,
   ])
   const solana = [
-    [code('solana'), 'Solana', '', 'SOL', 'no transfers by the API'],
-    [code('solana-testnet'), 'Solana testnet', '', 'SOL', 'testnet, no transfers by the API'],
+    [code('solana'), 'Solana, SOL; no transfers by the API'],
+    [code('solana-testnet'), 'Solana, SOL, testnet; no transfers by the API'],
   ]
-  return table(['Name', 'Network', 'Chain ID', 'Coin', 'Notes'], [...evm, ...solana])
+  return table(['Name', 'Network, chain ID, coin'], [...evm, ...solana])
 }
 
 function contents(title, entries, commands) {

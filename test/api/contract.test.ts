@@ -79,6 +79,7 @@ describe('blockchains', () => {
     'a-',
     'a b',
     'solana-devnet',
+    'solanachain',
     'a'.repeat(41),
   ])('rejects %j as a blockchain', (name) => {
     expect(isBlockchain(name)).toBe(false)

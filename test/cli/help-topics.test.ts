@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { chainIdOf, KNOWN_NAMES } from '../../src/api/blockchains.ts'
+import { retirementOf } from '../../src/api/retired.ts'
 import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { OWN_VARIABLES } from '../../src/config/environment.ts'
@@ -68,6 +69,10 @@ describe('topics match the code', () => {
     const page = await topic('blockchains')
     for (const name of KNOWN_NAMES) {
       expect(page).toMatch(new RegExp(`^  ${name} +.*${chainIdOf(name) ?? 'Solana'}`, 'm'))
+      const retired = retirementOf(name)
+      if (retired === null) continue
+      expect(page).toMatch(new RegExp(`^  ${name} +.*${retired.successor}`, 'm'))
+      expect(page).toMatch(new RegExp(`^  ${name} +.*${retired.since}`, 'm'))
     }
   })
 })

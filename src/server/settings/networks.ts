@@ -1,4 +1,5 @@
 import { chainIdOf, type EvmBlockchain, isKnown } from '../../api/blockchains.ts'
+import { nearest } from '../../core/nearest.ts'
 import { NETWORKS } from './generated/networks.ts'
 
 /** The facts of an EVM network in viem/chains. */
@@ -22,6 +23,13 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
 /** Returns the chain ID of a network by its name, known or of viem/chains; null for any other. */
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
+
+/** Returns the name of a network that was probably meant by an unknown name. */
+export const nearestNetwork = (name: string): string | undefined =>
+  nearest(
+    name,
+    NETWORKS.map(([known]) => known),
+  )
 
 /** Returns the network of a chain ID, a known one first; null if viem/chains has none, or several with other coins. */
 export function networkOf(chainId: number): NetworkFacts | null {

@@ -1,5 +1,4 @@
 import { dirname, resolve } from 'node:path'
-import { blockchainHint } from '../../api/blockchain-hint.ts'
 import {
   chainIdOf,
   type EvmBlockchain,
@@ -12,7 +11,7 @@ import { retirementOf, retirementText } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
-import { chainIdNamed, networkOf } from './networks.ts'
+import { chainIdNamed, nearestNetwork, networkOf } from './networks.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
 import { CLUSTER_OF, GENESIS_HASHES } from './solana-clusters.ts'
@@ -103,9 +102,10 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
   }
   const chainId = entry.chain_id ?? chainIdNamed(blockchain)
   if (chainId === null) {
+    const near = nearestNetwork(blockchain)
     throw new GdnError('invalid_config', `chain_id is required, because ${blockchain} is not a known network`, {
       place,
-      hint: blockchainHint(blockchain),
+      hint: `Add the chain ID of the network.${near === undefined ? '' : ` Or did you mean ${near}?`}`,
     })
   }
   for (const url of entry.rpc_urls) knowKeysIn(url)

@@ -59,7 +59,7 @@ const chain = z
 function nameProblem(name: string): string {
   const near = misspelled(name)
   if (near !== null) return `is not a known network, and too close to ${near} for a name of your own`
-  if (/^solana(-|$)/.test(name)) return `is not a known network: the clusters are ${SOLANA_BLOCKCHAINS.join(' and ')}`
+  if (/^solana/.test(name)) return `is not a known network: the clusters are ${SOLANA_BLOCKCHAINS.join(' and ')}`
   return 'is not a valid name: use 2 to 40 characters a-z, 0-9 and hyphens between them'
 }
 

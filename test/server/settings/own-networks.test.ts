@@ -52,6 +52,13 @@ test.each([
   })
 })
 
+test.each([
+  ['gnosys', 'Add the chain ID of the network. Or did you mean gnosis?'],
+  ['studio-chain-of-mine', 'Add the chain ID of the network.'],
+])('suggests how to name the network %s', async (name, hint) => {
+  await expect(read({ [name]: {} })).rejects.toMatchObject({ code: 'invalid_config', hint })
+})
+
 test('reports an unknown field of a network of the operator with its location', async () => {
   await expect(read({ 'studio-chain': { chain_id: 5, chainid: 6 } })).rejects.toMatchObject({
     code: 'invalid_config',
