@@ -14,6 +14,7 @@ import { readPrivateFile } from '../../keystore/private-file.ts'
 import { chainIdNamed, nearestNetwork, networkOf } from './networks.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
+import type { RemoteSignerEntry } from './signer-schema.ts'
 import { CLUSTER_OF, GENESIS_HASHES } from './solana-clusters.ts'
 import type { SolanaChainEntry } from './solana-schema.ts'
 import type { ChainSettings, ClusterSettings, Settings } from './types.ts'
@@ -121,11 +122,16 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? networkOf(chainId)?.blockExplorerUrl ?? null,
-    operators: entry.operators.map((operator) => {
-      const entry = besides(operator, path)
-      if ('keystore' in entry) return { ...entry, keystore: resolve(dirname(path), entry.keystore) }
-      knowKeysIn(entry.remote_signer)
-      return entry
-    }),
+    operators: entry.operators.map((operator) =>
+      'keystore' in operator
+        ? { ...besides(operator, path), keystore: resolve(dirname(path), operator.keystore) }
+        : toRemoteSigner(operator, path),
+    ),
+    admin: entry.admin && toRemoteSigner(entry.admin, path),
   }
+}
+
+function toRemoteSigner(entry: RemoteSignerEntry, path: string): RemoteSignerEntry {
+  knowKeysIn(entry.remote_signer)
+  return besides(entry, path)
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isBlockchain, misspelled, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
-import { signer } from './signer-schema.ts'
+import { remoteSigner, signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
 import { address, pinning, storage } from './storage-schema.ts'
 
@@ -47,6 +47,8 @@ const chain = z
       .array(signer)
       .min(1, { error: 'must have at least one signer' })
       .max(MAX_OPERATORS, { error: `must have at most ${MAX_OPERATORS} signers` }),
+    /** The factory's admin, if its key is in a remote signer. Only `gdn chain setup` uses it. */
+    admin: remoteSigner.optional(),
   })
   .check(refuseUnknownHosts)
   .check((context) => {

@@ -41,7 +41,7 @@ function urlProblem(text: string): string | null {
 const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const
 
 /** A key in another process that speaks `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
-const remoteSigner = z
+export const remoteSigner = z
   .strictObject({
     remote_signer: signerUrl,
     address: account,

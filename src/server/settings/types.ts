@@ -1,5 +1,5 @@
 import type { EvmBlockchain, SolanaBlockchain } from '../../api/blockchains.ts'
-import type { SignerEntry } from './signer-schema.ts'
+import type { RemoteSignerEntry, SignerEntry } from './signer-schema.ts'
 import type { KeypairEntry } from './solana-schema.ts'
 import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 
@@ -22,6 +22,8 @@ export interface ChainSettings {
   blockExplorerUrl: string | null
   /** Paths are absolute. */
   operators: readonly SignerEntry[]
+  /** The factory's admin, if its key is in a remote signer. */
+  admin?: RemoteSignerEntry | undefined
 }
 
 /** A Solana cluster that the backend reaches by RPC URL. */

@@ -5,6 +5,7 @@ import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { signerAt } from '../chain/evm/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
+import { commitSigned } from '../pipeline/evm/commit-signed.ts'
 import { createEvmObserver } from '../pipeline/evm/driver.ts'
 import { signAndStore } from '../pipeline/evm/sign.ts'
 import { rememberChain } from '../store/chains.ts'
@@ -82,7 +83,7 @@ async function untilAppointmentsFinal(
 async function deploy(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, operators, plan, now } = options
   const { blockchain, chainId } = network
-  await store.transaction(async (db) => {
+  await commitSigned(store, async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
     const known = await findFactoryTransaction(db, blockchain)
     if (known !== null && !hasEnded(known)) return

@@ -20,6 +20,8 @@ export interface OpenedChain {
   settings: ChainSettings
   network: RemoteNetwork
   operators: readonly Signer[]
+  /** The admin, if its key is in a remote signer. */
+  admin: Signer | null
 }
 
 /**
@@ -44,6 +46,7 @@ export async function withChain<Result>(
     })
   }
   const operators = keys ? await openSigners(settings.operators, place.credentialsDirectory) : []
+  const [admin = null] = settings.admin && keys ? await openSigners([settings.admin], place.credentialsDirectory) : []
   const store = await openBeside(place, { make: true })
   const network = createRemoteNetwork({
     ...settings,
@@ -51,10 +54,10 @@ export async function withChain<Result>(
     providers: createProviders(settings.requestLimits),
   })
   try {
-    return await explainRefusals(blockchain, () => work({ store, settings, network, operators }))
+    return await explainRefusals(blockchain, () => work({ store, settings, network, operators, admin }))
   } finally {
     await network.close()
-    await closeSigners(operators)
+    await closeSigners(admin === null ? operators : [...operators, admin])
     await store.close()
   }
 }

@@ -27,7 +27,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
     about:
-      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana there is no factory and nothing is sent. The configured signer is accepted permanently, and the cost of collections and NFTs is shown.",
+      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. It may be in a remote signer, which the configuration names as `admin`. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana there is no factory and nothing is sent. The configured signer is accepted permanently, and the cost of collections and NFTs is shown.",
     examples: [
       ['Show the cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
       ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
@@ -61,12 +61,6 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     return await setUpSolana(deps, blockchain, flags)
   }
   const output = createOutput(io, flags, VIEW)
-  if (flags.adminKeystore === undefined) {
-    throw new GdnError('usage', 'is required', {
-      place: { flag: '--admin-keystore' },
-      hint: "Name the keystore of the factory's admin. Run `gdn wallet generate` to create one.",
-    })
-  }
   const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
   const {
     formatEther: coins,
@@ -75,8 +69,11 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     runSetup,
     withChain,
   } = await import('../../../server/setup/setup.ts')
-  const admin = await openKeystoreFile(flags.adminKeystore, await passwordOf(deps, flags))
-  await withChain(await chainPlace(deps, flags), blockchain, async ({ store, network, operators: signers }) => {
+  const { adminKeystore: file } = flags
+  const given = file === undefined ? null : await openKeystoreFile(file, await passwordOf(deps, flags))
+  const place = await chainPlace(deps, flags)
+  await withChain(place, blockchain, async ({ store, network, operators: signers, ...more }) => {
+    const admin = given ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
     warnIfRetired(io, blockchain)
     const plan = await planSetup({ store, network, admin: admin.address, operators, known })
@@ -117,6 +114,13 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       late.clear()
       progress.stop()
     }
+  })
+}
+
+function refuseWithoutAdmin(): never {
+  throw new GdnError('usage', 'is required, because the configuration has no admin', {
+    place: { flag: '--admin-keystore' },
+    hint: "Name the keystore of the factory's admin. Run `gdn wallet generate` to create one.",
   })
 }
 

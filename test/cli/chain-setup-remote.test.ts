@@ -1,0 +1,87 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { fund } from '../helpers/network-backend.ts'
+import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
+import { type SignerService, startSignerService } from '../helpers/signer-service.ts'
+import { cli, errorOf } from './harness.ts'
+
+let real: PublicNetwork
+let service: SignerService
+let dataDir: string
+let mining: NodeJS.Timeout
+
+beforeEach(async () => {
+  real = await startPublicNetwork([], { accounts: 2 })
+  service = await startSignerService(real.url)
+  dataDir = join(await mkdtemp(join(tmpdir(), 'gdn-setup-')), 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+  mining = setInterval(() => void real.mine().catch(() => {}), 30)
+})
+afterEach(async () => {
+  clearInterval(mining)
+  await service?.close()
+  await real?.close()
+  await rm(join(dataDir, '..'), { recursive: true })
+})
+
+async function configure(operators: readonly object[], more: object = {}): Promise<void> {
+  const fast = { confirmations: 2, finality: 6, poll_seconds: 0.1 }
+  const chain = { rpc_urls: [real.url], ...fast, operators, ...more }
+  await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify({ chains: { polygon: chain } }), { mode: 0o600 })
+}
+
+const setup = (...argv: string[]) => cli(['chain', 'setup', 'polygon', '--data-dir', dataDir, '--json', ...argv])
+
+test('sets a network up with admin and operators in remote signers, and appoints another operator later', async () => {
+  const [admin, operator] = await real.call<[Hex, Hex]>('eth_accounts')
+  const inService = (address: Hex) => ({ remote_signer: service.url, address })
+  await configure([inService(operator)], { admin: inService(admin) })
+  const first = await setup('--yes')
+  expect(first).toMatchObject({ code: 0 })
+  const done = JSON.parse(first.stdout)
+  expect(done.status).toBe('done')
+  expect([done.admin, ...done.operators].map((address: string) => address.toLowerCase())).toEqual([admin, operator])
+  // The factory's constructor appoints its operators.
+  expect(service.asked).toHaveLength(1)
+
+  const key = generatePrivateKey()
+  await fund(real, privateKeyToAccount(key).address)
+  await writeKeystore(join(dataDir, 'operator.json'), key)
+  await writePassword(join(dataDir, 'password'))
+  const keystore = { keystore: 'operator.json', password_file: 'password' }
+  await configure([inService(operator), keystore], { admin: inService(admin) })
+  expect(JSON.parse((await setup('--yes')).stdout)).toMatchObject({ status: 'done', factory: done.factory })
+  expect(service.asked).toHaveLength(2)
+  expect(service.asked[1]?.to?.toLowerCase()).toBe(done.factory.toLowerCase())
+  const list = await cli(['chain', 'list', '--data-dir', dataDir, '--json'])
+  const { host } = new URL(service.url)
+  expect(JSON.parse(list.stdout)[0].operators).toEqual([
+    `${done.operators[0]} at ${host}`,
+    join(dataDir, 'operator.json'),
+  ])
+
+  await configure([keystore])
+  expect(errorOf(await setup('--yes')).message).toMatch(
+    /--admin-keystore: is required, because the configuration has no/,
+  )
+})
+
+test('stores and sends nothing if the signer of the admin signs something else', async () => {
+  const [admin, operator] = await real.call<[Hex, Hex]>('eth_accounts')
+  const inService = (address: Hex) => ({ remote_signer: service.url, address })
+  await configure([inService(operator)], { admin: inService(admin) })
+  service.onSign = async (request) => {
+    const call = { method: 'eth_signTransaction', params: [{ ...request, gas: '0x5b8d80' }] }
+    return { json: { jsonrpc: '2.0', id: 1, result: await real.call(call.method, call.params) } }
+  }
+  expect(errorOf(await setup('--yes'))).toMatchObject({
+    code: 'bad_answer',
+    message: expect.stringMatching(/returned a transaction that was not requested: its gas is 6000000 instead of/),
+  })
+  expect(await real.call('eth_getTransactionCount', [admin, 'latest'])).toBe('0x0')
+})
