@@ -125,3 +125,50 @@ describe.each([
     })
   })
 })
+
+it('raises with a stuck transaction those behind it that offer too little, and no others', async () => {
+  const dir = await freshDataDir()
+  const store = await openTestStore(dir.path)
+  const signer = createSigner(generatePrivateKey())
+  // The network suggests 500 with a tip of 5.
+  const offers = [
+    { maxFeePerGas: 100n, maxPriorityFeePerGas: 8n },
+    { maxFeePerGas: 249n, maxPriorityFeePerGas: 8n },
+    { maxFeePerGas: 300n, maxPriorityFeePerGas: 5n },
+    { maxFeePerGas: 300n, maxPriorityFeePerGas: 4n },
+  ]
+  for (const [index, fees] of offers.entries()) {
+    const nonce = NONCE + index
+    const raw = serializeTransaction({ type: 'eip1559', chainId: 137, to: SIGNER as Hex, nonce, gas: GAS, ...fees })
+    await insertTransaction(store.db, {
+      ...{ id: `t${index}`, blockchain: 'polygon', signer: signer.address, nonce, kind: 'mint', collection_id: null },
+      ...{ start_id: `${index + 1}`, token_count: 1, directory: 'd', raw, hash: `0xa${index}`, state: 'signed' },
+      ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
+    })
+  }
+  let clock = 0
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
+  const publicNetwork = {
+    ...{ stuckMs: STUCK_MS, feeCap: 10_000n, nextNonce: async () => NONCE, balance: async () => 10n ** 18n },
+    suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),
+  } as unknown as PublicNetwork
+  const read = () => store.db.selectFrom('transactions').selectAll().orderBy('nonce').execute()
+  const bump = async () => [
+    ...(await bumper.bump({ chainId: 137, request: noRequest, publicNetwork }, await read(), new Map())),
+  ]
+  expect(await bump()).toEqual([])
+  clock = STUCK_MS
+  expect(await bump()).toEqual(['t0', 't1', 't3'])
+  const offered = (await read()).map(({ raw }) => parseTransaction(raw as Hex))
+  expect(
+    offered.map(({ nonce, maxFeePerGas, maxPriorityFeePerGas }) => [nonce, maxFeePerGas, maxPriorityFeePerGas]),
+  ).toEqual([
+    [NONCE, 500n, 9n],
+    [NONCE + 1, 500n, 9n],
+    [NONCE + 2, 300n, 5n],
+    [NONCE + 3, 500n, 5n],
+  ])
+  await store.close()
+  await dir.remove()
+})

@@ -1,3 +1,4 @@
+import { parseGwei } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requestAction, showTransaction } from '../../../src/server/admin/transactions.ts'
 import {
@@ -68,8 +69,9 @@ describe('a pending transaction', () => {
       [first, false],
       [second, false],
     ])
-    const [low, high] = seen.attempts.map(({ max_fee_gwei }) => Number(max_fee_gwei))
-    expect((high ?? 0) / (low ?? 1)).toBeGreaterThanOrEqual(1.125)
+    // In wei: the ratio of two decimal fractions may be below 1.125 by their rounding.
+    const [low = 0n, high = 0n] = seen.attempts.map(({ max_fee_gwei }) => parseGwei(String(max_fee_gwei)))
+    expect(8n * high).toBeGreaterThanOrEqual(9n * low)
     await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
     await expect(asks(id, 'bump')).rejects.toMatchObject({ code: 'usage' })
   })

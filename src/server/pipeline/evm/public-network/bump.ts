@@ -33,7 +33,8 @@ export interface Bumper {
 
 /**
  * Raises the fees of a stuck transaction. It keeps the nonce and the call, so only one of its signings can ever be
- * mined. Only a signer's next transaction can be stuck; the others wait for it.
+ * mined. Only a signer's next transaction can be stuck; the others wait for it, and those that offer too little are
+ * raised with it.
  */
 export function createBumper({ store, findSigner, now, log }: BumperOptions): Bumper {
   /** Warnings that were logged, so that each is logged once and not on every poll. */
@@ -164,8 +165,15 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
         const stuckFor = Math.min(timeSince(signedAt) ?? waits, waits)
-        if (stuckFor >= publicNetwork.stuckMs && (await signAgain(network, transaction, earlier, null))) {
-          bumped.add(transaction.id)
+        if (stuckFor < publicNetwork.stuckMs || !(await signAgain(network, transaction, earlier, null))) continue
+        bumped.add(transaction.id)
+        // Those behind it that offer too little would be stuck one after the other.
+        const suggested = await publicNetwork.suggestFees()
+        for (const behind of missing) {
+          if (behind.signer !== transaction.signer || bumped.has(behind.id)) continue
+          const signings = attempts.get(behind.id) ?? []
+          if (!isTooLow(highest(feesOf(parseTransaction(behind.raw as Hex)), signings), suggested)) continue
+          if (await signAgain(network, behind, signings, null)) bumped.add(behind.id)
         }
       }
       return bumped
@@ -194,6 +202,10 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
  */
 export const isFarAbove = (fees: Fees, suggested: Fees): boolean =>
   fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
+
+/** Whether no block takes a transaction. The suggested fee is twice the base fee, plus the tip. */
+const isTooLow = (fees: Fees, suggested: Fees): boolean =>
+  2n * fees.maxFeePerGas < suggested.maxFeePerGas || fees.maxPriorityFeePerGas < suggested.maxPriorityFeePerGas
 
 /** Returns a call that uses a nonce without an effect: it sends nothing to the signer itself. */
 const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
