@@ -186,11 +186,11 @@ __gdn_bundles() {
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
     'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
-    'batch status') REPLY='server-b79987 output-766381' ;;
+    'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381' ;;
     'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
-    'batch results') REPLY='flags-eb98d6 verifying-809177 server-b79987 output-766381' ;;
+    'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
     'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
@@ -415,6 +415,7 @@ __gdn_flags() {
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
 --max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
+    'flags-a453fe') REPLY='--costs - - Show what the run has spent, from its server' ;;
     'flags-d06886') REPLY='--retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-530bd8') REPLY='--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -425,8 +426,9 @@ __gdn_flags() {
     'run-9b16ec') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
-    'flags-eb98d6') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
---for-spreadsheet - - Put a '\'' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes' ;;
+    'flags-5c53e4') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
+--for-spreadsheet - - Put a '\'' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes
+--costs - - Print what the run has spent after the rows, from its server' ;;
     'flags-2979e6') REPLY='--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
@@ -787,7 +789,8 @@ getpresignedurl
 getcollections
 gettransactions
 getreferences
-getfees' ;;
+getfees
+getruncosts' ;;
     *) REPLY='' ;;
   esac
 }

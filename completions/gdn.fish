@@ -256,7 +256,7 @@ function __gdn_bundles
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
-      printf '%s\n' 'server-b79987 output-766381'
+      printf '%s\n' 'flags-a453fe server-b79987 output-766381'
     case 'batch resume'
       printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     case 'batch retry'
@@ -264,7 +264,7 @@ function __gdn_bundles
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     case 'batch results'
-      printf '%s\n' 'flags-eb98d6 verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     case 'batch report'
       printf '%s\n' 'flags-2979e6 server-b79987 output-766381'
     case 'batch rm'
@@ -570,6 +570,8 @@ function __gdn_flags
         '--max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
+    case 'flags-a453fe'
+      printf '%s\n' '--costs - - Show what the run has spent, from its server'
     case 'flags-d06886'
       printf '%s\n' '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     case 'run-530bd8'
@@ -585,9 +587,10 @@ function __gdn_flags
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-eb98d6'
+    case 'flags-5c53e4'
       printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown' \
-        '--for-spreadsheet - - Put a \' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes'
+        '--for-spreadsheet - - Put a \' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes' \
+        '--costs - - Print what the run has spent after the rows, from its server'
     case 'flags-2979e6'
       printf '%s\n' '--to - file File to write (<run>-report.html)' \
         '--force - - Overwrite an existing file' \
@@ -1009,7 +1012,8 @@ function __gdn_values
         'getcollections' \
         'gettransactions' \
         'getreferences' \
-        'getfees'
+        'getfees' \
+        'getruncosts'
   end
 end
 

@@ -182,11 +182,11 @@ api Call an API endpoint and print the raw response'
     'batch preview' = 'flags-78549a server-b79987 output-766381'
     'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
-    'batch status' = 'server-b79987 output-766381'
+    'batch status' = 'flags-a453fe server-b79987 output-766381'
     'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
-    'batch results' = 'flags-eb98d6 verifying-809177 server-b79987 output-766381'
+    'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
     'cost' = 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
@@ -408,6 +408,7 @@ api Call an API endpoint and print the raw response'
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
 --max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
+    'flags-a453fe' = '--costs - - Show what the run has spent, from its server'
     'flags-d06886' = '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-530bd8' = '--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -418,8 +419,9 @@ api Call an API endpoint and print the raw response'
     'run-9b16ec' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-eb98d6' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
---for-spreadsheet - - Put a '' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes'
+    'flags-5c53e4' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
+--for-spreadsheet - - Put a '' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes
+--costs - - Print what the run has spent after the rows, from its server'
     'flags-2979e6' = '--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
@@ -777,7 +779,8 @@ getpresignedurl
 getcollections
 gettransactions
 getreferences
-getfees'
+getfees
+getruncosts'
   }
 
   # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.

@@ -17,6 +17,7 @@ const CONTRACTS = {
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
   getfees: async () => (await import('./endpoints/getfees.ts')).getfees,
+  getruncosts: async () => (await import('./endpoints/getruncosts.ts')).getruncosts,
   files: async () => (await import('./endpoints/files.ts')).files,
 } satisfies Record<string, () => Promise<Endpoint>>
 

@@ -47,6 +47,7 @@ export async function useRestOfStore(
   await runCosts.setLimit(db, limited, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
   await runCosts.transactionsOfRun(db, limited)
   await runCosts.runsOfRequests(db, ['none'])
+  await runCosts.feesPaid(db, ['none'])
   await firstDeployed(db, 'polygon')
   await withTerms(db, [nft.seq], ['term'])
   await publications.addPublications(db, 'pins', ['cid'])

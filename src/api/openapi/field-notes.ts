@@ -33,6 +33,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   reference_ids:
     'Extension: a reference ID for each NFT, in the order of metadata. Unique in the collection for this endpoint.',
   request_metadata: 'The metadata of the request that created it.',
+  run: 'The name in the request header Gdn-Run with which its NFTs were created.',
   status: 'initiated, deployed or failed; the last two are final.',
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
   token_id: 'Token ID: decimal digits in a string; on Solana the mint address. Null until the NFT is deployed.',

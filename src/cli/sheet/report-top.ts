@@ -1,5 +1,7 @@
 import type { RunTimes } from '../../batch/run-times.ts'
 import type { RowStatus, RunStatus } from '../../batch/types.ts'
+import { spentText } from '../cost/spent.ts'
+import type { DataRecord } from '../render/cells.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection, webLink } from './html.ts'
 import { filter, pageHead, ROWS_START, shareBar, stats, type Tone } from './page.ts'
@@ -16,6 +18,8 @@ export interface ReportTop extends ReportLinks {
   times: RunTimes
   /** Decimal digits, or null if unknown. */
   gasUsed: string | null
+  /** What the run has spent, or null if unknown. */
+  spent: DataRecord | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
   /** Number of pictures that are only linked or named. */
   left: number
@@ -35,7 +39,7 @@ const MAX_REASON = 300
 
 /** Returns the HTML above the rows of a run. */
 export function reportTop(top: ReportTop): string {
-  const { status, counts, name, collection, owners, times, gasUsed, left, now, blockExplorer } = top
+  const { status, counts, name, collection, owners, times, gasUsed, spent, left, now, blockExplorer } = top
   const total = STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
   return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
@@ -66,6 +70,7 @@ ${stats([
       'Completed',
       times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
     ],
+    ['Spent', spent === null ? '' : escapeHtml(spentText(spent))],
     ['Gas', gasUsed === null ? 'unknown: the server does not report it' : ''],
     ['Run', `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? `, drop ${status.generation}` : ''}`],
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],

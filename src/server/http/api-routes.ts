@@ -37,6 +37,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   gettransactions: async () => (await import('../services/get-transactions.ts')).getTransactions,
   getreferences: async () => (await import('../services/get-references.ts')).getReferences,
   getfees: async () => (await import('../services/get-fees.ts')).getFees,
+  getruncosts: async () => (await import('../services/get-run-costs.ts')).getRunCosts,
 }
 
 /** Loads the services of all endpoints. */

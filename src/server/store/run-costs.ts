@@ -113,3 +113,20 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
   const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
+
+const IDS_AT_ONCE = 500
+
+/** Returns what these transactions have used and paid, if they mint. */
+export async function feesPaid(db: Db, ids: readonly string[]) {
+  const found = []
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const rows = await db
+      .selectFrom('transactions')
+      .select(['id', 'gas_used', 'fee_paid', 'token_count'])
+      .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
+      .where('token_count', '>', 0)
+      .execute()
+    found.push(...rows)
+  }
+  return found
+}

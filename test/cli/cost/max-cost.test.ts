@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseUnits } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import {
@@ -57,6 +58,14 @@ describe('batch mint --max-cost', () => {
     const { code, stdout } = await mint('--max-cost', coins(10 * ONE))
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ deployed: WALLETS.length, pending: 0, failed: 0 })
+    // Its transactions have paid less than the limit, and every command shows it.
+    const spent = JSON.parse((await run('batch', 'status', 'drop', '--costs', '--json')).stdout)
+    expect(spent).toMatchObject({ currency: 'POL', simulated: true, max_cost_wei: String(parseUnits(coins(10 * ONE))) })
+    expect(BigInt(spent.fee_paid_wei)).toBeGreaterThan(BigInt(spent.gas_used))
+    expect(BigInt(spent.fee_paid_wei)).toBeLessThan(BigInt(spent.max_cost_wei))
+    expect((await run('batch', 'results', 'drop', '--costs')).stderr).toMatch(/Spent: [0-9.]+ POL of at most/)
+    const reported = JSON.parse((await run('batch', 'report', 'drop', '--to', 'r.html', '--json')).stdout)
+    expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
   })
 
   test('waits for pending transactions where they leave more of the limit', async () => {
@@ -69,13 +78,13 @@ describe('batch mint --max-cost', () => {
     const { mint, run } = await drop()
     const error = errorOf(await mint('--max-cost', coins(0.9 * ONE)))
     expect(error.code).toBe('usage')
-    expect(error.message).toMatch(/^--max-cost: [0-9.]+ coins is less than one transaction may cost: [0-9.]+ coins$/)
+    expect(error.message).toMatch(/^--max-cost: [0-9.]+ POL is less than one transaction may cost: [0-9.]+ POL$/)
     expect((await run('batch', 'list', '--json')).stdout.trim()).toBe('[]')
   })
 
   test('in money needs a price in its currency', async () => {
     const { mint } = await drop()
-    expect(errorOf(await mint('--max-cost', '10USD')).message).toBe('--max-cost: the price of coins is not known')
+    expect(errorOf(await mint('--max-cost', '10USD')).message).toBe('--max-cost: the price of POL is not known')
     expect(errorOf(await mint('--max-cost', '10USD', '--price', '5EUR')).message).toBe(
       '--max-cost: is in USD, but the price of a coin is in EUR',
     )

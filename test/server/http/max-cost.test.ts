@@ -12,6 +12,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { makeKey } from '../../helpers/keys.ts'
 import { SOLANA_COLLECTION } from '../../helpers/solana.ts'
 
 const [, ALICE, BOB] = WALLETS
@@ -125,6 +126,20 @@ it('signs nothing that could exceed the limit, and mints NFTs of runs with a lim
       expect(BigInt(fee_paid ?? 0)).toBeGreaterThanOrEqual(BigInt(gas_used ?? 0))
     }
   })
+})
+
+it('returns what a run has spent, of NFTs of its own, to its account only', async () => {
+  const mine = await Promise.all([send(limited(9n * ONE), { count: 3 }), send({ 'gdn-run': 'another' }, { count: 2 })])
+  await settled(backend, mine.flatMap(idsOf))
+  const costs = async (run: string) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
+  expect(await costs(RUN)).toMatchObject({
+    ...{ blockchain: 'polygon', is_simulated: true, currency: 'POL', fee_paid: String(await spent()) },
+    max_cost: String(9n * ONE),
+  })
+  expect(await costs('another')).toMatchObject({ max_cost: null, fee_paid: expect.stringMatching(/^[1-9]/) })
+  expect((await backend.post('/api/v1/getruncosts', { run: 'nobody' })).status).toBe(404)
+  const stranger = await makeKey(dataDir.path, { permissions: ['nft:read'] })
+  expect((await backend.post('/api/v1/getruncosts', { run: RUN }, stranger.headers)).status).toBe(404)
 })
 
 it.each(['-1', '1.5', '0x1', '1;SET', 'much'])('rejects the limit "%s"', async (value) => {

@@ -161,7 +161,10 @@ describe('/openapi.json', () => {
 describe('the examples, sent with real IDs', () => {
   it('every listed endpoint returns 200 for its example, with a body valid by its schema', async () => {
     const collection = await createTestCollection(backend, { enable_transfer: true, wallet_address: WALLETS[0] })
-    const ids = await mint(backend, collection, plainMetadata(2), { receiver: WALLETS[0] })
+    const ids = await mint(backend, collection, plainMetadata(2), {
+      receiver: WALLETS[0],
+      headers: { 'gdn-run': 'a-run' },
+    })
     const nfts = await settled(backend, ids)
     const [first, second] = nfts
     // Values that replace those of the examples. The transfer is sent last, because it changes the owner.
@@ -177,6 +180,7 @@ describe('the examples, sent with real IDs', () => {
       gettransactions: { transaction_gdn_ids: [collection.id] },
       getreferences: { contract_address: collection.address },
       getfees: {},
+      getruncosts: { run: 'a-run' },
       transfernft: {
         contract_address: collection.address,
         nft_gdn_id: second?.nft_gdn_id,

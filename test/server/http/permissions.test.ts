@@ -29,6 +29,7 @@ const REQUIRED = {
   gettransactions: { permissions: ['nft:read'], form: 'A' },
   getreferences: { permissions: ['nft:read'], form: 'A' },
   getfees: { permissions: ['nft:read'], form: 'A' },
+  getruncosts: { permissions: ['nft:read'], form: 'A' },
   files: { permissions: ['nft:create'], form: 'A' },
 } as const satisfies Record<string, { permissions: readonly Permission[]; form: 'A' | 'B' }>
 

@@ -68,6 +68,8 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
     reference_ids: [reference],
   }),
   getfees: null,
+  // Names of runs belong to an account.
+  getruncosts: null,
   files: null,
 }
 

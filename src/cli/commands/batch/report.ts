@@ -10,10 +10,12 @@ import { GdnError } from '../../../core/errors.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
+import { SPENT_FIELDS, spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { httpAddress } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -37,7 +39,7 @@ const FIELDS = [
   'failed',
   'unknown',
   'pictures',
-  'gas_used',
+  ...SPENT_FIELDS,
 ]
 const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'], id: 'file' }
 
@@ -126,6 +128,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     errors: tally.counts.failed + tally.counts.unknown,
     ...tally.counts,
     pictures: pictures.embedded,
+    ...(facts.spent ?? {}),
     gas_used: facts.gasUsed,
   })
   io.note(`Wrote ${safe(path)}`)
@@ -163,6 +166,7 @@ interface ServerFacts {
   /** Whether the server is a backend of ours. */
   isOurs: boolean
   gasUsed: string | null
+  spent: DataRecord | null
   collection: string | null
   blockExplorer: string | null
 }
@@ -188,6 +192,7 @@ async function readServerFacts(
   const nothing: ServerFacts = {
     isOurs: server?.loopback === true,
     gasUsed: null,
+    spent: null,
     collection: null,
     blockExplorer: null,
   }
@@ -203,6 +208,7 @@ async function readServerFacts(
       return {
         isOurs: true,
         gasUsed: gas.success ? gas.data.gas_used : null,
+        spent: await spentOf(deps, settings, run),
         collection: collection.success ? collection.data.name : null,
         blockExplorer: collection.success ? blockExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
       }

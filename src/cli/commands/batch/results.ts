@@ -3,6 +3,7 @@ import { openRun, type Run } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
+import { spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { someOf } from '../../flags/parse.ts'
@@ -15,13 +16,14 @@ import { verifyFailed } from './run-error.ts'
 import { type VerifiedRow, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
-import { serverOfRun, whichServer } from './which-server.ts'
+import { serverOfRun, settingsIfFound, whichServer } from './which-server.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown'] as const satisfies readonly RowStatus[]
 
 export interface ResultsFlags extends OutputFlags, ServerFlags, VerifyFlags {
   status?: RowStatus[]
   forSpreadsheet?: boolean
+  costs?: boolean
 }
 
 const VIEW: View = {
@@ -70,6 +72,7 @@ export function command(deps: Deps, run = results): GdnCommand {
     '--for-spreadsheet',
     "Put a ' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes",
   )
+  switchFlag(resultsCommand, '--costs', 'Print what the run has spent after the rows, from its server')
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
   addOutputFlags(resultsCommand)
@@ -95,6 +98,9 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const rows = inStatus(runRows(run), flags.status)
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
+  if (!flags.costs) return
+  const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run)
+  io.warn(spent === null ? "The server of the run doesn't say what it has spent." : `Spent: ${spentText(spent)}`)
 }
 
 /** Prints the results with their comparison to chain and storage. Throws if a row differs from its request. */

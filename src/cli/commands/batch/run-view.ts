@@ -1,5 +1,6 @@
 import { serverOf } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
+import { SPENT_FIELDS, spentText } from '../../cost/spent.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { rowsByState } from '../../render/count.ts'
@@ -25,6 +26,7 @@ const FIELDS = [
   'manifest',
   'drop',
   'started_at',
+  ...SPENT_FIELDS,
 ]
 
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
@@ -46,6 +48,7 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
       ...runCard(record, stateDir),
       ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
+      ['spent', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
       ['running', record.running ? 'yes, by another process' : null],
     ],
   }

@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+
+const digits = z.string().regex(/^[0-9]{1,60}$/)
+
+/** What the transactions of a run have cost. Amounts are in wei, as decimal digits. */
+export const runCosts = z.looseObject({
+  blockchain: z.string(),
+  /** Whether it is an embedded chain, where coins have no value. */
+  is_simulated: z.boolean(),
+  currency: z.string().nullable(),
+  /** Of transactions in blocks. In one with other NFTs, the share of the run. */
+  gas_used: digits,
+  fee_paid: digits,
+  /** The limit of the run; null without one. */
+  max_cost: digits.nullable(),
+})
+
+export const getruncosts = defineEndpoint({
+  name: 'getruncosts',
+  summary: 'Read what a run has spent',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) }),
+  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), costs: runCosts }),
+  example: {
+    request: { run: 'd1f0a9c4' },
+    response: {
+      requests: { run: 'd1f0a9c4' },
+      costs: {
+        ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '9659500' },
+        ...{ fee_paid: '313933750000000000', max_cost: '500000000000000000' },
+      },
+    },
+  },
+})

@@ -1,0 +1,43 @@
+import type { Run } from '../../batch/runs.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError } from '../../core/errors.ts'
+import { formatUnits } from '../../core/units.ts'
+import type { Deps } from '../deps.ts'
+import type { DataRecord } from '../render/cells.ts'
+
+/** The fields of what a run has spent. */
+export const SPENT_FIELDS = ['gas_used', 'fee_paid_wei', 'max_cost_wei', 'currency', 'simulated']
+
+/** Returns what a run has spent, from its server; null if the server doesn't say. */
+export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<Run, 'id'>): Promise<DataRecord | null> {
+  if (settings === null) return null
+  try {
+    const { client } = await deps.connect(settings)
+    try {
+      const { costs } = await client.call('getruncosts', { run: run.id }, { signal: deps.signals.signal })
+      return {
+        gas_used: costs.gas_used,
+        fee_paid_wei: costs.fee_paid,
+        max_cost_wei: costs.max_cost,
+        currency: costs.currency,
+        simulated: costs.is_simulated,
+      }
+    } finally {
+      await client.close()
+    }
+  } catch (error) {
+    if (error instanceof GdnError && !deps.signals.signal.aborted) return null
+    throw error
+  }
+}
+
+const SHOWN_DECIMALS = 6
+
+/** Formats what a run has spent: `0.3139 POL of at most 0.5, for 9,659,500 gas`. */
+export function spentText(spent: DataRecord): string {
+  const { fee_paid_wei, max_cost_wei, gas_used, currency, simulated } = spent
+  const inCoins = (wei: unknown) => formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)
+  const limit = typeof max_cost_wei === 'string' ? ` of at most ${inCoins(max_cost_wei)}` : ''
+  const gas = BigInt(String(gas_used)).toLocaleString('en-US')
+  return `${inCoins(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}`
+}

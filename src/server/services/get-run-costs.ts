@@ -1,0 +1,51 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type * as z from 'zod'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import type { getruncosts } from '../../api/endpoints/getruncosts.ts'
+import { TITLES } from '../../api/errors.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
+import { findCollectionById } from '../store/collections.ts'
+import { bucketsOf } from '../store/explorer-counts.ts'
+import { transactionsOfBucket } from '../store/explorer-transactions.ts'
+import { feesPaid, findLimited } from '../store/run-costs.ts'
+import { findRun } from '../store/runs.ts'
+import { badRequest, Refusal } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Returns what the transactions of a run have paid. */
+export async function getRunCosts(
+  { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
+  { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
+) {
+  const found = await findRun(db, accountId, run)
+  const collection = found === null ? null : await findCollectionById(db, found.collection_id)
+  if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
+  const blockchain = collection.blockchain as Blockchain
+  if (!isEvm(blockchain)) throw badRequest(`the costs of runs on ${blockchain} are not recorded`)
+  const shares = new Map<string, number>()
+  const of = { collectionId: collection.id, run }
+  for (const { bucket } of await bucketsOf(db, of)) {
+    for (const { id, count } of await transactionsOfBucket(db, { ...of, bucket })) {
+      shares.set(id, (shares.get(id) ?? 0) + count)
+    }
+    await nextTurn()
+  }
+  let [gas, fees] = [0n, 0n]
+  for (const { id, gas_used, fee_paid, token_count } of await feesPaid(db, [...shares.keys()])) {
+    const part = (amount: string | null) => (BigInt(amount ?? 0) * BigInt(shares.get(id) ?? 0)) / BigInt(token_count)
+    gas += part(gas_used)
+    fees += part(fee_paid)
+  }
+  const limited = await findLimited(db, { accountId, run })
+  return {
+    requests: { run },
+    costs: {
+      blockchain,
+      is_simulated: !chains.remote.has(blockchain),
+      currency: coinOf((await chains.network(blockchain)).chainId),
+      gas_used: String(gas),
+      fee_paid: String(fees),
+      max_cost: limited?.max_cost ?? null,
+    },
+  }
+}
