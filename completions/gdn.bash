@@ -37,6 +37,7 @@ verify Compare an NFT with its chain and storage' ;;
     'batch') REPLY='template Print a sample manifest
 validate Validate a manifest without sending anything
 preview Write an HTML preview of a manifest
+rehearse Mint a manifest on a copy of its network
 mint Mint every row of a manifest, or resume its run
 list List the runs on this machine
 status Show the rows of a run by state
@@ -130,6 +131,7 @@ __gdn_arguments() {
     'nft verify') REPLY='text' ;;
     'batch validate') REPLY='file' ;;
     'batch preview') REPLY='file' ;;
+    'batch rehearse') REPLY='file' ;;
     'batch mint') REPLY='file' ;;
     'batch status') REPLY='@runs' ;;
     'batch resume') REPLY='@runs' ;;
@@ -184,6 +186,7 @@ __gdn_bundles() {
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
+    'batch rehearse') REPLY='flags-0f92c0 run-24d020 output-766381' ;;
     'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
@@ -381,7 +384,7 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
-    'flags-c63d04') REPLY='--contract -c @collections Collection to mint in
+    'flags-0f92c0') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -391,7 +394,14 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
---check-files - - Request every file URL first, a few at a time' ;;
+--check-files - - Request every file URL first, a few at a time
+--allow-private-files - - Also fetch files from private addresses (for development)
+--allow-html-files - - Also store HTML files, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'run-24d020') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
@@ -403,6 +413,17 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
+    'flags-c63d04') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--check-files - - Request every file URL first, a few at a time' ;;
     'sending-and-waiting-f64251') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)

@@ -41,6 +41,7 @@ function __gdn_words
       printf '%s\n' 'template Print a sample manifest' \
         'validate Validate a manifest without sending anything' \
         'preview Write an HTML preview of a manifest' \
+        'rehearse Mint a manifest on a copy of its network' \
         'mint Mint every row of a manifest, or resume its run' \
         'list List the runs on this machine' \
         'status Show the rows of a run by state' \
@@ -150,6 +151,8 @@ function __gdn_arguments
       printf '%s\n' 'file'
     case 'batch preview'
       printf '%s\n' 'file'
+    case 'batch rehearse'
+      printf '%s\n' 'file'
     case 'batch mint'
       printf '%s\n' 'file'
     case 'batch status'
@@ -251,6 +254,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-425e53 server-b79987 output-766381'
     case 'batch preview'
       printf '%s\n' 'flags-78549a server-b79987 output-766381'
+    case 'batch rehearse'
+      printf '%s\n' 'flags-0f92c0 run-24d020 output-766381'
     case 'batch mint'
       printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     case 'batch list'
@@ -530,7 +535,7 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    case 'flags-c63d04'
+    case 'flags-0f92c0'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -541,7 +546,14 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
-        '--check-files - - Request every file URL first, a few at a time'
+        '--check-files - - Request every file URL first, a few at a time' \
+        '--allow-private-files - - Also fetch files from private addresses (for development)' \
+        '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'run-24d020'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
@@ -554,6 +566,18 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
         '--in-order - - Send rows in the manifest\'s order'
+    case 'flags-c63d04'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--check-files - - Request every file URL first, a few at a time'
     case 'sending-and-waiting-f64251'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \

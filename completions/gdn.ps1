@@ -39,6 +39,7 @@ verify Compare an NFT with its chain and storage'
     'batch' = 'template Print a sample manifest
 validate Validate a manifest without sending anything
 preview Write an HTML preview of a manifest
+rehearse Mint a manifest on a copy of its network
 mint Mint every row of a manifest, or resume its run
 list List the runs on this machine
 status Show the rows of a run by state
@@ -129,6 +130,7 @@ api Call an API endpoint and print the raw response'
     'nft verify' = 'text'
     'batch validate' = 'file'
     'batch preview' = 'file'
+    'batch rehearse' = 'file'
     'batch mint' = 'file'
     'batch status' = '@runs'
     'batch resume' = '@runs'
@@ -180,6 +182,7 @@ api Call an API endpoint and print the raw response'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
     'batch preview' = 'flags-78549a server-b79987 output-766381'
+    'batch rehearse' = 'flags-0f92c0 run-24d020 output-766381'
     'batch mint' = 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'flags-a453fe server-b79987 output-766381'
@@ -374,7 +377,7 @@ api Call an API endpoint and print the raw response'
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    'flags-c63d04' = '--contract -c @collections Collection to mint in
+    'flags-0f92c0' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -384,7 +387,14 @@ api Call an API endpoint and print the raw response'
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
---check-files - - Request every file URL first, a few at a time'
+--check-files - - Request every file URL first, a few at a time
+--allow-private-files - - Also fetch files from private addresses (for development)
+--allow-html-files - - Also store HTML files, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
+--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir The backend''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'run-24d020' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
@@ -396,6 +406,17 @@ api Call an API endpoint and print the raw response'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest''s order'
+    'flags-c63d04' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--check-files - - Request every file URL first, a few at a time'
     'sending-and-waiting-f64251' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)

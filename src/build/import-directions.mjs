@@ -33,7 +33,13 @@ export const MAY_IMPORT = {
 /** Commands that work on a backend's data, checks of its requirements, and its gas. Only these may load `server`. */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
-  ...['cli/commands/doctor/backend.ts', 'cli/commands/doctor/native.ts', 'cli/connect/data-dir.ts', 'cli/cost'],
+  ...[
+    'cli/commands/batch/run-rehearsal.ts',
+    'cli/commands/doctor/backend.ts',
+    'cli/commands/doctor/native.ts',
+    'cli/connect/data-dir.ts',
+    'cli/cost',
+  ],
 ]
 
 /** The layers of `src/server`, lowest first. A layer imports only from those below it. */
@@ -47,7 +53,7 @@ export const SERVER_FLOORS = [
   ['http'],
   ['core.ts'],
   ['main.ts', 'worker.ts'],
-  ['forked-backend.ts'],
+  ['forked-backend.ts', 'rehearsal.ts'],
 ]
 
 /**

@@ -52,6 +52,7 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   verb('template', 'Print a sample manifest', () => import('./commands/batch/template.ts')),
   verb('validate', 'Validate a manifest without sending anything', () => import('./commands/batch/validate.ts')),
   verb('preview', 'Write an HTML preview of a manifest', () => import('./commands/batch/preview.ts')),
+  verb('rehearse', 'Mint a manifest on a copy of its network', () => import('./commands/batch/rehearse.ts')),
   verb('mint', 'Mint every row of a manifest, or resume its run', () => import('./commands/batch/mint.ts')),
   verb('list', 'List the runs on this machine', () => import('./commands/batch/list.ts')),
   verb('status', 'Show the rows of a run by state', () => import('./commands/batch/status.ts')),

@@ -1,20 +1,18 @@
 import { CommanderError } from 'commander'
-import type { KnownBackends } from '../client/known-backends.ts'
 import { knowSecretsOf } from '../config/secret-variables.ts'
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
-import { sleep } from '../core/time.ts'
-import type { AddressBook } from '../wallet/address-book.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
-import type { Deps, Edge } from './deps.ts'
+import type { Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
 import { colorLevel } from './io/color.ts'
 import { isInActions, withoutCommands } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
+import { makeDeps } from './make-deps.ts'
 import { reportError } from './render/report-error.ts'
 import { nameFlags } from './request/named-addresses.ts'
 import { route } from './route.ts'
@@ -137,60 +135,6 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')
     throw usageError(error, command)
-  }
-}
-
-function makeDeps(edge: Edge, io: Io, result: { exitCode: number }, stateDirFlag: () => string | undefined): Deps {
-  const openKeyring: Deps['openKeyring'] =
-    edge.openKeyring ??
-    (async () => {
-      const keyring = await import('../config/keyring.ts')
-      return await keyring.openKeyring(edge.env)
-    })
-  let book: Promise<AddressBook> | undefined
-  const addresses: Deps['addresses'] = async () => {
-    book ??= Promise.all([import('../wallet/address-book.ts'), import('../config/paths.ts')]).then(
-      ([{ openAddressBook }, { stateDirectory, walletsDirectory }]) =>
-        openAddressBook({
-          folder: walletsDirectory(edge.env),
-          stateDir: stateDirectory(edge.env, stateDirFlag()),
-          signal: edge.signals.signal,
-        }),
-    )
-    return await book
-  }
-  let known: Promise<KnownBackends> | undefined
-  const backends = async () => {
-    known ??= import('../client/known-backends.ts').then(({ KnownBackends: Known }) => new Known(`gdn/${VERSION}`))
-    return await known
-  }
-  const settings: Deps['settings'] = async (flags) => {
-    const { loadSettings } = await import('../config/settings.ts')
-    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
-  }
-  return {
-    io,
-    env: edge.env,
-    cwd: edge.cwd,
-    program: edge.program,
-    signals: edge.signals,
-    now: Date.now,
-    startedAt: Date.now(),
-    sleep,
-    openKeyring,
-    settings,
-    addresses,
-    identify: async (server, how) => {
-      const { identify } = await import('./connect/identify.ts')
-      return await identify(edge, io, await backends(), server, how)
-    },
-    connect: async (found, kind = 'single') => {
-      const { connect } = await import('./connect/connect.ts')
-      return await connect(found, io, edge.env, { kind, backends: await backends() })
-    },
-    setExitCode: (code) => {
-      result.exitCode = code
-    },
   }
 }
 

@@ -8,15 +8,21 @@ export type Row = readonly (string | number | null | { base64: string })[]
 
 const PAGE = 1000
 
-/** Returns all rows of a table, page by page in key order. */
-export async function* readRows(db: Db, { name, columns, key }: TableShape): AsyncGenerator<Row[]> {
+/** Returns all rows of a table, or those that match, page by page in key order. */
+export async function* readRows(
+  db: Db,
+  { name, columns, key }: TableShape,
+  matching = sql<SqlBool>`1 = 1`,
+): AsyncGenerator<Row[]> {
   const keyRefs = sql.join(key.map((column) => sql.ref(column)))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
   for (let last: readonly unknown[] | null = null; ; ) {
     const after: RawBuilder<SqlBool> =
       last === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`(${keyRefs}) > (${sql.join(last)})`
     const { rows } = await sql<Record<string, unknown>>`
-      select ${refs} from ${sql.table(name)} where ${after} order by ${keyRefs} limit ${sql.lit(PAGE)}`.execute(db)
+      select ${refs} from ${sql.table(name)} where (${matching}) and ${after} order by ${keyRefs} limit ${sql.lit(PAGE)}`.execute(
+      db,
+    )
     if (rows.length > 0) yield rows.map((row) => columns.map((column) => toJson(row[column])))
     const end = rows.at(-1)
     if (end === undefined || rows.length < PAGE) return

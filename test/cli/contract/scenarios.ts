@@ -10,6 +10,7 @@ import { insertRequest } from '../../../src/server/store/requests.ts'
 import { addUnknownMints, updateUnknownMint } from '../../../src/server/store/unknown-mints.ts'
 import { listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
+import { rehearsedPlace } from '../../helpers/rehearsed-place.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
@@ -439,6 +440,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       const { path, options } = await folder({ 'drop.csv': CSV })
       const { url } = await api(service() as never)
       return { argv: ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--rate', '1000'], options }
+    },
+  },
+  'batch rehearse': {
+    shape: 'object',
+    json: 'blockchain contract_address block rows minted failed waiting transactions gas gas_price_wei cost_wei currency seconds signers failures',
+    async prepare() {
+      const { dataDir, contract } = await rehearsedPlace()
+      const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,Water,${OWNER}\n` })
+      const target = ['-c', contract, '-b', 'polygon', '--data-dir', dataDir]
+      return { argv: ['batch', 'rehearse', path('drop.csv'), ...target], options }
     },
   },
   'batch list': { shape: 'array', json: RUN, prepare: () => onRun(service(), [], 'batch', 'list') },

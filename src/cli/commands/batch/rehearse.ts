@@ -1,0 +1,66 @@
+import { isEvm } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { addStoredFilesFlags } from '../../flags/stored-files.ts'
+import { createOutput } from '../../render/output.ts'
+import { addCheckFlag, addRunFlags, addTargetFlags, TARGET_ALIASES } from './flags.ts'
+import { REHEARSAL_VIEW } from './rehearsal-view.ts'
+import type { RehearseFlags } from './run-rehearsal.ts'
+
+export function command(deps: Deps, run = rehearse): GdnCommand {
+  const rehearseCommand = new GdnCommand({
+    about:
+      "Mints a drop on a copy of the collection's network at its newest block, and prints what the real run would do and cost. Run it on the machine of the backend. It reads the backend's configuration and database, and uses the balances and nonces of its signers, but not their keys. The network is only read, and everything else happens in a temporary directory. The exit code is that of a real run.",
+    examples: [
+      ['Rehearse a drop', 'gdn batch rehearse drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
+      ['Print its cost in wei', 'gdn batch rehearse drop.csv --data-dir /srv/gdn --json | jq -r .cost_wei'],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  rehearseCommand.argument('<manifest>')
+  addTargetFlags(rehearseCommand)
+  addCheckFlag(rehearseCommand)
+  addRunFlags(rehearseCommand)
+  addStoredFilesFlags(rehearseCommand)
+  valueFlag(rehearseCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
+    parse: notEmpty,
+  })
+  addDataDirFlag(rehearseCommand)
+  addOutputFlags(rehearseCommand)
+  return rehearseCommand.action(async (manifest: string, flags: RehearseFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}
+
+export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, REHEARSAL_VIEW)
+  if (manifest === '-') {
+    throw new GdnError('usage', 'a manifest from standard input is not rehearsed', {
+      hint: 'Write it to a file first.',
+    })
+  }
+  const { contract, blockchain } = await deps.settings(flags)
+  if (contract === null || blockchain === null) {
+    throw new GdnError('usage', 'no collection is named', {
+      place: { flag: contract === null ? '--contract' : '--blockchain' },
+      hint: 'Add --contract <address> and --blockchain <name>.',
+    })
+  }
+  if (!isEvm(blockchain.value)) {
+    throw new GdnError('usage', `drops on ${blockchain.value} are not rehearsed: only EVM networks are copied`, {
+      place: { flag: '--blockchain' },
+      hint: 'Run `gdn batch mint --dry-run` to show the plan.',
+    })
+  }
+  const target = { blockchain: blockchain.value, contract: contract.value }
+  const place = await administeredPlace(deps, flags)
+  const { runRehearsal } = await import('./run-rehearsal.ts')
+  const { report, failure } = await runRehearsal(deps, manifest, flags, { ...target, place })
+  await output.one(report)
+  deps.io.note(`Nothing was sent to ${target.blockchain}.`)
+  if (failure !== null) throw failure
+}

@@ -1,0 +1,193 @@
+import { join } from 'node:path'
+import { createnft } from '../../../api/endpoints/createnft.ts'
+import type { RowCounts } from '../../../batch/types.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
+import { sleep } from '../../../core/time.ts'
+import { within } from '../../../core/within.ts'
+import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../../server/rehearsal.ts'
+import type { DataDirFlags } from '../../connect/data-dir.ts'
+import type { Deps } from '../../deps.ts'
+import { type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
+import { createIo } from '../../io/io.ts'
+import { makeDeps } from '../../make-deps.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { VERSION } from '../../version.ts'
+import type { BatchMintFlags } from './flags.ts'
+import { mintManifest } from './mint-manifest.ts'
+
+const CLOSE_WITHIN_MS = 5000
+const LOOK_EVERY_MS = 500
+/** How often in a row signers must be found unable to sign. */
+const HALTED_LOOKS = 6
+const NO_ROWS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
+
+export interface RehearseFlags extends BatchMintFlags, StoredFilesFlags, DataDirFlags {
+  config?: string
+}
+
+interface FailedRow {
+  key: string
+  line: number
+  error: string
+}
+
+interface Outcome {
+  report: DataRecord
+  /** What a real run would have ended with; null after a success. */
+  failure: GdnError | null
+}
+
+/** Mints the manifest by the code of `batch mint`, in a temporary backend and a temporary state directory. */
+export async function runRehearsal(
+  deps: Deps,
+  manifest: string,
+  flags: RehearseFlags,
+  target: RehearsalTarget,
+): Promise<Outcome> {
+  const { env, io, signals } = deps
+  signals.own()
+  const progress = await io.progress(`Copying ${target.blockchain}`)
+  try {
+    return await withTemporaryFolder('gdn-rehearsal-', async (folder) => {
+      const { openRehearsal } = await import('../../../server/rehearsal.ts')
+      const options = {
+        ...{ host: '127.0.0.1', port: 0, dataDir: join(folder, 'data'), rateLimits: false, allowedHosts: [] },
+        ...{ ...storedFilesOptions(flags, env), version: VERSION, logStream: { write() {} } },
+        logLevel: 'silent' as const,
+      }
+      const rehearsal = await openRehearsal(options, target, signals.signal)
+      try {
+        const since = performance.now()
+        const minted = await mint(deps, { manifest, flags, target, rehearsal, folder, tell: progress.update })
+        const elapsedMs = performance.now() - since
+        rehearsal.failed.throwIfAborted()
+        signals.signal.throwIfAborted()
+        const spent = await rehearsal.end()
+        rehearsal.failed.throwIfAborted()
+        return { report: reportOf(target, rehearsal, minted, spent, elapsedMs), failure: minted.failure }
+      } finally {
+        await within(rehearsal.close(), CLOSE_WITHIN_MS)
+      }
+    })
+  } finally {
+    progress.stop()
+  }
+}
+
+interface Minting {
+  manifest: string
+  flags: RehearseFlags
+  target: RehearsalTarget
+  rehearsal: Rehearsal
+  folder: string
+  tell: (text: string) => void
+}
+
+interface Minted {
+  counts: RowCounts
+  requests: number
+  failure: GdnError | null
+}
+
+/** @throws the error of a run that didn't begin */
+async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
+  const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
+  const read = (text: string) => {
+    const { event, ...data } = JSON.parse(text) as { event: string; requests: number } & RowCounts
+    if (event === 'planned') seen.requests = data.requests
+    if (event === 'summary') seen.hasEnded = true
+    if (event === 'rows' || event === 'summary') seen.counts = data
+    const { total, deployed, failed } = seen.counts
+    tell(`Rehearsing on a copy of ${target.blockchain}: ${deployed + failed} of ${total} rows`)
+  }
+  const stop = new AbortController()
+  const { signal } = deps.signals
+  const onSignal = () => stop.abort(signal.reason)
+  const onFailure = () => stop.abort(rehearsal.failed.reason)
+  signal.addEventListener('abort', onSignal, { once: true })
+  rehearsal.failed.addEventListener('abort', onFailure, { once: true })
+  const over = new AbortController()
+  const watching = watchSigners(rehearsal, over.signal, (reason) => {
+    const { pending } = seen.counts
+    stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', reason))
+  })
+  try {
+    const { contract, blockchain } = target
+    const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
+    const { json: _json, fields: _fields, ...asGiven } = flags
+    const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
+    await mintManifest(inner, manifest, { ...asGiven, ...own })
+    return { ...seen, failure: null }
+  } catch (error) {
+    if (!seen.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
+    const { code, message, details } = error
+    const hint = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
+    return { ...seen, failure: new GdnError(code, message, { details, hint, cause: error }) }
+  } finally {
+    over.abort()
+    signal.removeEventListener('abort', onSignal)
+    await watching
+  }
+}
+
+/** The dependencies of the run: like those of this command, but with another server, state and output. */
+async function depsOf(
+  deps: Deps,
+  { url, apiKey }: Rehearsal,
+  folder: string,
+  signal: AbortSignal,
+  read: (text: string) => void,
+): Promise<Deps> {
+  const { GDN_PROFILE: _profile, ...rest } = deps.env
+  const env = {
+    ...rest,
+    ...{ GDN_BASE_URL: url, GDN_API_KEY: apiKey.reveal() },
+    ...{ GDN_STATE_DIR: join(folder, 'state'), GDN_PACE_DIR: join(folder, 'pace') },
+  }
+  const edge = {
+    ...{ env, cwd: deps.cwd, program: deps.program, openKeyring: deps.openKeyring, stdin: deps.io.stdin },
+    signals: { ...deps.signals, signal },
+    stdout: { write: read },
+    stderr: { write() {} },
+  }
+  const { debug } = deps.io.settings
+  const io = await createIo(edge, { machine: true, quiet: true, debug, input: false, noColor: true })
+  return { ...makeDeps(edge, io, { exitCode: 0 }, () => undefined), addresses: deps.addresses }
+}
+
+/** Calls back once no signer can sign any more: funds never arrive on a copy. */
+async function watchSigners(rehearsal: Rehearsal, over: AbortSignal, onHalt: (reason: string) => void): Promise<void> {
+  let halted = 0
+  while (!over.aborted && halted < HALTED_LOOKS) {
+    const reason = await rehearsal.halt().catch(() => null)
+    halted = reason === null ? 0 : halted + 1
+    if (reason !== null && halted === HALTED_LOOKS) onHalt(reason)
+    await sleep(LOOK_EVERY_MS, over).catch(() => {})
+  }
+}
+
+function reportOf(
+  { blockchain, contract }: RehearsalTarget,
+  { block }: Rehearsal,
+  { counts, requests, failure }: Minted,
+  { transactions, minted, gas, cost, currency, signers, slowerMs }: Rehearsed,
+  elapsedMs: number,
+): DataRecord {
+  const { failed_rows: failures = [] } = (failure?.details ?? {}) as { failed_rows?: FailedRow[] }
+  const sendMs = (requests / (createnft.ratePerSecond ?? Number.POSITIVE_INFINITY)) * 1000
+  return {
+    ...{ blockchain, contract_address: contract, block },
+    ...{ rows: counts.total, minted, failed: counts.failed },
+    waiting: counts.pending + counts.accepted + counts.unknown,
+    ...{ transactions, gas: Number(gas), gas_price_wei: String(gas === 0n ? 0n : cost / gas), cost_wei: String(cost) },
+    currency,
+    seconds: Math.round(Math.max(sendMs, elapsedMs + slowerMs) / 1000),
+    signers: signers.map(({ address, balance, spent }) => ({
+      address,
+      balance_wei: String(balance),
+      spent_wei: String(spent),
+    })),
+    failures,
+  }
+}

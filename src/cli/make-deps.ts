@@ -1,0 +1,70 @@
+import type { KnownBackends } from '../client/known-backends.ts'
+import { sleep } from '../core/time.ts'
+import type { AddressBook } from '../wallet/address-book.ts'
+import type { Deps, Edge } from './deps.ts'
+import type { Io } from './io/io.ts'
+import { VERSION } from './version.ts'
+
+/**
+ * Returns the dependencies of a command.
+ *
+ * @param stateDirFlag returns the value of `--state-dir`
+ */
+export function makeDeps(
+  edge: Edge,
+  io: Io,
+  result: { exitCode: number },
+  stateDirFlag: () => string | undefined,
+): Deps {
+  const openKeyring: Deps['openKeyring'] =
+    edge.openKeyring ??
+    (async () => {
+      const keyring = await import('../config/keyring.ts')
+      return await keyring.openKeyring(edge.env)
+    })
+  let book: Promise<AddressBook> | undefined
+  const addresses: Deps['addresses'] = async () => {
+    book ??= Promise.all([import('../wallet/address-book.ts'), import('../config/paths.ts')]).then(
+      ([{ openAddressBook }, { stateDirectory, walletsDirectory }]) =>
+        openAddressBook({
+          folder: walletsDirectory(edge.env),
+          stateDir: stateDirectory(edge.env, stateDirFlag()),
+          signal: edge.signals.signal,
+        }),
+    )
+    return await book
+  }
+  let known: Promise<KnownBackends> | undefined
+  const backends = async () => {
+    known ??= import('../client/known-backends.ts').then(({ KnownBackends: Known }) => new Known(`gdn/${VERSION}`))
+    return await known
+  }
+  const settings: Deps['settings'] = async (flags) => {
+    const { loadSettings } = await import('../config/settings.ts')
+    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
+  }
+  return {
+    io,
+    env: edge.env,
+    cwd: edge.cwd,
+    program: edge.program,
+    signals: edge.signals,
+    now: Date.now,
+    startedAt: Date.now(),
+    sleep,
+    openKeyring,
+    settings,
+    addresses,
+    identify: async (server, how) => {
+      const { identify } = await import('./connect/identify.ts')
+      return await identify(edge, io, await backends(), server, how)
+    },
+    connect: async (found, kind = 'single') => {
+      const { connect } = await import('./connect/connect.ts')
+      return await connect(found, io, edge.env, { kind, backends: await backends() })
+    },
+    setExitCode: (code) => {
+      result.exitCode = code
+    },
+  }
+}

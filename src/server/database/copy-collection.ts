@@ -1,0 +1,39 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Db } from '../store/schema.ts'
+import { readRows, writeRows } from './rows.ts'
+import { tablesOf } from './tables.ts'
+
+/**
+ * Copies a collection to an empty database, with its chain, its NFTs and their reference IDs, as of one moment. What
+ * acts on other systems is left out: keys, webhooks and publications.
+ */
+export async function copyCollection(
+  from: Db,
+  to: Db,
+  { id, request_id, blockchain }: { id: string; request_id: string; blockchain: string },
+): Promise<void> {
+  const ofCollection = sql<SqlBool>`collection_id = ${id}`
+  const rows: Record<string, RawBuilder<SqlBool>> = {
+    accounts: sql`1 = 1`,
+    chains: sql`blockchain = ${blockchain}`,
+    requests: sql`id = ${request_id} or id in (select request_id from nfts where collection_id = ${id})`,
+    collections: sql`id = ${id}`,
+    runs: ofCollection,
+    transactions: ofCollection,
+    nfts: ofCollection,
+    unknown_mints: ofCollection,
+    operation_references: sql`scope_id = ${id}`,
+  }
+  await from
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (source) => {
+      await to.transaction().execute(async (target) => {
+        for (const table of await tablesOf(target)) {
+          const matching = rows[table.name]
+          if (matching === undefined) continue
+          for await (const page of readRows(source, table, matching)) await writeRows(target, table, page)
+        }
+      })
+    })
+}

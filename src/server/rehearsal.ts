@@ -1,0 +1,281 @@
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { checksumAddress } from '../api/address.ts'
+import type { EvmBlockchain } from '../api/blockchains.ts'
+import { GdnError } from '../core/errors.ts'
+import type { Secret } from '../core/secret.ts'
+import { administrate, openBeside } from './administration.ts'
+import { coinOf } from './chain/evm/cost/coin.ts'
+import { createSigner } from './chain/evm/create-signer.ts'
+import { newKey } from './chain/evm/embedded/embedded-signers.ts'
+import { sendAs } from './chain/evm/fork/send-as.ts'
+import { FORK_BLOCK_MS, type Fork, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
+import type { Hex } from './chain/evm/network.ts'
+import { openAddresses } from './chain/evm/open-signer.ts'
+import { readQuantity } from './chain/evm/quantity.ts'
+import { encodeAppoint, isOperator, readAdmin } from './chain/evm/registry.ts'
+import { debtOf } from './chain/evm/remote/cost.ts'
+import type { Signer } from './chain/evm/signers.ts'
+import { createProviders } from './chain/rpc/providers.ts'
+import { copyCollection } from './database/copy-collection.ts'
+import { type BackendOptions, startBackend } from './main.ts'
+import { newApiKey, registerApiKey } from './services/authenticate.ts'
+import type { DatabasePlace } from './settings/database.ts'
+import { loadSettings, settingsPath } from './settings/settings.ts'
+import type { ChainSettings } from './settings/types.ts'
+import { APPOINT_GAS } from './setup/plan.ts'
+import { findChain } from './store/chains.ts'
+import { type CollectionRow, findCollectionsByAddress } from './store/collections.ts'
+import type { Store } from './store/open-store.ts'
+import { listSignedOf } from './store/transactions.ts'
+
+export interface RehearsalTarget {
+  /** The backend whose drop is rehearsed. It may be running, and is only read. */
+  place: DatabasePlace
+  blockchain: EvmBlockchain
+  contract: string
+}
+
+/** What a signer has on the network, and what it spent in the rehearsal. Amounts are wei. */
+export interface RehearsedSigner {
+  address: Hex
+  balance: bigint
+  spent: bigint
+}
+
+/** What the transactions of a rehearsal did. */
+export interface Rehearsed {
+  transactions: number
+  /** Number of tokens that they minted. */
+  minted: number
+  gas: bigint
+  /** Wei. */
+  cost: bigint
+  /** Symbol of the network's coin; null if it isn't known. */
+  currency: string | null
+  signers: readonly RehearsedSigner[]
+  /** Number of blocks from the first transaction until the last one had its confirmations. */
+  blocks: number
+  /** How much longer these blocks take on the network, in milliseconds. */
+  slowerMs: number
+}
+
+/** A temporary backend on a fork of a network, with a copy of one collection. */
+export interface Rehearsal {
+  url: string
+  apiKey: Secret
+  /** The block of the network that was forked. */
+  block: number
+  /** Aborted with the reason when the network can no longer be read. */
+  failed: AbortSignal
+  /** Returns why no further transaction will be signed; null while one may be. */
+  halt(): Promise<string | null>
+  /** Closes the backend, and returns what its transactions did. */
+  end(): Promise<Rehearsed>
+  close(): Promise<void>
+}
+
+/** A signer of the rehearsal, with balance and nonce of a real one, whose key isn't used. */
+interface Substitute {
+  real: Hex
+  signer: Signer
+  balance: bigint
+}
+
+/**
+ * Starts a rehearsal of a collection: a fork of its network as of now, with the real factory and the collection, and for
+ * each real signer one with the same balance and nonce. Nothing is signed with a real key, so no transaction of the
+ * rehearsal has an effect anywhere else.
+ *
+ * @param options the temporary backend, with an empty data directory
+ * @throws GdnError `invalid_config` for an embedded chain, `not_found` for an unknown collection; as `startFork`
+ */
+export async function openRehearsal(
+  options: BackendOptions,
+  { place, blockchain, contract }: RehearsalTarget,
+  signal: AbortSignal,
+): Promise<Rehearsal> {
+  const real = await chainOf(place, blockchain)
+  const { chainId, rpcUrls: urls, requestLimits, finality: depth, confirmations } = real
+  const fork = await startFork({
+    ...{ blockchain, chainId, urls, providers: createProviders(requestLimits), depth, signal },
+    folder: join(options.dataDir, '..', 'fork'),
+  })
+  try {
+    const addresses = openAddresses(real.operators).map(({ address }) => checksumAddress(address) as Hex)
+    const { apiKey, factory, owed } = await copyFrom(place, options.dataDir, { blockchain, contract, addresses, fork })
+    const substitutes = await substitute(fork, factory, addresses, owed)
+    const first = Number(await fork.call<Hex>('eth_blockNumber'))
+    fork.startMining()
+    const settings: ChainSettings = { ...real, ...forkSettings(fork), operators: [] }
+    const signers = substitutes.map(({ signer }) => signer)
+    const backend = await startBackend({ ...options, only: [blockchain], fork: { settings, signers } })
+    let closed: Promise<void> | undefined
+    const closeBackend = () => (closed ??= backend.close())
+    return {
+      ...{ url: backend.url, apiKey, block: fork.block, failed: fork.failed },
+      async halt() {
+        if (!fork.isIdle()) return null
+        const response = await fetch(`${backend.url}/readyz`, { signal })
+        const { problems, warnings } = (await response.json()) as { problems: string[]; warnings: string[] }
+        const found = [...problems, ...warnings].find((one) => one.startsWith(`${blockchain}: `))
+        return fork.isIdle() ? (found?.slice(blockchain.length + 2) ?? null) : null
+      },
+      async end() {
+        await closeBackend()
+        const spent = await Promise.all(substitutes.map((one) => spentBy(fork, one)))
+        const { last, ...sums } = await transactionsOf(options.dataDir, signers)
+        const blocks = last === null ? 0 : last - first + confirmations - 1
+        return {
+          ...sums,
+          ...{ cost: spent.reduce((sum, one) => sum + one.spent, 0n), signers: spent, blocks },
+          currency: coinOf(chainId),
+          slowerMs: Math.max(0, blocks * (fork.networkBlockMs - FORK_BLOCK_MS)),
+        }
+      },
+      async close() {
+        await closeBackend()
+        await fork.close()
+      },
+    }
+  } catch (error) {
+    await fork.close()
+    throw fork.failed.aborted ? fork.failed.reason : error
+  }
+}
+
+async function chainOf({ dataDir, settingsFile }: DatabasePlace, blockchain: EvmBlockchain): Promise<ChainSettings> {
+  const chain = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
+  if (chain !== undefined) return chain
+  throw new GdnError(
+    'invalid_config',
+    `${blockchain} has no RPC URL in the configuration, so there is no network to copy`,
+    {
+      place: { file: settingsPath(dataDir, settingsFile) },
+      hint: 'Name the configuration of the backend with --config, or its data directory with --data-dir.',
+    },
+  )
+}
+
+interface Copying {
+  blockchain: EvmBlockchain
+  contract: string
+  addresses: readonly Hex[]
+  fork: Fork
+}
+
+interface Copied {
+  apiKey: Secret
+  factory: Hex
+  /** Maximum cost of each signer's pending transactions, in wei. */
+  owed: ReadonlyMap<Hex, bigint>
+}
+
+/** Copies the collection to the data directory of the rehearsal. */
+async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying): Promise<Copied> {
+  const { blockchain, contract, addresses, fork } = copying
+  return await administrate(place, async ({ db }) => {
+    const chain = await findChain(db, blockchain)
+    const collection = await findCollection({ db }, blockchain, contract)
+    const owed = new Map<Hex, bigint>()
+    for (const address of addresses) {
+      const raws = (await listSignedOf(db, blockchain, address)) as Hex[]
+      owed.set(address, debtOf(raws, await nonceOf(fork, address)).owed)
+    }
+    const target = await openBeside({ dataDir }, { make: true })
+    try {
+      await copyCollection(db, target.db, collection)
+      // Everything before is in the copy, and a new backend would read all blocks since the collection was created.
+      const fresh = { start_block: fork.block + 1, behind_until: null, follower: null, follower_until: 0 }
+      await target.db.updateTable('chains').set(fresh).execute()
+      await target.db.updateTable('nfts').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
+      const apiKey = newApiKey()
+      const key = { key: apiKey, accountId: collection.account_id, name: 'rehearsal', now: Date.now() }
+      await registerApiKey(target.db, key)
+      return { apiKey, factory: chain?.factory_address as Hex, owed }
+    } finally {
+      await target.close()
+    }
+  })
+}
+
+async function findCollection(
+  { db }: Pick<Store, 'db'>,
+  blockchain: EvmBlockchain,
+  contract: string,
+): Promise<CollectionRow> {
+  const found = await findCollectionsByAddress(db, checksumAddress(contract))
+  const collection = found.find((one) => one.blockchain === blockchain)
+  if (collection === undefined) {
+    throw new GdnError('not_found', `the backend has no collection ${contract} on ${blockchain}`, {
+      hint: 'Name another collection, or another backend with --data-dir.',
+    })
+  }
+  const pending = await db
+    .selectFrom('transactions')
+    .select('hash')
+    .where('collection_id', '=', collection.id)
+    .where('state', '=', sql.lit('signed' as const))
+    .executeTakeFirst()
+  if (pending === undefined && collection.status === 'deployed') return collection
+  throw new GdnError('refused', `the collection ${contract} has pending transactions`, {
+    hint: 'Run `gdn tx list` to show them, and rehearse when they are final.',
+  })
+}
+
+const nonceOf = async (fork: Fork, address: Hex) =>
+  Number(readQuantity(await fork.call('eth_getTransactionCount', [address, 'latest'])))
+const balanceOf = async (fork: Fork, address: Hex) =>
+  readQuantity(await fork.call('eth_getBalance', [address, 'latest']))
+const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
+
+/** Creates a signer for each real one. The factory accepts those whose real one it accepts. */
+async function substitute(
+  fork: Fork,
+  factory: Hex,
+  addresses: readonly Hex[],
+  owed: Copied['owed'],
+): Promise<Substitute[]> {
+  const network = { request: fork.call }
+  const admin = await readAdmin(network, factory)
+  if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${factory}`)
+  const substitutes: Substitute[] = []
+  for (const real of addresses) {
+    const signer = createSigner(newKey())
+    const free = (await balanceOf(fork, real)) - (owed.get(real) ?? 0n)
+    const balance = free > 0n ? free : 0n
+    await fork.call('anvil_setBalance', [signer.address, hex(balance)])
+    await fork.call('anvil_setNonce', [signer.address, hex(await nonceOf(fork, real))])
+    if (await isOperator(network, factory, real)) {
+      await sendAs(fork, admin, { to: factory, data: encodeAppoint(signer.address), gas: APPOINT_GAS })
+    }
+    substitutes.push({ real, signer, balance })
+  }
+  return substitutes
+}
+
+async function spentBy(fork: Fork, { real, signer, balance }: Substitute): Promise<RehearsedSigner> {
+  return { address: real, balance, spent: balance - (await balanceOf(fork, signer.address)) }
+}
+
+async function transactionsOf(dataDir: string, signers: readonly Signer[]) {
+  return await administrate({ dataDir }, async ({ db }) => {
+    const rows = await db
+      .selectFrom('transactions')
+      .select(['state', 'token_count', 'gas_used', 'block_number'])
+      .where(
+        'signer',
+        'in',
+        signers.map(({ address }) => address),
+      )
+      .where('block_number', 'is not', null)
+      .execute()
+    const blocks = rows.map(({ block_number }) => Number(block_number))
+    return {
+      transactions: rows.length,
+      minted: rows.reduce((sum, { state, token_count }) => sum + (state === 'final' ? token_count : 0), 0),
+      gas: rows.reduce((sum, { gas_used }) => sum + BigInt(gas_used ?? 0), 0n),
+      last: blocks.length === 0 ? null : Math.max(...blocks),
+    }
+  })
+}

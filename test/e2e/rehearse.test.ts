@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { READ_METHODS } from '../../src/server/chain/rpc/read-methods.ts'
+import { until } from '../helpers/backend.ts'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { type NetworkPlace, setUpNetwork } from '../helpers/network-backend.ts'
+import { expectNoProcesses } from '../helpers/processes.ts'
+import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
+import { type RpcProxy, startRpcProxy } from '../helpers/rpc-proxy.ts'
+import { serve } from '../helpers/served-backend.ts'
+
+const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const KEY = 'k3yOfAProviderThatNobodyMaySee'
+
+interface Report {
+  rows: number
+  minted: number
+  failed: number
+  waiting: number
+  transactions: number
+  gas: number
+  cost_wei: string
+  block: number
+  signers: { address: string; balance_wei: string; spent_wei: string }[]
+  failures: { line: number; error: string }[]
+}
+
+let network: PublicNetwork
+let proxy: RpcProxy
+let isDown = false
+let place: NetworkPlace
+let home: GdnHome
+let contract: string
+/** Of the backend whose drops are rehearsed. */
+let dataDir: string
+
+beforeAll(async () => {
+  network = await startPublicNetwork()
+  proxy = await startRpcProxy(network.url, { refuse: () => (isDown ? { status: 503 } : undefined) })
+  place = await setUpNetwork(network)
+  home = await makeHome()
+  const mining = setInterval(() => void network.mine().catch(() => {}), 50)
+  const backend = serve(place.dataDir, ['--rate-limits', 'off'])
+  try {
+    const { url, apiKey } = await backend.ready
+    const env = { GDN_BASE_URL: url, GDN_API_KEY: apiKey }
+    const create = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
+    contract = (await home.json<{ contract_address: string }>(create, { env })).contract_address
+    await writeFile(join(home.dir, 'minted.csv'), manifest(2, 'Old'))
+    await home.json(['batch', 'mint', 'minted.csv', '-c', contract, '-b', 'polygon', '--yes'], { env })
+  } finally {
+    await backend.end('SIGTERM')
+    clearInterval(mining)
+  }
+  await place.write({ urls: [`${proxy.url}/v2/${KEY}`] })
+  // The process of the tests has the database open. In a copy, SQLite moves its log into the database file after the
+  // last reader, which is not a change.
+  dataDir = join(home.dir, 'backend')
+  cpSync(place.dataDir, dataDir, { recursive: true })
+  await home.json(rehearse('minted.csv'), { env: { TMPDIR: home.dir } })
+})
+afterAll(async () => {
+  await proxy?.close()
+  await network?.close()
+  await place?.remove()
+  await home?.remove()
+})
+
+const manifest = (rows: number, title = 'Tide') =>
+  `title,description,receiver\n${Array.from({ length: rows }, (_, row) => `${title} ${row},Water,${OWNER}\n`).join('')}`
+
+/** Digests of all files of a folder. */
+function contentOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true }).map(String)
+  const files = names.filter((name) => statSync(join(folder, name)).isFile())
+  return Object.fromEntries(
+    files.map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex'),
+    ]),
+  )
+}
+
+const rehearse = (file: string, ...more: string[]) => [
+  ...['batch', 'rehearse', file, '-c', contract, '-b', 'polygon', '--data-dir', dataDir, ...more],
+]
+const folders = () => readdirSync(home.dir).filter((name) => name.startsWith('gdn-rehearsal-'))
+const real = async () => ({
+  block: await network.call('eth_getBlockByNumber', ['latest', false]),
+  pool: await network.pool(),
+  balance: await network.call('eth_getBalance', [place.operator, 'latest']),
+})
+
+test('rehearses a drop without a change of the network, the backend or the client', async () => {
+  await writeFile(join(home.dir, 'drop.csv'), manifest(450))
+  const before = { ...(await real()), data: contentOf(dataDir), state: contentOf(join(home.dir, 'state')) }
+  const { code, stdout, stderr } = await home.run(rehearse('drop.csv', '--json'), { env: { TMPDIR: home.dir } })
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  const report = JSON.parse(stdout) as Report
+  expect(report).toMatchObject({ rows: 450, minted: 450, failed: 0, waiting: 0, failures: [] })
+  expect(report.transactions).toBeGreaterThanOrEqual(3)
+  expect(report.gas).toBeGreaterThan(450 * 2000)
+  expect(report.signers).toEqual([
+    {
+      address: place.operator,
+      balance_wei: String(10n ** 21n - spentBefore(before.balance)),
+      spent_wei: report.cost_wei,
+    },
+  ])
+  expect(BigInt(report.cost_wei)).toBeGreaterThan(0n)
+
+  expect(proxy.calls.filter(({ method }) => !READ_METHODS.has(method))).toEqual([])
+  expect({
+    ...(await real()),
+    data: contentOf(dataDir),
+    state: contentOf(join(home.dir, 'state')),
+  }).toEqual(before)
+  expect(folders()).toEqual([])
+  await expectNoProcesses('gdn-rehearsal-')
+})
+
+const spentBefore = (balance: unknown) => 10n ** 21n - BigInt(String(balance))
+
+test('rows that were minted before are not minted again, in a text for people', async () => {
+  const { code, stdout, stderr } = await home.run(rehearse('minted.csv'), { env: { TMPDIR: home.dir } })
+  expect(stderr).toContain('Nothing was sent to polygon.')
+  expect({ code, stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^rows\t2\nminted\t0\nfailed\t0\n/m),
+  })
+  expect(stdout + stderr).not.toContain(KEY)
+})
+
+test('reports rows that fail with their lines, and exits as a real run does', async () => {
+  const file = join(home.dir, 'bad.csv')
+  const url = 'http://127.0.0.1:9/none.png'
+  await writeFile(
+    file,
+    `title,description,receiver,file:image\nGood,Water,${OWNER},ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy\nBad,Water,${OWNER},${url}\n`,
+  )
+  const { code, stdout, stderr } = await home.run(rehearse(file, '--json'), { env: { TMPDIR: home.dir } })
+  expect(code).toBe(7)
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 2, minted: 1, failed: 1, failures: [{ line: 3 }] })
+  expect(JSON.parse(stderr).error).toMatchObject({ code: 'batch_failed_rows' })
+})
+
+test('a signer that would run dry does so in the rehearsal', async () => {
+  const balance = await network.call('eth_getBalance', [place.operator, 'latest'])
+  const { baseFeePerGas } = await network.call<{ baseFeePerGas: string }>('eth_getBlockByNumber', ['latest', false])
+  await writeFile(join(home.dir, 'large.csv'), manifest(2000))
+  // Enough for the first transactions: a signer needs funds for 3 million gas.
+  const price = 2n * BigInt(baseFeePerGas) + BigInt(await network.call<string>('eth_maxPriorityFeePerGas'))
+  await network.call('anvil_setBalance', [place.operator, `0x${(price * 3_100_000n).toString(16)}`])
+  try {
+    const { code, stdout, stderr } = await home.run(rehearse('large.csv', '--json'), { env: { TMPDIR: home.dir } })
+    const report = JSON.parse(stdout) as Report
+    expect(report.minted).toBeLessThan(2000)
+    expect(report.minted).toBeGreaterThan(0)
+    expect(report.waiting).toBe(2000 - report.minted)
+    expect([6, 8]).toContain(code)
+    expect(JSON.parse(stderr).error.message).toContain('no signer of polygon has enough funds')
+  } finally {
+    await network.call('anvil_setBalance', [place.operator, balance])
+  }
+})
+
+test('ends with one message when the network can no longer be read', async () => {
+  const running = home.start(rehearse('drop.csv', '--json'), { env: { TMPDIR: home.dir } })
+  const before = proxy.calls.length
+  await until(
+    () => proxy.calls.slice(before).some(({ method }) => method === 'eth_getStorageAt'),
+    (isForked) => isForked,
+  )
+  isDown = true
+  try {
+    const { exitCode, stderr } = await running
+    expect(exitCode).toBe(6)
+    const { error } = JSON.parse(String(stderr))
+    expect(error.message).toMatch(
+      /^the fork of polygon can't continue: the node at 127\.0\.0\.1:\d+ returned HTTP 503$/,
+    )
+    expect(folders()).toEqual([])
+  } finally {
+    isDown = false
+  }
+  await expectNoProcesses('gdn-rehearsal-')
+})
+
+test('rejects an embedded chain and an unknown collection', async () => {
+  const other = await home.run(
+    ['batch', 'rehearse', 'drop.csv', '-c', contract, '-b', 'avalanche', '--data-dir', dataDir],
+    { env: { TMPDIR: home.dir } },
+  )
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('avalanche has no RPC URL') })
+  const unknown = await home.run(
+    ['batch', 'rehearse', 'drop.csv', '-c', OWNER, '-b', 'polygon', '--data-dir', dataDir],
+    { env: { TMPDIR: home.dir } },
+  )
+  expect(unknown).toMatchObject({ code: 5, stderr: expect.stringContaining(`no collection ${OWNER} on polygon`) })
+  expect(existsSync(join(home.dir, 'state'))).toBe(true)
+})

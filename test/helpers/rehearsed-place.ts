@@ -1,0 +1,44 @@
+import { afterAll } from 'vitest'
+import { createTestCollection, showCollection, until } from './backend.ts'
+import { setUpNetwork } from './network-backend.ts'
+import { startPublicNetwork } from './public-network.ts'
+
+interface RehearsedPlace {
+  dataDir: string
+  contract: string
+  remove(): Promise<void>
+}
+
+let made: Promise<RehearsedPlace> | undefined
+afterAll(async () => await (await made)?.remove())
+
+/** A stopped backend whose polygon is a network behind an RPC URL, with a collection there; the same for all tests. */
+export async function rehearsedPlace(): Promise<RehearsedPlace> {
+  made ??= make()
+  return await made
+}
+
+async function make(): Promise<RehearsedPlace> {
+  const network = await startPublicNetwork()
+  const place = await setUpNetwork(network)
+  const mining = setInterval(() => void network.mine().catch(() => {}), 30)
+  const backend = await place.start()
+  try {
+    const { id, address } = await createTestCollection(backend)
+    await until(
+      () => showCollection(backend, id),
+      ({ status }) => status === 'deployed',
+    )
+    return {
+      dataDir: place.dataDir,
+      contract: address,
+      async remove() {
+        await place.remove()
+        await network.close()
+      },
+    }
+  } finally {
+    await backend.close()
+    clearInterval(mining)
+  }
+}
