@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -34,15 +34,16 @@ const stop = async () => {
 }
 
 /** Creates a collection, mints an NFT in it and waits until it is deployed. */
-async function mintOn(blockchain: string): Promise<{ contract: string; nft: string }> {
-  const { contract_address: contract } = await gdn().json<{ contract_address: string }>(
+async function mintOn(blockchain: string): Promise<{ id: string; contract: string; nft: string }> {
+  const { transaction_gdn_id: id, contract_address: contract } = await gdn().json<Record<string, string>>(
     ...['collection', 'create', '--name', `On ${blockchain}`, '-b', blockchain, '--wallet', OWNER, '--yes'],
   )
+  if (id === undefined || contract === undefined) throw new Error(`no collection on ${blockchain}`)
   const minted = await gdn().json<{ nft_gdn_id: string; status: string }>(
     ...['nft', 'mint', '-c', contract, '-b', blockchain, '--receiver', OWNER, '--title', 'Dawn', '--yes'],
   )
   expect(minted).toMatchObject({ status: 'deployed', token_id: '1' })
-  return { contract, nft: minted.nft_gdn_id }
+  return { id, contract, nft: minted.nft_gdn_id }
 }
 
 async function post(path: string, body: object): Promise<{ status: number; text: string }> {
@@ -79,6 +80,8 @@ describe('networks by RPC URL', () => {
   let base: PublicNetwork
   let studio: PublicNetwork
   let mining: ReturnType<typeof setInterval>
+  /** Of the collection on studio-chain. */
+  let collectionId = ''
   const admin = generatePrivateKey()
   const operator = generatePrivateKey()
   const setup = (blockchain: string) => [
@@ -146,7 +149,8 @@ describe('networks by RPC URL', () => {
     await start()
     try {
       for (const [blockchain, url] of [['base', base.url] as const, ['studio-chain', studio.url] as const]) {
-        const { contract, nft } = await mintOn(blockchain)
+        const { id, contract, nft } = await mintOn(blockchain)
+        collectionId = id
         const onChain = ['--on-chain', '--rpc-url', url, '--gateway', backend?.url ?? '']
         const verified = await gdn().json('nft', 'verify', nft, '-b', blockchain, '--owner', OWNER, ...onChain)
         expect(verified).toMatchObject({ isgdnnft: true })
@@ -187,6 +191,23 @@ describe('networks by RPC URL', () => {
       )
       expect(unknown.exitCode).toBe(5)
       expect(JSON.parse(unknown.stderr).error.message).toContain('must be one of polygon')
+    } finally {
+      await stop()
+    }
+  })
+
+  test('an export with such names can be imported', async () => {
+    const copy = join(folder, 'copy')
+    await mkdir(copy, { mode: 0o700 })
+    for (const name of ['backend.yaml', 'operator.json', 'password']) await cp(join(dataDir, name), join(copy, name))
+    const file = join(folder, 'all.jsonl')
+    await gdn().json('db', 'export', file, '--data-dir', dataDir)
+    await gdn().json('db', 'import', file, '--data-dir', copy)
+    dataDir = copy
+    await start()
+    try {
+      const answer = await post('/api/v1/getcollections', { transaction_gdn_ids: [collectionId] })
+      expect(JSON.parse(answer.text).collections).toMatchObject([{ blockchain: 'studio-chain', status: 'deployed' }])
     } finally {
       await stop()
     }
