@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
-import { messageOf } from '../../core/errors.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
 import type { Log } from '../log.ts'
 
 /** A pipeline step that runs repeatedly: whenever it is woken, and at the time that its last turn returned. */
@@ -35,18 +35,23 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
 
   const run = async () => {
     let failures = 0
+    let waits = false
     while (!stopped) {
       woken = false
       try {
         const wait = await turn()
         failures = 0
+        waits = false
         // SQLite queries are synchronous: without a pause, turns that always find more work would block timers and
         // requests.
         if (wait === 0) await setImmediate()
         else await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
       } catch (error) {
         failures += 1
-        log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be retried')
+        const isWaiting = error instanceof GdnError && error.code === 'pending'
+        if (isWaiting && !waits) log.info({ step: name }, error.message)
+        waits = isWaiting
+        if (!isWaiting) log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be retried')
         woken = false
         await idle(backoffMs(failures, FAILURES))
       }

@@ -3,6 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { debtOf } from '../chain/evm/remote/cost.ts'
+import { waitingFor } from '../chain/evm/remote/fees.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import type { Signer } from '../chain/evm/signers.ts'
 import { findChain } from '../store/chains.ts'
@@ -53,7 +54,10 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
         balance: formatEther(balance),
         appointed,
         waiting: waiting.length,
-        problem: problemOf({ appointed, balance, least: reserve(fees), due, factory }) ?? (await outageOf(signer)),
+        problem:
+          problemOf({ appointed, balance, least: reserve(fees), due, factory }) ??
+          (await outageOf(signer)) ??
+          waitingFor(fees, publicNetwork.feeCap),
       }
     }),
   )

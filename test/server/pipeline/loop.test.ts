@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { GdnError } from '../../../src/core/errors.ts'
 import { startLoop } from '../../../src/server/pipeline/loop.ts'
 
 const LOG = { info() {}, warn() {}, error() {}, debug() {} }
@@ -22,4 +23,25 @@ test('yields to timers and requests between turns that never run out of work', a
   await expect.poll(() => fired).toBe(true)
   await loop.stop()
   expect(starved).toBe(false)
+})
+
+test('logs once, and not as a failure, that it waits', async () => {
+  const lines: [string, unknown][] = []
+  const log = {
+    ...LOG,
+    info: (_: object, message: string) => lines.push(['info', message]),
+    error: (_: object, message: string) => lines.push(['error', message]),
+  }
+  let turns = 0
+  const loop = startLoop(
+    'mint',
+    () => {
+      turns += 1
+      return Promise.reject(new GdnError('pending', `waiting for cheaper blocks, ${turns}`))
+    },
+    log,
+  )
+  await expect.poll(() => turns).toBeGreaterThan(2)
+  await loop.stop()
+  expect(lines).toEqual([['info', 'waiting for cheaper blocks, 1']])
 })

@@ -22,6 +22,8 @@ export interface EvmReceipt {
 export interface Fees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
+  /** The least price that the next block takes, even if it is above the configured maximum. */
+  baseFee?: bigint
   /** The network has no base fee: both are the gas price of a transaction before EIP-1559. */
   legacy?: boolean
 }

@@ -1,3 +1,4 @@
+import { inGwei } from '../../../../core/units.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
@@ -19,12 +20,19 @@ export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   // Treated as a network without a base fee, it would get an offer that is too low.
   if (block === null) throw new NodeFailed('a node returned no newest block')
   if (block.baseFeePerGas === undefined) {
-    const price = atMost(readQuantity(await rpc.call('eth_gasPrice', [])), cap)
-    return { maxFeePerGas: price, maxPriorityFeePerGas: price, legacy: true }
+    const baseFee = readQuantity(await rpc.call('eth_gasPrice', []))
+    const price = atMost(baseFee, cap)
+    return { maxFeePerGas: price, maxPriorityFeePerGas: price, baseFee, legacy: true }
   }
   const priority = atMost(await priorityFee(rpc), cap)
-  const maxFeePerGas = atMost(BASE_FEES * readQuantity(block.baseFeePerGas) + priority, cap)
-  return { maxFeePerGas, maxPriorityFeePerGas: priority }
+  const baseFee = readQuantity(block.baseFeePerGas)
+  return { maxFeePerGas: atMost(BASE_FEES * baseFee + priority, cap), maxPriorityFeePerGas: priority, baseFee }
+}
+
+/** Returns what is waited for if no block takes a transaction at the highest configured fee now; null if one does. */
+export function waitingFor({ baseFee = 0n }: Fees, cap: bigint): string | null {
+  if (baseFee <= cap) return null
+  return `waiting for a base fee below ${inGwei(cap)} gwei (max_fee_gwei): it is ${inGwei(baseFee)} gwei`
 }
 
 async function priorityFee(rpc: RemoteRpc): Promise<bigint> {

@@ -11,6 +11,7 @@ import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
 import type { Fees, Hex } from '../network.ts'
 import { type AskSigning, closeSigners, type FindSigner, type Signer, signerAt } from '../signers.ts'
+import { waitingFor } from './fees.ts'
 import { type Operators, watchOperators } from './operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 
@@ -128,6 +129,9 @@ export async function openRemoteChains({
       // If a network hangs, each attempt would delay its collections and transfers in turn.
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
+      // A transaction signed now would wait with a nonce, and all later ones with it.
+      const waiting = waitingFor(offered, network.publicNetwork.feeCap)
+      if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
       const able = await operators.able(offered)
       const { seen } = operators
       const nonces = await nextNoncesOf(

@@ -6,6 +6,7 @@ import { openRemote } from '../../../../../src/server/chain/remote.ts'
 import { createProviders } from '../../../../../src/server/chain/rpc/providers.ts'
 import { openStore } from '../../../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../../../helpers/backend.ts'
+import { startNode } from '../../../../helpers/rpc-node.ts'
 
 const undo: (() => unknown)[] = []
 afterEach(async () => {
@@ -38,4 +39,43 @@ it('skips a hanging network when signing, so that other networks are signed for 
     code: 'unreachable',
     message: 'no node of polygon responds',
   })
+})
+
+it('signs nothing while the base fee is above the highest configured fee, and takes no nonce', async () => {
+  const dir = await freshDataDir()
+  const store = await openStore(join(dir.path, 'gdn.db'))
+  const answers = {
+    ...{ eth_chainId: '0x89', eth_blockNumber: '0x1', eth_maxPriorityFeePerGas: '0x3b9aca00' },
+    eth_getBlockByNumber: { baseFeePerGas: `0x${(31n * 10n ** 9n).toString(16)}` },
+  }
+  const node = await startNode(answers)
+  undo.push(
+    () => dir.remove(),
+    () => store.close(),
+    () => node.close(),
+  )
+  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, mintsInFlight: 16 }
+  const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls: [node.url], ...depths } as const
+  const open = async (gwei: bigint) => {
+    const chain = {
+      ...polygon,
+      feeCap: gwei * 10n ** 9n,
+      blockExplorerUrl: null,
+      operators: [],
+      requestLimits: new Map(),
+    }
+    const remote = await openRemote({
+      settings: new Map([['polygon', chain]]),
+      ...{ db: store.db, now: Date.now, providers: createProviders(), openSigners: async () => [] },
+    })
+    undo.push(() => remote.close())
+    return remote
+  }
+  await expect((await open(30n)).signing('polygon')).rejects.toMatchObject({
+    code: 'pending',
+    message: 'polygon: waiting for a base fee below 30 gwei (max_fee_gwei): it is 31 gwei',
+  })
+  expect(await store.db.selectFrom('signer_nonces').selectAll().execute()).toEqual([])
+  const signing = await (await open(32n)).signing('polygon').catch((error: unknown) => error)
+  expect(signing).not.toMatchObject({ code: 'pending' })
 })
