@@ -5,6 +5,7 @@ import { execa } from 'execa'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { findPostgres, startPostgres } from '../helpers/postgres-server.ts'
 import { startPublicNetwork } from '../helpers/public-network.ts'
@@ -116,14 +117,21 @@ describe('every command of the docs works, in the order of its page', () => {
   })
 
   test('docs/drops.md', async () => {
-    await run('docs/drops.md', {
-      values: {
-        'https://api.example.com': server,
-        'gdn init\n': '',
-        'gdn batch template > drop.csv': `cp -r examples/drop.csv examples/media .; export GDN_CONTRACT=${await newCollection()}`,
-        'gdn batch reconcile drop.csv --row hour-04=absent': '',
-      },
-    })
+    const network = await startPublicNetwork([], { blockSeconds: 1 })
+    try {
+      await run('docs/drops.md', {
+        values: {
+          'https://api.example.com': server,
+          'https://node.example/KEY': network.url,
+          '--max-cost 10USD': '--max-cost 1000USD',
+          'gdn init\n': '',
+          'gdn batch template > drop.csv': `cp -r examples/drop.csv examples/media .; export GDN_CONTRACT=${await newCollection()}`,
+          'gdn batch reconcile drop.csv --row hour-04=absent': '',
+        },
+      })
+    } finally {
+      await network.close()
+    }
   })
 
   test('docs/ci.md', async () => {
@@ -180,6 +188,12 @@ describe('every command of the docs works, in the order of its page', () => {
     const network = await startPublicNetwork([], { blockSeconds: 1 })
     const [admin, ...operators] = [generatePrivateKey(), generatePrivateKey(), generatePrivateKey()]
     const dataDir = join(home.dir, 'public')
+    const service = await startHttpServer(({ path }) => {
+      const json = path.startsWith('/api')
+        ? { status: '0', result: 'Contract source code already verified' }
+        : { match: 'exact_match' }
+      return { json }
+    })
     try {
       await mkdir(join(dataDir, 'credentials'), { recursive: true, mode: 0o700 })
       for (const key of [admin, ...operators])
@@ -188,6 +202,7 @@ describe('every command of the docs works, in the order of its page', () => {
       for (const [i, key] of operators.entries()) await writeKeystore(join(dataDir, `operator-${i + 1}.json`), key)
       await writePassword(join(dataDir, 'operator-1.password'))
       await writePassword(join(dataDir, 'credentials', 'operator-2'))
+      await writePassword(join(dataDir, 'etherscan.key'))
       const page = await readFile(join(ROOT, 'docs/public-networks.md'), 'utf8')
       const settings = (/^```yaml\n(.*?)^```$/ms.exec(page)?.[1] ?? '')
         .replace(/rpc_urls: .*/, `rpc_urls: ['${network.url}']`)
@@ -195,15 +210,19 @@ describe('every command of the docs works, in the order of its page', () => {
         .replace(/confirmations: \d+/, 'confirmations: 1')
       await writeFile(join(dataDir, 'backend.yaml'), settings, { mode: 0o600 })
       await run('docs/public-networks.md', {
-        before: `export CREDENTIALS_DIRECTORY=${dataDir}/credentials`,
+        before: `export CREDENTIALS_DIRECTORY=${dataDir}/credentials; echo 'gdn collection list' > release-drop.sh`,
         values: {
           '--admin-keystore admin.json': `--admin-keystore ${dataDir}/admin.json --password-file ${dataDir}/operator-1.password --yes --data-dir ${dataDir}`,
           'gdn chain status polygon': `gdn chain status polygon --data-dir ${dataDir}`,
+          'https://node.example/v2/KEY': network.url,
+          'gdn chain verify polygon': `gdn chain verify polygon --data-dir ${dataDir} --sourcify-url ${service.url}`,
+          'etherscan.key': `${dataDir}/etherscan.key --etherscan-url ${service.url}/api`,
           'gdn tx unknown': `gdn tx unknown --data-dir ${dataDir}`,
           'gdn tx release <collection>': `gdn tx release 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --data-dir ${dataDir} || test $? = 2`,
         },
       })
     } finally {
+      await service.close()
       await network.close()
     }
   })
