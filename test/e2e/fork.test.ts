@@ -21,7 +21,7 @@ let home: GdnHome
 let temporary: string
 
 beforeAll(async () => {
-  network = await startPublicNetwork()
+  network = await startPublicNetwork([], { chainId: 8453 })
   await network.call('anvil_mine', ['0x14', '0x2'])
 })
 afterAll(() => network?.close())
@@ -42,7 +42,7 @@ const folders = () => readdirSync(temporary).filter((name) => name.startsWith('g
 const env = () => ({ TMPDIR: temporary })
 const exec = (fork: string, script: string) => ['local', 'exec', '--fork', fork, '--', 'sh', '-c', script]
 const gdn = `"${process.execPath}" "${BIN}"`
-const create = `${gdn} collection create --name Dawn -b polygon --wallet ${OWNER} --json > collection.json`
+const create = `${gdn} collection create --name Dawn -b base --wallet ${OWNER} --json > collection.json`
 const mint = `${gdn} nft mint --title x --receiver ${OWNER} --json`
 
 test('mints on a fork, which only reads from the network and shows its key to nobody', async () => {
@@ -51,8 +51,8 @@ test('mints on a fork, which only reads from the network and shows its key to no
   await writeFile(file, `${proxy.url}/v2/${KEY}\n`, { mode: 0o600 })
   const find = `grep -rl ${KEY} "${temporary}" | grep -v '/node$'; env | grep ${KEY}; ps axww -o args | grep -v grep | grep ${KEY}`
   const script = `${create} && ${mint} > nft.json && ${gdn} local status >/dev/null; { ${find}; } > found; true`
-  const { code, stdout, stderr } = await home.run(exec('polygon=@node', script), { env: env() })
-  expect(stderr).toContain('polygon is a fork of block 20')
+  const { code, stdout, stderr } = await home.run(exec('base=@node', script), { env: env() })
+  expect(stderr).toContain('base is a fork of block 20')
   expect(code).toBe(0)
   expect(JSON.parse(await readFile(join(home.dir, 'nft.json'), 'utf8'))).toMatchObject({
     status: 'deployed',
@@ -75,15 +75,15 @@ test('mints on a fork, which only reads from the network and shows its key to no
 test('rejects a node of another chain, and a network without a URL', async () => {
   const other = await home.run(exec(`avalanche=${proxy.url}/${KEY}`, 'true'), { env: env() })
   expect(other).toMatchObject({ code: 2, stdout: '' })
-  expect(other.stderr).toMatch(/^error: the node at 127\.0\.0\.1:\d+ belongs to chain 137, not 43114\n/)
-  const none = await home.run(exec('polygon', 'true'), { env: env() })
+  expect(other.stderr).toMatch(/^error: the node at 127\.0\.0\.1:\d+ belongs to chain 8453, not 43114\n/)
+  const none = await home.run(exec('base', 'true'), { env: env() })
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('Set GDN_FORK_URL') })
   expect(folders()).toEqual([])
 })
 
 test('ends the command with one message when the network can no longer be read', async () => {
   const script = `${create} && touch created; while [ ! -e down ]; do sleep 0.1; done; exec ${mint}`
-  const running = home.start(exec('polygon', script), { env: { ...env(), GDN_FORK_URL: `${proxy.url}/${KEY}` } })
+  const running = home.start(exec('base', script), { env: { ...env(), GDN_FORK_URL: `${proxy.url}/${KEY}` } })
   await until(
     () => existsSync(join(home.dir, 'created')),
     (isThere) => isThere,
@@ -93,7 +93,7 @@ test('ends the command with one message when the network can no longer be read',
   const { exitCode, stderr } = await running
   expect(exitCode).toBe(6)
   expect(String(stderr)).toMatch(
-    /error: the fork of polygon can't continue: the node at 127\.0\.0\.1:\d+ returned HTTP 503/,
+    /error: the fork of base can't continue: the node at 127\.0\.0\.1:\d+ returned HTTP 503/,
   )
   expect(String(stderr)).not.toContain(KEY)
   expect(folders()).toEqual([])
@@ -102,7 +102,7 @@ test('ends the command with one message when the network can no longer be read',
 
 test.each(['SIGINT', 'SIGKILL'] as const)('leaves nothing behind after %s', async (signal) => {
   const begun = join(home.dir, 'begun')
-  const running = home.start(exec('polygon', 'echo $$ > begun; exec sleep 60'), {
+  const running = home.start(exec('base', 'echo $$ > begun; exec sleep 60'), {
     env: { ...env(), GDN_FORK_URL: proxy.url },
   })
   const pid = await until(

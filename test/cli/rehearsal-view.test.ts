@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { REHEARSAL_VIEW } from '../../src/cli/commands/batch/rehearsal-view.ts'
+
+const REPORT = {
+  blockchain: 'base',
+  contract_address: '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811',
+  block: 1234,
+  rows: 450,
+  minted: 400,
+  failed: 30,
+  waiting: 20,
+  transactions: 3,
+  gas: 1_960_000,
+  gas_price_wei: '6000000',
+  cost_wei: '11760000000000',
+  currency: 'ETH',
+  seconds: 95,
+  signers: [{ address: '0xS', balance_wei: '50000000000000000', spent_wei: '11760000000000' }],
+  failures: [{ key: 'a', line: 7, error: 'the file is empty' }],
+}
+
+test('shows what a rehearsal did, spent and could not mint', () => {
+  expect(REHEARSAL_VIEW.card?.(REPORT)).toEqual([
+    ['contract_address', '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 on base, as of block 1234'],
+    ['rows', '400 of 450 are minted, 30 fail, 20 are not minted'],
+    ['transactions', '3, 1,960,000 gas'],
+    ['cost', '0.000012 ETH at 0.006 gwei'],
+    ['time', expect.stringMatching(/^about /)],
+    ['signer', '0xS spends 0.000012 ETH of 0.05 ETH'],
+    ['line 7', 'the file is empty'],
+    ['and', '29 more failed rows'],
+  ])
+})
