@@ -174,10 +174,10 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * Returns the token ID after all tokens of a collection that the database knows to be on chain: from its transactions,
- * and from examined mints.
+ * Returns the token ID after those tokens of a collection that the database knows to be on chain: from its transactions,
+ * and from examined mints. It stops at the first unknown token, which a pending NFT may have.
  */
-async function knownTokenEnd(db: Db, collectionId: string): Promise<bigint> {
+async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Promise<bigint> {
   const rows = await db
     .selectFrom('transactions')
     .select(['start_id', 'token_count'])
@@ -192,10 +192,10 @@ async function knownTokenEnd(db: Db, collectionId: string): Promise<bigint> {
         .where('state', '<>', sql.lit('found')),
     )
     .execute()
-  let end = 1n
-  for (const { start_id, token_count } of rows) {
-    const own = BigInt(start_id ?? 1) + BigInt(token_count)
-    if (own > end) end = own
+  const mints = rows.map(({ start_id, token_count }) => ({ first: BigInt(start_id ?? 1), count: BigInt(token_count) }))
+  let end = startId
+  for (const { first, count } of mints.sort((a, b) => Number(a.first - b.first))) {
+    if (first <= end && first + count > end) end = first + count
   }
   return end
 }
@@ -207,7 +207,6 @@ export async function nextKnownTokenId(
   onChain: bigint,
 ): Promise<bigint> {
   if (onChain <= startId) return onChain
-  const end = await knownTokenEnd(db, id)
-  const known = end > startId ? end : startId
+  const known = await knownTokenEnd(db, id, startId)
   return onChain < known ? onChain : known
 }

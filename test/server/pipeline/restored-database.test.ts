@@ -26,6 +26,7 @@ import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/fi
 import { holdSigning } from '../../helpers/hold.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
@@ -146,7 +147,8 @@ const ended = (id: string) =>
 async function bumpSigned(): Promise<void> {
   const signings = () =>
     withStore(place.dataDir, async (store) => {
-      const [row] = await store.db.selectFrom('transactions').selectAll().where('state', '=', 'signed').execute()
+      const signed = store.db.selectFrom('transactions').selectAll().where('state', '=', 'signed')
+      const [row] = await signed.orderBy('nonce').execute()
       if (row === undefined) return []
       const rows = store.db.selectFrom('transaction_attempts').select('hash').where('transaction_id', '=', row.id)
       const hashes = (await rows.orderBy('number').execute()).map(({ hash }) => hash)
@@ -405,6 +407,43 @@ it('finds every token of 8 mints that were in flight after a backup, and mints n
   expect(await allSettled(ids)).toEqual(before)
   expect(await supplyOf(collection)).toBe(1500n)
   expect(new Set(before.map(({ token_id }) => token_id)).size).toBe(1500)
+})
+
+it('mints nothing twice if the first of several mints had its fees raised, and events are read late', async () => {
+  const collection = await deployedCollection()
+  mine(false)
+  const ids = await mint(backend, collection, plainMetadata(1))
+  await until(signedRows, (rows) => rows.length === 1)
+  ids.push(...(await mint(backend, collection, plainMetadata(200, 'Second'))))
+  await until(signedRows, (rows) => rows.length === 2)
+  const backup = await stopAndBackUp()
+  await start()
+  await bumpSigned()
+  mine(true)
+  const before = await allSettled(ids)
+  let refused = true
+  const proxy = await startRpcProxy(real.url, {
+    answer: ({ method }) =>
+      refused && method === 'eth_getLogs' ? { error: { code: -32000, message: 'busy' } } : undefined,
+  })
+  try {
+    await place.write({ urls: [proxy.url] })
+    await startFrom(backup)
+    // Its nonce was used by a transaction that the backup doesn't have.
+    await until(
+      () => backend.log.join(''),
+      (log) =>
+        log.includes('the chain has tokens that the database does not know') || log.includes('a transaction is signed'),
+    )
+    refused = false
+    expect(await allSettled(ids)).toEqual(before)
+    expect(await supplyOf(collection)).toBe(201n)
+    const next = await mint(backend, collection, plainMetadata(1, 'next'))
+    expect(await settled(backend, next)).toMatchObject([{ token_id: '202' }])
+  } finally {
+    await place.write({ urls: [real.url] })
+    await proxy.close()
+  }
 })
 
 it('mints no token twice if a backup is restored twice and the backend is stopped early', async () => {
