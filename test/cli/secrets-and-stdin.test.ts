@@ -26,7 +26,8 @@ test('no flag or argument takes a secret: it is a file, standard input or a vari
   )
   const values = secrets.filter(({ type }) => type !== 'file' && (type as string) !== 'boolean').map(({ what }) => what)
   // An ID, a public key of metadata, and a random key that only makes a request repeatable.
-  expect(values).toEqual(['nft transfer --token-id', 'batch mint --marker-key', 'api --idempotency-key'])
+  const marker = ['batch mint --marker-key', 'batch rehearse --marker-key']
+  expect(values.sort()).toEqual(['api --idempotency-key', ...marker, 'nft transfer --token-id'])
 })
 
 const mint = JSON.stringify({
@@ -60,6 +61,8 @@ const READS: readonly [line: string[], stdin: string, prints: string][] = [
 
 /** Commands that read a password. */
 const READ_PASSWORDS = ['wallet generate', 'wallet export', 'chain setup']
+/** A command that reads a manifest from standard input and needs a server, and one that takes only files. */
+const [WITH_SERVER, FILE_ONLY] = ['cost', 'batch rehearse']
 
 test('lists every command that says that it reads standard input, and every manifest', () => {
   const says = tree.commands
@@ -69,7 +72,12 @@ test('lists every command that says that it reads standard input, and every mani
     )
     .map(({ name }) => name)
   const listed = READS.map(([[noun = '', verb = '']]) => (['api', 'init'].includes(noun) ? noun : `${noun} ${verb}`))
-  expect(says.sort()).toEqual([...listed, ...READ_PASSWORDS].sort())
+  expect(says.sort()).toEqual([...listed, ...READ_PASSWORDS, WITH_SERVER, FILE_ONLY].sort())
+})
+
+test('gdn batch rehearse asks for a file in place of standard input', async () => {
+  const { code, stderr } = await cli(['batch', 'rehearse', '-', '-c', `0x${'a'.repeat(40)}`, '-b', 'polygon'])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Write it to a file first.') })
 })
 
 test.each(READS)('%j reads standard input', async (line, stdin, prints) => {

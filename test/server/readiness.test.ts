@@ -10,6 +10,7 @@ import { createProviders } from '../../src/server/chain/rpc/providers.ts'
 import { watchReadiness } from '../../src/server/readiness.ts'
 import type { ChainSettings } from '../../src/server/settings/types.ts'
 import { rememberChain } from '../../src/server/store/chains.ts'
+import { MIGRATIONS } from '../../src/server/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../helpers/backend.ts'
 import { type StandInNode, startNode } from '../helpers/rpc-node.ts'
@@ -202,7 +203,9 @@ describe('a process is not ready, with the reason,', () => {
   it('if the database lacks migrations; those of a newer gdn are a warning, as the first new process migrates', async () => {
     const { ask } = await ready()
     await sql`delete from kysely_migration`.execute(store.db)
-    expect((await ask()).problems).toEqual(['the database lacks migrations (0001-initial): run gdn db migrate'])
+    expect((await ask()).problems).toEqual([
+      `the database lacks migrations (${Object.keys(MIGRATIONS).join(', ')}): run gdn db migrate`,
+    ])
     await sql`insert into kysely_migration values ('9999-later', '')`.execute(store.db)
     expect((await ask()).warnings).toEqual(['the database was migrated by a newer version of gdn (9999-later)'])
   })

@@ -40,6 +40,15 @@ describe('gdn cost', () => {
     })
   })
 
+  test('reads the manifest from standard input', async () => {
+    const { options } = await folder({})
+    const api = await served()
+    const argv = ['cost', '-', ...TARGET, '--base-url', api.url, '--json']
+    const { code, stdout, stderr } = await cli(argv, { ...options, stdin: CSV })
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 2, transactions: 1 })
+  })
+
   test('needs neither a server nor a collection, whose deployment is part of the cost then', async () => {
     const { path, options } = await folder()
     const node = await rpcStandIn(POLYGON_NODE)
