@@ -186,7 +186,7 @@ __gdn_bundles() {
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
-    'batch rehearse') REPLY='flags-0f92c0 run-24d020 output-766381' ;;
+    'batch rehearse') REPLY='flags-0f92c0 run-24d020 server-f6609b output-766381' ;;
     'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;

@@ -255,7 +255,7 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-78549a server-b79987 output-766381'
     case 'batch rehearse'
-      printf '%s\n' 'flags-0f92c0 run-24d020 output-766381'
+      printf '%s\n' 'flags-0f92c0 run-24d020 server-f6609b output-766381'
     case 'batch mint'
       printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-738ee8 server-b79987 output-766381'
     case 'batch list'

@@ -99,7 +99,8 @@ const real = async () => ({
 test('rehearses a drop without a change of the network, the backend or the client', async () => {
   await writeFile(join(home.dir, 'drop.csv'), manifest(450))
   const before = { ...(await real()), data: contentOf(dataDir), state: contentOf(join(home.dir, 'state')) }
-  const { code, stdout, stderr } = await home.run(rehearse('drop.csv', '--json'), { env: { TMPDIR: home.dir } })
+  const line = rehearse('drop.csv', '--json', '--state-dir', join(home.dir, 'state'))
+  const { code, stdout, stderr } = await home.run(line, { env: { TMPDIR: home.dir } })
   expect(stderr).toBe('')
   expect(code).toBe(0)
   const report = JSON.parse(stdout) as Report

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags } from '../../flags/common.ts'
+import { addOutputFlags, addStateDirFlag } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { addStoredFilesFlags } from '../../flags/stored-files.ts'
 import { createOutput } from '../../render/output.ts'
@@ -30,6 +30,7 @@ export function command(deps: Deps, run = rehearse): GdnCommand {
     parse: notEmpty,
   })
   addDataDirFlag(rehearseCommand)
+  addStateDirFlag(rehearseCommand)
   addOutputFlags(rehearseCommand)
   return rehearseCommand.action(async (manifest: string, flags: RehearseFlags) => {
     await run(deps, manifest, flags)

@@ -115,7 +115,8 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   try {
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
-    const { json: _json, fields: _fields, ...asGiven } = flags
+    // The state directory has saved addresses only: the run has its own.
+    const { json: _json, fields: _fields, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })
     return { ...seen, failure: null }

@@ -113,6 +113,7 @@ describe('broadcasting on an embedded chain', () => {
       blockNumber: 1n,
       blockHash: await blockHash(chain, 1),
       gasUsed: expect.any(BigInt),
+      feePaid: expect.any(BigInt),
       status: 'success',
     })
   })
