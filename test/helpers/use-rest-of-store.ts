@@ -76,6 +76,7 @@ export async function useRestOfStore(
   await unknownMints.updateUnknownMint(db, none, { state: 'released' })
   await unknownMints.removeUnknownMint(db, none)
   await unknownMints.releaseUnknownMints(db, 'none')
+  await unknownMints.lostMintsOf(db, collectionId)
   await unknownMints.nextKnownTokenId(db, { id: collectionId, startId: 0n }, 1n)
   await watched.listWatched(db, 'polygon')
   await watched.endWatch(db, [signed])

@@ -10,7 +10,8 @@ const OPEN = sql<boolean>`state <> 'released'`
 
 /**
  * Stores those of the mints on chain that no transaction of this database made. Transactions are stored before a
- * network sees them, so an unknown one was made by another backend, or by this one and then lost.
+ * network sees them, so an unknown one was made by another backend, or by this one and then lost. One that counts as
+ * lost is unknown too: the NFTs that it minted are pending again.
  */
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return
@@ -19,7 +20,15 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
     .selectFrom('transactions')
     .select('hash')
     .where('hash', 'in', hashes)
-    .union(db.selectFrom('transaction_attempts').select('hash').where('hash', 'in', hashes))
+    .where('state', '<>', sql.lit('lost'))
+    .union(
+      db
+        .selectFrom('transaction_attempts')
+        .innerJoin('transactions', 'transactions.id', 'transaction_id')
+        .select('transaction_attempts.hash')
+        .where('transaction_attempts.hash', 'in', hashes)
+        .where('state', '<>', sql.lit('lost')),
+    )
     .execute()
   const ours = new Set(known.map(({ hash }) => hash))
   const unknown = mints.filter(({ hash }) => !ours.has(hash))
@@ -160,6 +169,17 @@ export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): P
     .where('hash', '=', hash)
     .executeTakeFirst()
   return numDeletedRows > 0n
+}
+
+/** Returns the mints of a collection that count as lost. */
+export async function lostMintsOf(db: Db, collectionId: string) {
+  return await db
+    .selectFrom('transactions')
+    .select(['start_id', 'token_count', 'id', 'hash'])
+    .where('collection_id', '=', collectionId)
+    .where('start_id', 'is not', null)
+    .where('state', '=', sql.lit('lost'))
+    .execute()
 }
 
 /** Lets a collection mint after unexplained tokens. Returns the number of mints concerned. */

@@ -446,6 +446,42 @@ it('mints nothing twice if the first of several mints had its fees raised, and e
   }
 })
 
+it('keeps the tokens of a mint that counted as lost because its node did not return it', async () => {
+  const collection = await deployedCollection()
+  mine(false)
+  const ids = await mint(backend, collection, plainMetadata(1))
+  await until(signedRows, (rows) => rows.length === 1)
+  ids.push(...(await mint(backend, collection, plainMetadata(200, 'Second'))))
+  const pool = await until(
+    () => real.pool(),
+    (hashes) => hashes.length === 2,
+  )
+  await stop()
+  await real.mine(10)
+  let hidden: string | undefined = pool[0]
+  // A node that has yet to index old transactions.
+  const proxy = await startRpcProxy(real.url, {
+    answer: ({ method, params: [hash] }) =>
+      method.startsWith('eth_getTransaction') && hash === hidden ? { result: null } : undefined,
+  })
+  try {
+    await place.write({ urls: [proxy.url] })
+    await start()
+    mine(true)
+    await until(
+      () => backend.log.join(''),
+      (log) => log.includes('the chain has tokens that the database does not know'),
+    )
+    hidden = undefined
+    const tokens = (await allSettled(ids)).map(({ token_id }) => token_id)
+    expect(tokens).toEqual(ids.map((_, index) => String(index + 1)))
+    expect(await supplyOf(collection)).toBe(201n)
+  } finally {
+    await place.write({ urls: [real.url] })
+    await proxy.close()
+  }
+})
+
 it('mints no token twice if a backup is restored twice and the backend is stopped early', async () => {
   const collection = await deployedCollection()
   const letGo = await holdSigning(place.dataDir, 'mint')

@@ -64,8 +64,8 @@ const WHOLE = [
   /^select nfts\.seq, nfts\.id, nfts\.error from nfts .* nfts\.status = 'failed' and requests\.run = \?/,
   // A reorg removes the events of its blocks.
   /^delete from owner_events where blockchain = \? and block_number > \? returning/,
-  // If the chain has unknown tokens, this finds the last known one.
-  /^select start_id, token_count from transactions where collection_id = \? and start_id is not null/,
+  // If the chain has unknown tokens, this finds the last known one, and mints that count as lost.
+  /^select start_id, token_count(, id, hash)? from transactions where collection_id = \? and start_id is not null/,
   // Metadata files missing in a restored database are created again, also those of failed NFTs.
   / from transactions cross join nfts .* and nfts\.status = 'failed' and nfts\.token_id is null$/,
   // Events that are pending for a webhook are skipped.

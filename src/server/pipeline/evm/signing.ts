@@ -6,16 +6,18 @@ import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
 import { encodeDeployFactory, encodeMake } from '../../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../../chain/evm/gas-limits.ts'
-import type { Hex } from '../../chain/evm/network.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Signer, Signing as Terms } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
+import { attemptsOf } from '../../store/attempts.ts'
 import { type CollectionRow, lockCollection, updateCollection } from '../../store/collections.ts'
 import { lockUntilCommit } from '../../store/dialect.ts'
 import { isBehind } from '../../store/followers.ts'
+import type { Store } from '../../store/open-store.ts'
 import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import { findFactoryTransaction, unfinishedOf } from '../../store/transactions.ts'
-import { nextKnownTokenId } from '../../store/unknown-mints.ts'
+import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import { type DriverOptions, LostRace, type OnSigned, type Prepared, type Signing } from '../driver.ts'
 import { feesWithin, feesWithinLocked } from './limit-fees.ts'
 import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
@@ -164,7 +166,8 @@ async function isAhead(
 ): Promise<boolean> {
   // An embedded chain is in the database itself.
   if (!chains.remote.has(blockchain)) return false
-  const state = await readCollectionState(await chains.network(blockchain), contract_address as Hex)
+  const network = await chains.network(blockchain)
+  const state = await readCollectionState(network, contract_address as Hex)
   const startId = BigInt(next_token_id)
   if (state === null || state.nextTokenId <= startId) return false
   const known = await nextKnownTokenId(store.db, { id, startId }, state.nextTokenId)
@@ -177,5 +180,26 @@ async function isAhead(
   }
   const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
   log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are examined')
+  await findLostMints(store, network, id)
   return true
+}
+
+/** Records the mints of a collection that count as lost and are on chain: no node had returned them. */
+async function findLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
+  const { blockchain } = network
+  const lost = await lostMintsOf(store.db, id)
+  if (lost.length === 0) return
+  const attempts = await attemptsOf(
+    store.db,
+    lost.map((row) => row.id),
+  )
+  const signings = lost.flatMap((row) => (attempts.get(row.id) ?? [row]).map(({ hash }) => ({ ...row, hash })))
+  const receipts = await network.receipts(signings.map(({ hash }) => hash as Hex))
+  const found = signings.flatMap(({ hash, start_id, token_count }, index) => {
+    const receipt = receipts[index]
+    if (start_id === null || receipt?.status !== 'success') return []
+    const block_number = Number(receipt.blockNumber)
+    return [{ collection_id: id, hash, blockchain, block_number, start_id, token_count }]
+  })
+  await store.transaction((db) => addUnknownMints(db, found))
 }
