@@ -31,3 +31,8 @@ test('shows what a rehearsal did, spent and could not mint', () => {
     ['and', '29 more failed rows'],
   ])
 })
+
+test('counts rows that the backend accepted before apart from those that it would mint', () => {
+  const again = { ...REPORT, minted: 0, failed: 0, waiting: 0, failures: [] }
+  expect(REHEARSAL_VIEW.card?.(again)).toContainEqual(['rows', '0 of 450 are minted, 450 were accepted before'])
+})

@@ -73,7 +73,7 @@ test('the admin sets a network up once, and pays the cost that was estimated', a
 
   const poor = await bare().run(...setup('--yes', '--json'))
   expect(poor.exitCode).toBe(5)
-  expect(JSON.parse(poor.stderr).error.message).toMatch(/ has 0 and may need 0\.00\d+$/)
+  expect(JSON.parse(poor.stderr).error.message).toMatch(/ has 0 POL and may need 0\.00\d+ POL$/)
 
   await fund(admin, 100n * COIN)
   const unasked = await bare().run(...setup('--json'))

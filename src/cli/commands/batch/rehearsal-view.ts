@@ -43,9 +43,11 @@ interface Failure {
 function card(report: DataRecord): Card {
   const { rows, minted, failed, waiting, transactions, gas, gas_price_wei, cost_wei, currency, seconds } = report
   const coins = (wei: unknown) => `${formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)} ${currency ?? 'coins'}`
+  const before = Number(rows) - Number(minted) - Number(failed) - Number(waiting)
   const rest = [
     ...(Number(failed) > 0 ? [`${failed} fail`] : []),
     ...(Number(waiting) > 0 ? [`${waiting} are not minted`] : []),
+    ...(before > 0 ? [`${before} were accepted before`] : []),
   ]
   return [
     ['contract_address', `${report.contract_address} on ${report.blockchain}, as of block ${report.block}`],

@@ -63,6 +63,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   const output = createOutput(io, flags, VIEW)
   const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
   const {
+    coinOf,
     formatEther: coins,
     openKeystoreFile,
     planSetup,
@@ -91,8 +92,9 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     })
     if (flags.dryRun) return await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory))
     if (plan.gas > 0n) {
-      refuseWithoutFunds(plan, admin.address, coins)
-      const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${coins(plan.cost)} of its coin`
+      const amount = (wei: bigint) => `${coins(wei)} ${coinOf(network.chainId) ?? 'of its coin'}`
+      refuseWithoutFunds(plan, admin.address, amount)
+      const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${amount(plan.cost)}`
       if (!flags.yes && !(await io.confirm(`${what}?`, '--yes'))) {
         throw new GdnError('not_confirmed', 'nothing was sent')
       }
@@ -140,9 +142,9 @@ async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFl
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
 }
 
-function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, coins: (wei: bigint) => string): void {
+function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, amount: (wei: bigint) => string): void {
   if (balance >= cost) return
-  throw new GdnError('refused', `${admin} has ${coins(balance)} and may need ${coins(cost)}`, {
+  throw new GdnError('refused', `${admin} has ${amount(balance)} and may need ${amount(cost)}`, {
     hint: 'Nothing was sent. Send funds for gas to that address first.',
   })
 }
