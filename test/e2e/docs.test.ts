@@ -56,6 +56,11 @@ case "$1 \${2:-}" in
   *) exec "$node" "${ROOT}bin/gdn.js" "$@";;
 esac`
 
+/** Runs `gdn serve --data-dir data` until the script ends. Its address is in the variable `ready`. */
+const SERVING = `exec 3< <(exec ${process.env.GDN_TEST_NODE || process.execPath} ${ROOT}bin/gdn.js serve --data-dir data --port 0 --json)
+trap "kill $!" EXIT
+read -r ready <&3`
+
 /** The shell commands of a page. Files that it shows are written to the folder first. */
 async function scriptOf(page: string, folder: string, values: Record<string, string>): Promise<string> {
   const text = await readFile(join(ROOT, page), 'utf8')
@@ -186,6 +191,7 @@ describe('every command of the docs works, in the order of its page', () => {
 
   test('docs/public-networks.md', async () => {
     const network = await startPublicNetwork([], { blockSeconds: 1 })
+    const base = await startPublicNetwork([], { blockSeconds: 1, chainId: 8453 })
     const [admin, ...operators] = [generatePrivateKey(), generatePrivateKey(), generatePrivateKey()]
     const dataDir = join(home.dir, 'public')
     const service = await startHttpServer(({ path }) => {
@@ -210,9 +216,23 @@ describe('every command of the docs works, in the order of its page', () => {
         .replace(/confirmations: \d+/, 'confirmations: 1')
       await writeFile(join(dataDir, 'backend.yaml'), settings, { mode: 0o600 })
       await run('docs/public-networks.md', {
-        before: `export CREDENTIALS_DIRECTORY=${dataDir}/credentials; echo 'gdn collection list' > release-drop.sh`,
+        before: `export CREDENTIALS_DIRECTORY=${dataDir}/credentials`,
         values: {
-          '--admin-keystore admin.json': `--admin-keystore ${dataDir}/admin.json --password-file ${dataDir}/operator-1.password --yes --data-dir ${dataDir}`,
+          'sh release-drop.sh': 'gdn collection list',
+          'gdn local stop': '',
+          'https://base-node.example/KEY': base.url,
+          '  base:\n': '  base:\n    confirmations: 1\n    finality: 2\n',
+          'gdn wallet list': `for address in $(gdn wallet list -o ids); do curl -fsS -H content-type:application/json ${base.url} -d '{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["'$address'","0xde0b6b3a7640000"]}'; done`,
+          '--password-file admin.password # prompts': '--password-file admin.password --yes # prompts',
+          'gdn chain verify base': `gdn chain verify base --sourcify-url ${service.url}`,
+          'gdn serve --data-dir data': SERVING,
+          'http://127.0.0.1:4680': '"$(jq -r .url <<< "$ready")"',
+          'gdn collection create': 'gdn collection create --yes',
+          'gdn batch mint examples/drop.csv': 'gdn batch mint examples/drop.csv --yes',
+          '--verify --rpc-url': `--json --verify --rpc-url`,
+          ' # chain and files': ` | jq -e 'length == 24 and all(.verified)' # chain and files`,
+          [`drop.csv -c ${EXAMPLE} -b polygon`]: 'examples/drop.csv --again --data-dir data -c "$CONTRACT" -b base',
+          'gdn chain setup polygon --admin-keystore admin.json': `gdn chain setup polygon --admin-keystore ${dataDir}/admin.json --password-file ${dataDir}/operator-1.password --yes --data-dir ${dataDir}`,
           'gdn chain status polygon': `gdn chain status polygon --data-dir ${dataDir}`,
           'https://node.example/v2/KEY': network.url,
           'gdn chain verify polygon': `gdn chain verify polygon --data-dir ${dataDir} --sourcify-url ${service.url}`,
@@ -224,6 +244,7 @@ describe('every command of the docs works, in the order of its page', () => {
     } finally {
       await service.close()
       await network.close()
+      await base.close()
     }
   })
 
