@@ -59,6 +59,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion i
     }
   })
 
+  const POLYGONS = ['polygon', 'polygon-mumbai', 'polygon-amoy']
   test.each([
     ['a flag from its prefix', 'gdn nft mint --recei', ['--receiver']],
     ['a flag after others with values', 'gdn nft list -c --json -o csv --lim', ['--limit']],
@@ -67,7 +68,7 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion i
     ['a flag if no argument is left', 'gdn config path --js', ['--json']],
     ['a command after flags with values', 'gdn --profile nft --debug nft mi', ['mint']],
     ['blockchains', 'gdn nft list -b ', [...KNOWN_NAMES]],
-    ['blockchains from their prefix', 'gdn nft list --blockchain poly', ['polygon', 'polygon-mumbai']],
+    ['blockchains from their prefix', 'gdn nft list --blockchain polygon', POLYGONS],
     ['a value in the same word', 'gdn nft list --output=', [...OUTPUT_MODES]],
     ['a value in the same word from its prefix', 'gdn nft list --output=nd', ['ndjson']],
     ['one word after another', 'gdn batch results x --status failed,unk', ['unknown']],
