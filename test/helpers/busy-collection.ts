@@ -74,12 +74,14 @@ export async function busyCollection(options: {
       await sleep(30 + 50 * random())
       const dice = disturbed ? random() : 1
       const height = Number(await real.call('eth_blockNumber'))
-      if (dice < 0.05 && height > 10) {
+      // The first of each kind is certain.
+      const isFirstDrop = disturbed && counts.dropped === 0
+      if ((dice < 0.05 || (disturbed && counts.reorgs === 0)) && height > 10) {
         await real.reorg(1 + (counts.reorgs % 3))
         counts.reorgs += 1
-      } else if (dice < 0.2) {
+      } else if (dice < 0.2 || isFirstDrop) {
         for (const hash of await real.pool()) {
-          if (random() < 0.5) continue
+          if (!isFirstDrop && random() < 0.5) continue
           await real.call('anvil_dropTransaction', [hash])
           counts.dropped += 1
         }
