@@ -136,7 +136,10 @@ describe('a dropped or reverted transaction', () => {
   it('is detected and mined again if the reorg happened while the backend was stopped', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(2))
-    await mineUntil(allDeployed(ids))
+    await untilInPool()
+    // No deeper than the reorg.
+    await real.mine(CONFIRMATIONS)
+    await until(allDeployed(ids), (deployed) => deployed)
     await remote.backend.close()
     await real.reorg(5)
     await real.mine(3 * FINALITY)
