@@ -1,3 +1,4 @@
+import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../chain/evm/cost/network-fees.ts'
 import { budgetOf, dataCost, leftOf, worstOfNft } from '../../chain/evm/cost/run-budget.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
@@ -33,9 +34,6 @@ export async function feesWithin(
   const { maxPriorityFeePerGas: priority } = fees
   return { maxFeePerGas: most, maxPriorityFeePerGas: priority < most ? priority : most }
 }
-
-/** Signature, fees and address, beside the call data. */
-const ENVELOPE_BYTES = 110
 
 /** Same, with the run locked until the transaction ends. */
 export async function feesWithinLocked(

@@ -16,7 +16,7 @@ export interface DropGas {
 /** Grants of one transaction that stay below the gas of a batch. */
 const MAX_GRANTS = 161
 /** Signature, fees and address, beside the call data. */
-const ENVELOPE_BYTES = 110
+export const ENVELOPE_BYTES = 110
 const WORD = 32
 const SELECTOR = 4
 /** Start ID, two offsets, digest. */
