@@ -210,7 +210,7 @@ __gdn_bundles() {
     'local listen') REPLY='flags-9fa8ec output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-766381' ;;
     'local exec') REPLY='flags-fc6028 output-b31709' ;;
-    'serve') REPLY='flags-61e43e output-96993d' ;;
+    'serve') REPLY='flags-a40036 output-96993d' ;;
     'worker') REPLY='flags-786e4f output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-766381' ;;
@@ -223,7 +223,7 @@ __gdn_bundles() {
     'tx cancel') REPLY='flags-f0f4c5 output-766381' ;;
     'tx unknown') REPLY='flags-ee3a4c output-766381' ;;
     'tx release') REPLY='flags-64db77 output-766381' ;;
-    'key create') REPLY='flags-b06e55 output-766381' ;;
+    'key create') REPLY='flags-fc1a48 output-766381' ;;
     'key list') REPLY='flags-3db50f output-766381' ;;
     'key revoke') REPLY='flags-3db50f output-766381' ;;
     'webhook add') REPLY='flags-596ee1 output-766381' ;;
@@ -515,12 +515,13 @@ __gdn_flags() {
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL' ;;
-    'flags-61e43e') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-a40036') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --role - =role api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -602,10 +603,11 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-b06e55') REPLY='--name - text What the key is for
+    'flags-fc1a48') REPLY='--name - text What the key is for
 --email - text E-mail address of its account, which is created if it is new
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)
+--api-version - =api-version Version of the API that it is for (the backend'\''s)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'flags-596ee1') REPLY='--event - ,event+ Event types to deliver; repeatable
@@ -743,6 +745,8 @@ transfer.failed
     'role') REPLY='all
 api
 worker' ;;
+    'api-version') REPLY='1.1
+1.2' ;;
     'log-level') REPLY='silent
 info
 debug' ;;

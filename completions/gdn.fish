@@ -303,7 +303,7 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-fc6028 output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-61e43e output-96993d'
+      printf '%s\n' 'flags-a40036 output-96993d'
     case 'worker'
       printf '%s\n' 'flags-786e4f output-96993d'
     case 'open'
@@ -329,7 +329,7 @@ function __gdn_bundles
     case 'tx release'
       printf '%s\n' 'flags-64db77 output-766381'
     case 'key create'
-      printf '%s\n' 'flags-b06e55 output-766381'
+      printf '%s\n' 'flags-fc1a48 output-766381'
     case 'key list'
       printf '%s\n' 'flags-3db50f output-766381'
     case 'key revoke'
@@ -695,13 +695,14 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
-    case 'flags-61e43e'
+    case 'flags-a40036'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Directory of all data' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
         '--role - =role api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
+        '--api-version - =api-version Version of the API for keys that name none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
@@ -795,11 +796,12 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-b06e55'
+    case 'flags-fc1a48'
       printf '%s\n' '--name - text What the key is for' \
         '--email - text E-mail address of its account, which is created if it is new' \
         '--permission - ,permission+ Permissions of the key; repeatable' \
         '--expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)' \
+        '--api-version - =api-version Version of the API that it is for (the backend\'s)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'flags-596ee1'
@@ -960,6 +962,9 @@ function __gdn_values
       printf '%s\n' 'all' \
         'api' \
         'worker'
+    case 'api-version'
+      printf '%s\n' '1.1' \
+        '1.2'
     case 'log-level'
       printf '%s\n' 'silent' \
         'info' \

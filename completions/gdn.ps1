@@ -206,7 +206,7 @@ api Call an API endpoint and print the raw response'
     'local listen' = 'flags-9fa8ec output-74fd8a'
     'local reset' = 'flags-799fb7 output-766381'
     'local exec' = 'flags-fc6028 output-b31709'
-    'serve' = 'flags-61e43e output-96993d'
+    'serve' = 'flags-a40036 output-96993d'
     'worker' = 'flags-786e4f output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
     'chain list' = 'flags-dd572a output-766381'
@@ -219,7 +219,7 @@ api Call an API endpoint and print the raw response'
     'tx cancel' = 'flags-f0f4c5 output-766381'
     'tx unknown' = 'flags-ee3a4c output-766381'
     'tx release' = 'flags-64db77 output-766381'
-    'key create' = 'flags-b06e55 output-766381'
+    'key create' = 'flags-fc1a48 output-766381'
     'key list' = 'flags-3db50f output-766381'
     'key revoke' = 'flags-3db50f output-766381'
     'webhook add' = 'flags-596ee1 output-766381'
@@ -508,12 +508,13 @@ api Call an API endpoint and print the raw response'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
-    'flags-61e43e' = '--host - text Address to listen on (127.0.0.1)
+    'flags-a40036' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --role - =role api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -595,10 +596,11 @@ api Call an API endpoint and print the raw response'
 --yes -y - Don''t prompt
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-b06e55' = '--name - text What the key is for
+    'flags-fc1a48' = '--name - text What the key is for
 --email - text E-mail address of its account, which is created if it is new
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)
+--api-version - =api-version Version of the API that it is for (the backend''s)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-596ee1' = '--event - ,event+ Event types to deliver; repeatable
@@ -733,6 +735,8 @@ transfer.failed
     'role' = 'all
 api
 worker'
+    'api-version' = '1.1
+1.2'
     'log-level' = 'silent
 info
 debug'

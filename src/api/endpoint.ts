@@ -18,7 +18,7 @@ export interface Endpoint<
   readonly summary: string
   /** The heading that the API documentation lists it under. */
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
-  /** `reference` is api-v1.1.md. `extension` is ours, supported by gdn's backend only. */
+  /** `reference` is api-v1.1.md (in `v12`, api-v1.2.md). `extension` is ours, supported by gdn's backend only. */
   readonly origin: 'reference' | 'extension'
   /** All of them are required. */
   readonly permissions: readonly Permission[]
@@ -33,6 +33,8 @@ export interface Endpoint<
   readonly request: Request
   readonly response: Response
   readonly example: { readonly request: z.input<Request>; readonly response: z.input<Response> }
+  /** What differs in api-v1.2.md. The rest of the contract is the same in v1.1 and v1.2. */
+  readonly v12: Partial<Pick<Endpoint, 'request' | 'validationStatus' | 'origin' | 'example'>>
 }
 
 type RequiredKey = 'name' | 'summary' | 'permissions' | 'request' | 'response' | 'example'
@@ -43,7 +45,7 @@ type Declaration<Request extends z.ZodMiniType, Response extends z.ZodMiniType, 
 > &
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
-/** Defines an endpoint with its path and the defaults: NFTs, form A, 400, no rate limit, JSON, of the reference. */
+/** Defines an endpoint with its path and the defaults: NFTs, form A, 400, no rate limit, JSON, of the reference, the same in v1.2. */
 export function defineEndpoint<
   Request extends z.ZodMiniType,
   Response extends z.ZodMiniType,
@@ -58,6 +60,7 @@ export function defineEndpoint<
     validationStatus: 400,
     creates: null,
     contentType: 'application/json',
+    v12: {},
     ...endpoint,
   }
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type Blockchain, isBlockchain, isEvm, misspelled } from './blockchains.ts'
 import { shortText, text } from './text.ts'
+import { API_VERSIONS } from './versions.ts'
 
 const similar = (name: unknown): string => {
   const near = typeof name === 'string' ? misspelled(name) : null
@@ -24,6 +25,12 @@ export const transferBlockchain = blockchain.check((context) => {
 export const address = shortText(100)
 export const transactionGdnId = shortText(100)
 export const acceptedDate = z.string()
+
+/** A version of the API in a configuration. YAML reads 1.2 without quotes as a number. */
+export const apiVersion = z.preprocess(
+  (value) => (typeof value === 'number' ? String(value) : value),
+  z.enum(API_VERSIONS, { error: `must be ${API_VERSIONS.map((version) => `"${version}"`).join(' or ')}` }),
+)
 
 /** A field that the reference types as a string and shows as a list. It becomes a list. */
 export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number) {

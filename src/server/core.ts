@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Blockchain } from '../api/blockchains.ts'
+import type { ApiVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
@@ -60,6 +61,8 @@ export interface CoreOptions extends WorkOptions {
   env?: NodeJS.ProcessEnv
   /** A signed URL creates one wallet only. */
   singleUseUrls?: boolean
+  /** The version of the API for keys that name none; by default that of the settings file. */
+  apiVersion?: ApiVersion | undefined
   /** Fault injection: the text of a rules file, and its name. */
   faults?: { text: string; file: string } | undefined
   logLevel: LogLevel
@@ -86,6 +89,8 @@ export interface Core {
   /** The key of the data directory's local account. */
   apiKey: Secret
   deps: ServiceDeps
+  /** The version of the API for keys that name none. */
+  apiVersion: ApiVersion
   identity: Identity
   log: Log
   metrics: Metrics
@@ -216,7 +221,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   }
   const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
   const warnings = place.problems()
-  return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings, begin }
+  const apiVersion = options.apiVersion ?? settings.apiVersion
+  return { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, stopping, faults, warnings, begin }
 }
 
 function withFork(settings: Settings, fork: ForkedChain | undefined): Settings {

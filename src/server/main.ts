@@ -79,8 +79,8 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
   try {
     const tls = options.tls === undefined ? undefined : await readTlsPair(options.tls)
     const core = await openCore(options, undo)
-    const { dataDir, apiKey, deps, identity, log, metrics, readiness, faults, warnings } = core
-    const app = await createApp({ ...options, tls, deps, identity, log, readiness, metrics, faults })
+    const { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, faults, warnings } = core
+    const app = await createApp({ ...options, tls, deps, apiVersion, identity, log, readiness, metrics, faults })
     const { drainMs = 0 } = options
     const stopping = () => {
       core.stopping()

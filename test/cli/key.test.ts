@@ -34,6 +34,7 @@ interface Key {
   email: string
   prefix: string
   permissions: string[]
+  api_version: string | null
   status: string
   created_at: string
   expires_at: string | null
@@ -113,6 +114,14 @@ describe('gdn key create', () => {
     expect((await gdn(['key', 'list', '--json'])).stdout).not.toContain(key)
   })
 
+  test('creates a key for a version of the API, which the list shows', async () => {
+    const { gdn, json } = await withDataDir()
+    const { stderr } = await gdn([...CREATE, '--permission', 'nft:read', '--api-version', '1.2'])
+    expect(stderr).toContain('shop@example.com: nft:read, API 1.2.')
+    expect(await json<Key[]>('key', 'list')).toMatchObject([{ name: 'shop', api_version: '1.2' }])
+    expect(await gdn([...CREATE, '--permission', 'nft:read', '--api-version', '2'])).toMatchObject({ code: 2 })
+  })
+
   test('prints the record with the key once with --json', async () => {
     const { json } = await withDataDir()
     const key = await json<Key>(...CREATE, '--permission', 'nft:create,nft:read')
@@ -122,6 +131,7 @@ describe('gdn key create', () => {
       email: 'shop@example.com',
       prefix: key.api_key?.slice(0, 12),
       permissions: ['nft:create', 'nft:read'],
+      api_version: null,
       status: 'active',
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       expires_at: null,

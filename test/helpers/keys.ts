@@ -1,4 +1,5 @@
 import { PERMISSIONS, type Permission } from '../../src/api/permissions.ts'
+import type { ApiVersion } from '../../src/api/versions.ts'
 import { administrate } from '../../src/server/administration.ts'
 import { type ApiKeyRecord, createApiKey, revokeNamedApiKey } from '../../src/server/services/api-keys.ts'
 import { placeOf } from './test-database.ts'
@@ -14,14 +15,15 @@ interface KeyOptions {
   permissions?: readonly Permission[]
   /** Milliseconds since the epoch. */
   expiresAt?: number | null
+  apiVersion?: ApiVersion | null
 }
 
 /** Creates a key beside the running backend, like `gdn key create`. */
 export async function makeKey(
   dataDir: string,
-  { email = 'shop@example.com', permissions = PERMISSIONS, expiresAt = null }: KeyOptions = {},
+  { email = 'shop@example.com', permissions = PERMISSIONS, expiresAt = null, apiVersion = null }: KeyOptions = {},
 ): Promise<TestKey> {
-  const request = { name: 'test', email, permissions, expiresAt, now: Date.now() }
+  const request = { name: 'test', email, permissions, expiresAt, apiVersion, now: Date.now() }
   const { key, record } = await administrate(await placeOf(dataDir), (store) => createApiKey(store, request))
   return { ...record, key: key.reveal(), headers: { 'x-api-key': key.reveal() } }
 }

@@ -25,6 +25,7 @@ export const getcollections = defineEndpoint({
   summary: 'Get collections by the transactions that created them',
   tag: 'Collections',
   origin: 'extension',
+  v12: { origin: 'reference' },
   permissions: ['nft:read'],
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
   response: z.looseObject({

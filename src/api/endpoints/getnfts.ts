@@ -11,6 +11,7 @@ export const getnfts = defineEndpoint({
   permissions: ['nft:read'],
   ratePerSecond: 2,
   validationStatus: 422,
+  v12: { validationStatus: 400 },
   request: z.strictObject({
     nft_gdn_ids: z
       .array(nftGdnId)

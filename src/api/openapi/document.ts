@@ -2,6 +2,7 @@ import { KNOWN_NAMES } from '../blockchains.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { loadEndpoints } from '../endpoints.ts'
 import { errorFormA, errorFormB } from '../errors.ts'
+import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../versions.ts'
 import { RESPONSE_HEADERS } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 import { operationOf } from './operation.ts'
@@ -10,6 +11,9 @@ import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 const ABOUT = `Create NFT collections, create and transfer NFTs, and look them up.
 
 Creation and transfer are accepted at once and processed afterwards. The response has identifiers for status requests. Every request of the API has a key in the header \`x-api-key\`.`
+
+const versionNote = (version: ApiVersion) =>
+  `This is version ${version} of the API. A key is for one version, and all versions have the same paths.`
 
 const TAGS = [
   { name: 'Collections', description: 'Contracts on a blockchain in which NFTs are created.' },
@@ -51,6 +55,15 @@ export interface RegisteredRoute {
   url: string
 }
 
+export interface OpenApiOptions {
+  /** The version of gdn. */
+  version: string
+  /** The blockchains of the server. */
+  names?: readonly string[]
+  /** The version of the API; 1.1 by default. */
+  apiVersion?: ApiVersion
+}
+
 /** Limits the field `blockchain` of requests to the names that a server has. */
 function nameBlockchains(part: unknown, names: readonly string[]): void {
   if (typeof part !== 'object' || part === null) return
@@ -62,20 +75,18 @@ function nameBlockchains(part: unknown, names: readonly string[]): void {
 /**
  * Builds the OpenAPI 3.1 document of a server, from the contracts of those endpoints that the server has.
  *
- * @param names the blockchains of the server
  * @example
- * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], '0.1.0')
+ * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], { version: '0.1.0' })
  */
 export async function buildOpenApi(
   routes: readonly RegisteredRoute[],
-  version: string,
-  names: readonly string[] = KNOWN_NAMES,
+  { version, names = KNOWN_NAMES, apiVersion = DEFAULT_API_VERSION }: OpenApiOptions,
 ): Promise<Json> {
   const registered = new Set(routes.map(({ method, url }) => `${method} ${url}`))
   const paths: Record<string, Json> = {}
   for (const endpoint of Object.values<Endpoint>(await loadEndpoints())) {
     if (!registered.has(`POST ${endpoint.path}`)) continue
-    const post = operationOf(endpoint)
+    const post = operationOf(inVersion(endpoint, apiVersion))
     nameBlockchains(post.requestBody, names)
     paths[endpoint.path] = { post }
   }
@@ -94,7 +105,13 @@ export async function buildOpenApi(
   )
   return {
     openapi: '3.1.0',
-    info: { title: 'gdn', version, summary: 'NFT collections and NFTs over HTTP', description: ABOUT },
+    info: {
+      title: 'gdn',
+      version,
+      summary: 'NFT collections and NFTs over HTTP',
+      description: `${ABOUT}\n\n${versionNote(apiVersion)}`,
+      'x-api-version': apiVersion,
+    },
     servers: [{ url: '/' }],
     tags: TAGS.filter(({ name }) => used.has(name)),
     paths,

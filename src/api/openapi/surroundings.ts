@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { generatedWallet, WALLET_CREATE_PATH } from '../endpoints/getpresignedurl.ts'
+import { API_VERSIONS } from '../versions.ts'
 import { errorAnswers } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
@@ -179,9 +180,17 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       operationId: 'openapi',
       tags: ['Operation'],
       summary: 'Get this document',
+      parameters: [
+        {
+          name: 'api_version',
+          in: 'query',
+          description: "Version of the API; the server's by default.",
+          schema: { enum: API_VERSIONS },
+        },
+      ],
       responses: {
         200: answer('An OpenAPI 3.1 document.', { 'application/json': { schema: { type: 'object' } } }),
-        ...errorAnswers([421], 'A'),
+        ...errorAnswers([400, 421], 'A'),
       },
     },
   },

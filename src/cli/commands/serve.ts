@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
@@ -35,6 +36,7 @@ export interface ServeFlags extends CommonFlags, StoredFilesFlags {
   maxConnectionsPerAddress?: number
   allowedHost?: string[]
   rateLimits?: 'on' | 'off'
+  apiVersion?: ApiVersion
   singleUseUrls?: boolean
   config?: string
   databaseUrl?: string
@@ -69,6 +71,9 @@ export function command(deps: Deps, run = serve): GdnCommand {
     parse: oneOf(ROLES),
   })
   valueFlag(serveCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  valueFlag(serveCommand, '--api-version <version>', 'Version of the API for keys that name none (1.1)', {
+    parse: oneOf(API_VERSIONS),
+  })
   addStoredFilesFlags(serveCommand)
   valueFlag(serveCommand, '--allowed-host <host>', 'Host header to accept besides loopback; repeatable', {
     parse: notEmpty,
@@ -141,6 +146,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     ...storedFilesOptions(flags, env),
     rateLimits: flags.rateLimits !== 'off',
     singleUseUrls: flags.singleUseUrls ?? false,
+    apiVersion: flags.apiVersion,
     allowedHosts: flags.allowedHost ?? [],
     allowLocalKey: flags.allowLocalKey ?? false,
     tls: tlsFiles(cwd, flags),

@@ -6,6 +6,7 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
+import { inVersion } from '../../api/versions.ts'
 import type { Accepted } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { MaxCost, ServiceDeps, ServiceRequest } from '../services/services.ts'
@@ -117,13 +118,15 @@ function addEndpoint(
   rateLimits: boolean,
 ): void {
   const limit = createRateLimit(endpoint, rateLimits, deps.store)
+  const contracts = { '1.1': inVersion(endpoint, '1.1'), '1.2': inVersion(endpoint, '1.2') }
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { keyId, accountId } = callerOf(request)
     reply.headers(await limit(keyId))
     refuseTooMany(request.body)
-    const validated = validate(endpoint.request, request.body)
+    const contract = contracts[request.apiVersion]
+    const validated = validate(contract.request, request.body)
     const issues = withUnserved(validated.ok ? [] : validated.issues, request.body, deps.chains)
-    if (!validated.ok || issues.length > 0) throw refusalOf(issues, endpoint.validationStatus)
+    if (!validated.ok || issues.length > 0) throw refusalOf(issues, contract.validationStatus)
     const serve = await load()
     const served = await serve(deps, {
       accountId,
@@ -142,8 +145,7 @@ function addEndpoint(
     if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return response
   }
-  const { permissions: access, errorForm, validationStatus } = endpoint
-  const config = { access, errorForm, validationStatus }
+  const config = { access: endpoint.permissions, errorForm: endpoint.errorForm, contracts }
   for (const url of [endpoint.path, `${endpoint.path}/`]) app.post(url, { config }, handler)
 }
 

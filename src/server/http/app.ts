@@ -2,6 +2,7 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
+import { type ApiVersion, DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/types.ts'
@@ -65,6 +66,8 @@ export interface AppOptions {
   host: string
   allowedHosts: readonly string[]
   rateLimits: boolean
+  /** The version of the API for keys that name none; 1.1 by default. */
+  apiVersion?: ApiVersion | undefined
   version: string
   log: Log
   readiness: Readiness
@@ -99,6 +102,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const {
     requestTimeoutMs = REQUEST_TIMEOUT_MS,
     tls,
+    apiVersion = DEFAULT_API_VERSION,
     allowLocalKey = false,
     allowHtmlFiles: allowHtml = false,
   } = options
@@ -162,12 +166,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   refuseRepeatedHeaders(app)
-  const refuseElsewhere = addAuthentication(app, deps, { allowLocalKey, isTrusted })
+  const refuseElsewhere = addAuthentication(app, deps, { allowLocalKey, isTrusted, apiVersion })
   addUnreadBodies(app)
   refuseEncodedBodies(app)
   limitBodyMemory(app, { ...DEFAULT_BODY_MEMORY, ...options.bodyMemory })
   if (faults !== undefined) addFaults(app, faults, log)
-  addOpenApi(app, version, deps.chains.names)
+  addOpenApi(app, { version, names: deps.chains.names, apiVersion })
   await addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps, { allowHtml })
   await addWalletRoutes(app, deps)

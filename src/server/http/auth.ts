@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
+import type { ApiVersion } from '../../api/versions.ts'
 import { authenticate, type Caller } from '../services/authenticate.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
@@ -12,6 +13,8 @@ export interface AuthenticationOptions {
   allowLocalKey: boolean
   /** Whether an address belongs to a proxy. */
   isTrusted: (address: string) => boolean
+  /** The version of the API for keys that name none. */
+  apiVersion: ApiVersion
 }
 
 /** Whether a request comes directly from this machine, and not through a proxy. */
@@ -35,7 +38,7 @@ export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promi
 export function addAuthentication(
   app: FastifyInstance,
   { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
-  { allowLocalKey, isTrusted }: AuthenticationOptions,
+  { allowLocalKey, isTrusted, apiVersion }: AuthenticationOptions,
 ): RefuseElsewhere {
   let local: Promise<string | null> | undefined
   const isLocalAccount = async ({ accountId }: Caller) => {
@@ -50,6 +53,7 @@ export function addAuthentication(
     throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_ELSEWHERE)
   }
   app.decorateRequest('caller', null)
+  app.decorateRequest('apiVersion', apiVersion)
   app.addHook('onRoute', (route) => {
     if (route.config?.access === undefined) throw new Error(`the route ${route.url} declares no access`)
   })
@@ -61,6 +65,7 @@ export function addAuthentication(
     const caller = await authenticate(store.db, header === undefined ? undefined : String(header), access, now())
     await refuseElsewhere(request, caller)
     request.caller = caller
+    request.apiVersion = caller.apiVersion ?? apiVersion
   })
   return refuseElsewhere
 }

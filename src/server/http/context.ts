@@ -1,5 +1,7 @@
+import type { Endpoint } from '../../api/endpoint.ts'
 import type { ErrorForm } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
+import type { ApiVersion } from '../../api/versions.ts'
 import type { Viewer } from '../explorer/explorer.ts'
 import type { Caller } from '../services/authenticate.ts'
 import type { Draining } from './draining.ts'
@@ -9,8 +11,8 @@ export interface RouteConfig {
   /** `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts. */
   access: 'public' | 'explorer' | readonly Permission[]
   errorForm: ErrorForm
-  /** HTTP status for a body that isn't valid JSON; 400 by default. */
-  validationStatus?: 400 | 422
+  /** The contract of an endpoint in each version of the API. */
+  contracts?: Readonly<Record<ApiVersion, Endpoint>>
 }
 
 declare module 'fastify' {
@@ -20,6 +22,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | null
+    /** The version of the caller's key, else that of the server. */
+    apiVersion: ApiVersion
     /** The viewer of the web explorer; null on other routes. */
     viewer: Viewer | null
     /** A new ID for this request; its rows refer to it. */

@@ -66,7 +66,8 @@ function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
 /** The only place where an error becomes a response. Server errors get an ID that is also in the log. */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
-    const { errorForm: form = 'A', validationStatus = 400 } = request.routeOptions.config
+    const { errorForm: form = 'A', contracts } = request.routeOptions.config
+    const validationStatus = contracts?.[request.apiVersion].validationStatus ?? 400
     const refusal =
       error instanceof Refusal
         ? error

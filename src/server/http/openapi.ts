@@ -1,22 +1,32 @@
 import type { FastifyInstance } from 'fastify'
-import type { RegisteredRoute } from '../../api/openapi/document.ts'
+import { TITLES } from '../../api/errors.ts'
+import type { OpenApiOptions, RegisteredRoute } from '../../api/openapi/document.ts'
+import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
+import { Refusal } from '../services/refusal.ts'
 
 /**
- * `GET /openapi.json`: the part of the contract that this server implements. Call it before any route is registered.
+ * `GET /openapi.json`: the part of the contract that this server implements, in the server's version of the API or that
+ * of `?api_version=`. Call it before any route is registered.
  */
-export function addOpenApi(app: FastifyInstance, version: string, names: readonly string[]): void {
+export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { apiVersion: ApiVersion }): void {
   const routes: RegisteredRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) routes.push({ method: one, url })
   })
-  let document: Promise<string> | undefined
-  const build = async () => {
+  const documents = new Map<ApiVersion, Promise<string>>()
+  const build = async (apiVersion: ApiVersion) => {
     const { buildOpenApi } = await import('../../api/openapi/document.ts')
-    return JSON.stringify(await buildOpenApi(routes, version, names))
+    return JSON.stringify(await buildOpenApi(routes, { ...options, apiVersion }))
   }
-  app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (_request, reply) => {
+  app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (request, reply) => {
+    const { api_version: asked = options.apiVersion } = request.query as { api_version?: string }
+    const apiVersion = API_VERSIONS.find((one) => one === asked)
+    if (apiVersion === undefined) {
+      throw new Refusal(400, TITLES.validation, `api_version must be one of ${API_VERSIONS.join(', ')}`)
+    }
     // Generated on the first request, when every route is registered.
-    document ??= build()
+    const document = documents.get(apiVersion) ?? build(apiVersion)
+    documents.set(apiVersion, document)
     return reply.type('application/json; charset=utf-8').send(await document)
   })
 }

@@ -1,4 +1,5 @@
 import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
+import type { ApiVersion } from '../../api/versions.ts'
 import { GdnError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { Secret } from '../../core/secret.ts'
@@ -15,6 +16,8 @@ export interface ApiKeyRecord {
   /** The first characters of the key. */
   prefix: string
   permissions: Permission[]
+  /** Null for that of the server. */
+  apiVersion: ApiVersion | null
   status: 'active' | 'expired' | 'revoked'
   createdAt: number
   expiresAt: number | null
@@ -33,6 +36,7 @@ function toRecord(row: ListedApiKey, now: number): ApiKeyRecord {
     email: row.email,
     prefix: row.prefix,
     permissions: JSON.parse(row.permissions) as Permission[],
+    apiVersion: row.api_version,
     status: statusOf(row, now),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
@@ -47,20 +51,23 @@ export interface ApiKeyRequest {
   permissions: readonly Permission[]
   /** Null for no expiry. */
   expiresAt: number | null
+  /** Null, the default, for the version of the server. */
+  apiVersion?: ApiVersion | null
   now: number
 }
 
 /** Creates a key. It is returned here and never again: only its hash is stored. */
 export async function createApiKey(
   store: Store,
-  { name, email: given, permissions, expiresAt, now }: ApiKeyRequest,
+  { name, email: given, permissions, ...rest }: ApiKeyRequest,
 ): Promise<{ key: Secret; record: ApiKeyRecord }> {
+  const { now } = rest
   const key = newApiKey()
   const email = given.toLowerCase()
   const inOrder = PERMISSIONS.filter((permission) => permissions.includes(permission))
   const row = await store.transaction(async (db) => {
     const accountId = await accountOfEmail(db, { id: newId(), email, created_at: now })
-    return registerApiKey(db, { key, accountId, name, now, permissions: inOrder, expiresAt })
+    return registerApiKey(db, { key, accountId, name, permissions: inOrder, ...rest })
   })
   return { key, record: toRecord({ ...row, email }, now) }
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
+import type { ApiVersion } from '../../api/versions.ts'
 import { newId } from '../../core/ids.ts'
 import { Secret } from '../../core/secret.ts'
 import { type ApiKeyRow, findApiKey, findApiKeyById, insertApiKey } from '../store/accounts.ts'
@@ -17,6 +18,8 @@ export interface Caller {
   keyId: string
   accountId: string
   permissions: ReadonlySet<Permission>
+  /** The version of the API that the key is for; null for that of the server. */
+  apiVersion: ApiVersion | null
 }
 
 export const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
@@ -35,12 +38,14 @@ export interface NewKey {
   permissions?: readonly Permission[]
   /** No expiry by default. */
   expiresAt?: number | null
+  /** That of the server by default. */
+  apiVersion?: ApiVersion | null
 }
 
 /** Stores a key for an account: its hash, and its first characters to identify it. */
 export async function registerApiKey(
   db: Db,
-  { key, accountId, name, now, permissions = PERMISSIONS, expiresAt = null }: NewKey,
+  { key, accountId, name, now, permissions = PERMISSIONS, expiresAt = null, apiVersion = null }: NewKey,
 ): Promise<ApiKeyRow> {
   const row = {
     id: newId(),
@@ -52,6 +57,7 @@ export async function registerApiKey(
     created_at: now,
     expires_at: expiresAt,
     revoked_at: null,
+    api_version: apiVersion,
   }
   await insertApiKey(db, row)
   return row
@@ -73,6 +79,7 @@ function toCaller(row: ApiKeyRow | null, now: number): Caller | null {
     keyId: row.id,
     accountId: row.account_id,
     permissions: new Set(JSON.parse(row.permissions) as Permission[]),
+    apiVersion: row.api_version,
   }
 }
 

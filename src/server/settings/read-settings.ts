@@ -29,7 +29,7 @@ const GWEI = 1_000_000_000
  *   URLs of providers may contain keys
  */
 export function readSettings(path: string): Settings {
-  const { chains, storage, pinning, ipfs_gateway, require_stored_files } = readSettingsFile(path)
+  const { chains, storage, pinning, ipfs_gateway, require_stored_files, api_version } = readSettingsFile(path)
   if (ipfs_gateway !== undefined) knowKeysIn(ipfs_gateway)
   return {
     chains: new Map(
@@ -49,6 +49,7 @@ export function readSettings(path: string): Settings {
     pinning: pinning === undefined ? null : besides(pinning, path),
     ipfsGateway: ipfs_gateway ?? null,
     requireStoredFiles: require_stored_files,
+    apiVersion: api_version,
   }
 }
 

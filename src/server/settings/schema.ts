@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { isBlockchain, misspelled, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { apiVersion } from '../../api/fields.ts'
+import { DEFAULT_API_VERSION } from '../../api/versions.ts'
 import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { remoteSigner, signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
@@ -68,7 +70,7 @@ function nameProblem(name: string): string {
 const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
-/** The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, and which files of NFTs are accepted. */
+/** The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, which files of NFTs are accepted, and the version of the API. */
 export const settingsFile = z.strictObject({
   chains: z
     .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional()))
@@ -87,6 +89,8 @@ export const settingsFile = z.strictObject({
   ipfs_gateway: address.optional(),
   /** Mint no NFT with a file that isn't stored here. */
   require_stored_files: z.boolean({ error: 'must be true or false' }).default(false),
+  /** The version of the API for keys that name none. */
+  api_version: apiVersion.default(DEFAULT_API_VERSION),
   database_url: z.string().min(1).optional(),
   /** A private file with the URL. */
   database_url_file: z.string().min(1).optional(),

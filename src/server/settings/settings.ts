@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Settings } from './types.ts'
 
 /** Path of a data directory's own settings file. */
@@ -12,6 +13,7 @@ const NONE: Settings = {
   pinning: null,
   ipfsGateway: null,
   requireStoredFiles: false,
+  apiVersion: DEFAULT_API_VERSION,
 }
 
 /** Returns the path of a backend's settings file, if it exists. */

@@ -1,4 +1,5 @@
 import type { EvmBlockchain, SolanaBlockchain } from '../../api/blockchains.ts'
+import type { ApiVersion } from '../../api/versions.ts'
 import type { RemoteSignerEntry, SignerEntry } from './signer-schema.ts'
 import type { KeypairEntry } from './solana-schema.ts'
 import type { PinningEntry, StorageEntry } from './storage-schema.ts'
@@ -57,4 +58,6 @@ export interface Settings {
   /** Without a trailing slash. */
   ipfsGateway: string | null
   requireStoredFiles: boolean
+  /** The version of the API for keys that name none. */
+  apiVersion: ApiVersion
 }

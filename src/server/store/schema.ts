@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Operation } from '../../api/operation-digest.ts'
+import type { ApiVersion } from '../../api/versions.ts'
 
 /** Times are milliseconds since the epoch; flags are 0 or 1; addresses are checksummed. */
 
@@ -24,6 +25,8 @@ export interface ApiKeysTable {
   created_at: number
   expires_at: number | null
   revoked_at: number | null
+  /** The version of the API that it is for; null for that of the server. */
+  api_version: ApiVersion | null
 }
 
 /** An accepted creating request, stored with its response. */

@@ -30,7 +30,7 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-generated-'))
   const routes = Object.values(ENDPOINTS).map(({ path }) => ({ method: 'POST', url: path }))
-  const types = await openapiTS(JSON.stringify(await buildOpenApi(routes, '1.2.3')))
+  const types = await openapiTS(JSON.stringify(await buildOpenApi(routes, { version: '1.2.3' })))
   await writeFile(join(folder, 'api.d.ts'), astToString(types))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -116,7 +116,7 @@ const REQUEST_NOTES: Record<string, Record<string, RegExp>> = {
 
 it.each(Object.entries(REQUEST_NOTES))('%s describes each address by its role', async (name, notes) => {
   const endpoint = ENDPOINTS[name as keyof typeof ENDPOINTS]
-  const document = await buildOpenApi([{ method: 'POST', url: endpoint.path }], '1.2.3')
+  const document = await buildOpenApi([{ method: 'POST', url: endpoint.path }], { version: '1.2.3' })
   const described: [field: string, description: string][] = []
   JSON.stringify(document.paths, (field, value) => {
     if (field.includes('address') && typeof value?.description === 'string') described.push([field, value.description])

@@ -39,7 +39,7 @@ const everything = () =>
       ...['/ipfs/*', '/healthz', '/readyz', '/metrics', '/openapi.json'].map((url) => ({ method: 'GET', url })),
       ...['/rpc/:blockchain', '/v1/wallet/create'].map((url) => ({ method: 'POST', url })),
     ],
-    '1.2.3',
+    { version: '1.2.3' },
   )
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })

@@ -1,13 +1,14 @@
 import { PERMISSIONS, type Permission } from '../../../api/permissions.ts'
 import { shortText } from '../../../api/text.ts'
 import { validate } from '../../../api/validate.ts'
+import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
-import { someOf } from '../../flags/parse.ts'
+import { oneOf, someOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -19,6 +20,7 @@ export interface CreateFlags extends OutputFlags, DataDirFlags {
   email?: string
   permission?: (Permission | 'all')[][]
   expires?: string
+  apiVersion?: ApiVersion
 }
 
 /** No other record contains the key itself. */
@@ -56,6 +58,9 @@ export function command(deps: Deps, run = create): GdnCommand {
     '--expires <when>',
     'When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)',
   )
+  valueFlag(createCommand, '--api-version <version>', "Version of the API that it is for (the backend's)", {
+    parse: oneOf(API_VERSIONS),
+  })
   addDataDirFlag(createCommand)
   addOutputFlags(createCommand)
   return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
@@ -68,7 +73,7 @@ const missing = (flag: string, hint: string) => new GdnError('usage', 'is requir
 
 /** Checks the values of the flags before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
-  const { name, email, permission, expires } = flags
+  const { name, email, permission, expires, apiVersion = null } = flags
   if (name === undefined) throw missing('--name', 'Name what the key is for, such as --name shop.')
   if (email === undefined) throw missing('--email', 'Name its account, such as --email shop@example.com.')
   if (permission === undefined) {
@@ -83,6 +88,7 @@ function readFlags(flags: CreateFlags, now: number) {
     email,
     permissions: permission.flat().flatMap((word) => (word === 'all' ? PERMISSIONS : [word])),
     expiresAt,
+    apiVersion,
     now,
   }
 }
@@ -95,9 +101,10 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { key, record } = await onDatabase(deps, flags, (store) => createApiKey(store, request))
   if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
   else await io.data(`${key.disclose()}\n`)
+  const version = record.apiVersion === null ? '' : `, API ${record.apiVersion}`
   const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`
   io.note(
-    `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${until}.`,
+    `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
   io.note(`It is not shown again. To revoke it: gdn key revoke ${record.id}`)
 }

@@ -1,4 +1,5 @@
 import type { Permission } from '../../../api/permissions.ts'
+import type { ApiVersion } from '../../../api/versions.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import type { View } from '../../render/view.ts'
 
@@ -9,6 +10,7 @@ interface ShownKey {
   email: string | null
   prefix: string
   permissions: readonly Permission[]
+  apiVersion: ApiVersion | null
   status: string
   createdAt: number
   expiresAt: number | null
@@ -16,7 +18,10 @@ interface ShownKey {
 }
 
 export const KEY_VIEW: View = {
-  fields: ['id', 'name', 'email', 'prefix', 'permissions', 'status', 'created_at', 'expires_at', 'revoked_at'],
+  fields: [
+    ...['id', 'name', 'email', 'prefix', 'permissions', 'api_version', 'status'],
+    ...['created_at', 'expires_at', 'revoked_at'],
+  ],
   columns: ['prefix', 'name', 'email', 'permissions', 'status', 'expires_at'],
   id: 'id',
 }
@@ -24,6 +29,7 @@ export const KEY_VIEW: View = {
 const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
 /** Returns the record of a key, with times in ISO 8601. */
-export function keyRecord({ createdAt, expiresAt, revokedAt, ...rest }: ShownKey): DataRecord {
-  return { ...rest, created_at: time(createdAt), expires_at: time(expiresAt), revoked_at: time(revokedAt) }
+export function keyRecord({ apiVersion, createdAt, expiresAt, revokedAt, ...rest }: ShownKey): DataRecord {
+  const times = { created_at: time(createdAt), expires_at: time(expiresAt), revoked_at: time(revokedAt) }
+  return { ...rest, api_version: apiVersion, ...times }
 }

@@ -1,0 +1,13 @@
+import type { Endpoint } from './endpoint.ts'
+
+/** The versions of the API. They share all paths, so a key has a version (api-v1.2.md, Versioning). */
+export const API_VERSIONS = ['1.1', '1.2'] as const
+
+export type ApiVersion = (typeof API_VERSIONS)[number]
+
+/** The version of a server, and of what a client sends, unless something names another. */
+export const DEFAULT_API_VERSION: ApiVersion = '1.1'
+
+/** Returns the contract of an endpoint in a version. */
+export const inVersion = (endpoint: Endpoint, version: ApiVersion): Endpoint =>
+  version === '1.2' ? { ...endpoint, ...endpoint.v12 } : endpoint
