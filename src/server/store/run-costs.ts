@@ -73,39 +73,49 @@ export interface RunTransactions {
   open: number
   /** Wei that its transactions in blocks have paid. */
   paid: bigint
-  /** Bytes of pending transactions, and of those in blocks whose fee the node didn't return. */
-  raws: readonly string[]
+  /** All signings of each pending transaction, and of each in a block whose fee the node didn't return. */
+  raws: readonly (readonly string[])[]
   /** NFTs of its pending transactions. */
   signed: number
 }
 
 interface CostRow {
   open: number | string | null
+  id: string | null
   fee_paid: string | null
   raw: string | null
   token_count: number | null
   state: string | null
 }
 
-/** Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. */
+/**
+ * Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. Any
+ * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before.
+ */
 export async function transactionsOfRun(
   db: Db,
   { collection_id, run }: Pick<LimitedRun, 'collection_id' | 'run'>,
 ): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
-    select sum(files + waiting) as open, null as fee_paid, null as raw, null as token_count, null as state
+    select sum(files + waiting) as open, null as id, null as fee_paid, null as raw, null as token_count, null as state
       from nft_counts where collection_id = ${collection_id} and run = ${run}
     union all
-    select null, fee_paid, case when fee_paid is null then raw end, token_count, state
-      from transactions where collection_id = ${collection_id} and run = ${run} and state <> 'lost'`.execute(db)
-  const found = { open: 0, paid: 0n, raws: [] as string[], signed: 0 }
-  for (const { open, fee_paid, raw, token_count, state } of rows) {
-    if (state === null) found.open += Number(open ?? 0)
+    select null, one.id, one.fee_paid, coalesce(attempt.raw, one.raw), one.token_count, one.state
+      from transactions one
+      left join transaction_attempts attempt on attempt.transaction_id = one.id and one.state = 'signed'
+      where one.collection_id = ${collection_id} and one.run = ${run} and one.state <> 'lost'`.execute(db)
+  const raws = new Map<string, string[]>()
+  const found = { open: 0, paid: 0n, signed: 0 }
+  for (const { open, id, fee_paid, raw, token_count, state } of rows) {
+    if (id === null || raw === null) found.open += Number(open ?? 0)
     else if (fee_paid !== null) found.paid += BigInt(fee_paid)
-    else if (raw !== null) found.raws.push(raw)
-    if (state === 'signed') found.signed += Number(token_count)
+    else {
+      const signings = raws.get(id)
+      if (signings === undefined && state === 'signed') found.signed += Number(token_count)
+      raws.set(id, [...(signings ?? []), raw])
+    }
   }
-  return found
+  return { ...found, raws: [...raws.values()] }
 }
 
 /** Returns the run of each of these requests that has one. */

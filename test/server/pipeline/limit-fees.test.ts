@@ -3,6 +3,7 @@ import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
 import { feesWithin, mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
+import { insertAttempts } from '../../../src/server/store/attempts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { limitedRuns, setLimit } from '../../../src/server/store/run-costs.ts'
@@ -99,6 +100,16 @@ it('a batch does not take what other NFTs of the run reserve', async () => {
   expect(await feesWithin(store.db, await run(), batch(1, 1001n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 99n })
 })
 
+it('a batch has its share of the limit where fees have risen since its NFTs were accepted', async () => {
+  await limit(10n * ONE)
+  await addNfts(10)
+  const risen = { maxFeePerGas: 160n, maxPriorityFeePerGas: 10n }
+  const now = { ...CURRENT, typical: 90n, offered: 160n }
+  expect(await feesWithin(store.db, await run(), batch(2), risen, now)).toMatchObject({ maxFeePerGas: OFFERED })
+  expect(await feesWithin(store.db, await run(), batch(10), risen, now)).toMatchObject({ maxFeePerGas: OFFERED })
+  expect(await feesWithin(store.db, await run(), batch(2), risen, { ...now, typical: OFFERED + 1n })).toBeNull()
+})
+
 it('a pending transaction counts with its worst case, a settled one with what it paid, a lost one not', async () => {
   await limit(10n * ONE)
   await addTransaction(await signed(2000n, 300n), 'signed')
@@ -121,12 +132,39 @@ it('a pending transaction counts with its worst case, a settled one with what it
   expect(await budget()).toMatchObject({ paid: 0n, pending: 0n })
 })
 
+it('a pending transaction that was cancelled counts with the signing that costs most, and once', async () => {
+  await limit(10n * ONE)
+  await addNfts(3)
+  const [first, empty] = [await signed(2000n, 300n), await signed(21n, 400n)]
+  await addTransaction(empty, 'signed')
+  const attempt = { transaction_id: 't-signed', max_priority_fee_per_gas: '1', created_at: NOW }
+  await insertAttempts(store.db, [
+    { ...attempt, number: 0, raw: first, hash: '0x0', max_fee_per_gas: '300', cancels: 0 },
+    { ...attempt, number: 1, raw: empty, hash: '0x1', max_fee_per_gas: '400', cancels: 1 },
+  ])
+  expect(await budgetOf(store.db, await run(), CURRENT)).toMatchObject({ pending: 600_000n, unsigned: 2 })
+  await store.db
+    .updateTable('transactions')
+    .set({ state: 'cancelled', fee_paid: '70' } as never)
+    .execute()
+  expect(await budgetOf(store.db, await run(), CURRENT)).toMatchObject({ pending: 0n, paid: 70n })
+})
+
 it('a stuck transaction gets higher fees only as far as the limit allows', async () => {
   await limit(10n * ONE)
   const raw = await signed(2000n, 300n)
   await addTransaction(raw, 'signed')
-  const transaction = { run: 'run', collection_id: 'c', raw }
-  expect(await mayReplace(store.db, CURRENT, transaction, await signed(2000n, 500n))).toBe(true)
-  expect(await mayReplace(store.db, CURRENT, transaction, await signed(2000n, 501n))).toBe(false)
-  expect(await mayReplace(store.db, null, { ...transaction, run: null }, await signed(2000n, 900n))).toBe(true)
+  const transaction = { run: 'run', collection_id: 'c' }
+  const may = async (by: Promise<Hex>, of: { run: string | null } = transaction) =>
+    await mayReplace(store.db, of.run === null ? null : CURRENT, { ...transaction, ...of }, [raw], await by)
+  expect(await may(signed(2000n, 500n))).toBe(true)
+  expect(await may(signed(2000n, 501n))).toBe(false)
+  expect(await may(signed(2000n, 900n), { run: null })).toBe(true)
+  // Fees have risen since NFTs were accepted: they wait, what is signed does not.
+  await addNfts(20)
+  expect(await may(signed(2000n, 500n))).toBe(true)
+  // What costs no more than before is within any limit.
+  await limit(ONE)
+  expect(await may(signed(2000n, 300n))).toBe(true)
+  expect(await may(signed(2000n, 301n))).toBe(false)
 })

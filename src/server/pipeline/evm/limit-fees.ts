@@ -1,8 +1,7 @@
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../chain/evm/cost/network-fees.ts'
-import { budgetOf, dataCost, leftOf, worstOfNft } from '../../chain/evm/cost/run-budget.ts'
+import { budgetOf, dataCost, leftOf, worstOfNft, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
-import { debtOf } from '../../chain/evm/remote/cost.ts'
 import { type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
@@ -28,7 +27,10 @@ export async function feesWithin(
   const worst = { offered: fees.maxFeePerGas, data: current.data }
   const budget = await budgetOf(db, run, worst)
   const own = BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst)
-  const most = (leftOf(budget) + own - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
+  const left = leftOf(budget)
+  // If fees have risen, less is left than was reserved: each NFT has its share of that.
+  const share = left < 0n && own > 0n ? own + (left * own) / budget.reserved : own + left
+  const most = (share - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
   if (most >= fees.maxFeePerGas) return fees
   if (most < current.typical || fees.legacy) return null
   const { maxPriorityFeePerGas: priority } = fees
@@ -47,18 +49,24 @@ export async function feesWithinLocked(
   return await feesWithin(db, { ...run, max_cost: max_cost ?? run.max_cost }, batch, fees, current)
 }
 
-/** Whether a pending transaction may be replaced by one with higher fees. Locks its run until the transaction ends. */
+/**
+ * Whether a pending transaction may be signed again at a higher cost. NFTs of its run that aren't signed for wait
+ * instead. Locks the run until the database transaction ends.
+ *
+ * @param signings of the transaction until now
+ */
 export async function mayReplace(
   db: Db,
   current: NetworkFees | null,
-  transaction: Pick<TransactionRow, 'run' | 'collection_id' | 'raw'>,
+  { run: name, collection_id }: Pick<TransactionRow, 'run' | 'collection_id'>,
+  signings: readonly string[],
   raw: Hex,
 ): Promise<boolean> {
-  const { run: name, collection_id } = transaction
   if (name === null || collection_id === null || current === null) return true
   const run = (await limitedRuns(db, collection_id)).find((one) => one.run === name)
   if (run === undefined) return true
   await lockRun(db, { accountId: run.account_id, run: name })
-  const budget = await budgetOf(db, run, current)
-  return debtOf([raw], 0).owed - debtOf([transaction.raw as Hex], 0).owed <= leftOf(budget)
+  const { max, paid, pending } = await budgetOf(db, run, current)
+  const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
+  return more === 0n || more <= max - paid - pending
 }

@@ -24,14 +24,23 @@ export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 export async function budgetOf(db: Db, run: LimitedRun, fees: WorstFees): Promise<RunBudget> {
   const { open, paid, raws, signed } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
-  const data = raws.reduce((sum, raw) => sum + dataCost(raw.length / 2, fees), 0n)
   return {
     max: BigInt(run.max_cost),
     paid,
-    pending: debtOf(raws as Hex[], 0).owed + data,
+    pending: raws.reduce((sum, signings) => sum + worstOfSignings(signings, fees), 0n),
     reserved: BigInt(unsigned) * worstOfNft(run, fees),
     unsigned,
   }
+}
+
+/** Returns the most that a transaction can cost, of which any signing may be mined. */
+export function worstOfSignings(raws: readonly string[], fees: Pick<NetworkFees, 'data'>): bigint {
+  let most = 0n
+  for (const raw of raws) {
+    const cost = debtOf([raw as Hex], 0).owed + dataCost(raw.length / 2, fees)
+    if (cost > most) most = cost
+  }
+  return most
 }
 
 /** Returns the most that one NFT of a run can cost. */

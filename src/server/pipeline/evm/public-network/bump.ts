@@ -122,7 +122,13 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     let isOverLimit = false
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed
-      isOverLimit = !(await mayReplace(db, current, transaction, raw))
+      isOverLimit = !(await mayReplace(
+        db,
+        current,
+        transaction,
+        [transaction.raw, ...earlier.map((one) => one.raw)],
+        raw,
+      ))
       if (isOverLimit) return false
       if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null })))
         return false
