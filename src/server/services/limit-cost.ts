@@ -5,7 +5,7 @@ import { grantBytes, mintBytes } from '../chain/evm/cost/drop-gas.ts'
 import { worstCost } from '../chain/evm/cost/network-fees.ts'
 import { budgetOf, leftOf, type WorstFees } from '../chain/evm/cost/run-budget.ts'
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
-import { findLimited, lockRun, setLimit } from '../store/run-costs.ts'
+import { assignTransactions, findLimited, lockRun, setLimit } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesOf } from './get-fees.ts'
 import { badRequest, Refusal } from './refusal.ts'
@@ -55,6 +55,7 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
     nft_gas: Math.max(Number(row.nft_gas ?? 0), each.gas),
     nft_bytes: Math.max(Number(row.nft_bytes ?? 0), each.bytes),
   }
+  if (known === null) await assignTransactions(db, limited)
   await setLimit(db, limited, limited)
   const budget = await budgetOf(db, limited, fees)
   const needed = worstCost({ gasLimit: BigInt(limited.nft_gas * count), bytes: limited.nft_bytes * count }, fees)

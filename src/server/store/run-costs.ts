@@ -1,5 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { isPostgres } from './dialect.ts'
+import { bucketsOf } from './explorer-counts.ts'
+import { transactionsOfBucket } from './explorer-transactions.ts'
 import type { Db, RunsTable } from './schema.ts'
 
 /** A run with a limit of its cost. */
@@ -11,6 +13,7 @@ export type LimitedRun = Pick<Selectable<RunsTable>, 'account_id' | 'run' | 'col
   nft_bytes: number
 }
 
+const IDS_AT_ONCE = 500
 const COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'nft_gas', 'nft_bytes'] as const
 
 const toLimited = (row: Pick<Selectable<RunsTable>, (typeof COLUMNS)[number]> | undefined): LimitedRun | null =>
@@ -65,6 +68,21 @@ export async function setLimit(
   limit: Pick<LimitedRun, 'max_cost' | 'nft_gas' | 'nft_bytes'>,
 ): Promise<void> {
   await db.updateTable('runs').set(limit).where('account_id', '=', account_id).where('run', '=', run).execute()
+}
+
+/** Assigns a run that gets a limit the transactions that minted its NFTs before. Those with other NFTs count in full. */
+export async function assignTransactions(
+  db: Db,
+  { collection_id, run }: Pick<LimitedRun, 'collection_id' | 'run'>,
+): Promise<void> {
+  const of = { collectionId: collection_id, run }
+  for (const { bucket } of await bucketsOf(db, of)) {
+    const ids = (await transactionsOfBucket(db, { ...of, bucket })).map(({ id }) => id)
+    for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+      const some = ids.slice(at, at + IDS_AT_ONCE)
+      await db.updateTable('transactions').set({ run }).where('id', 'in', some).where('run', 'is', null).execute()
+    }
+  }
 }
 
 /** What a run has spent and may spend. */
@@ -123,8 +141,6 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
   const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
-
-const IDS_AT_ONCE = 500
 
 /** Returns what these transactions have used and paid, if they mint. */
 export async function feesPaid(db: Db, ids: readonly string[]) {

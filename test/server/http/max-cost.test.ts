@@ -103,6 +103,17 @@ it('raises the limit only where a person has set it, so that an old client state
   expect((await send(limited(ONE))).status).toBe(409)
 })
 
+it('counts what a run had paid before it got a limit', async () => {
+  await settled(backend, idsOf(await send({ 'gdn-run': RUN }, { count: 3 })))
+  const before = (await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs
+  const left = limited(`${ONE + BigInt(before.fee_paid)};set`)
+  expect((await send(limited(`${ONE + BigInt(before.fee_paid) - 1n};set`))).status).toBe(409)
+  const more = await send(left)
+  expect(more.status).toBe(200)
+  await settled(backend, idsOf(more))
+  expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.fee_paid).toBe(String(await spent()))
+})
+
 it('reserves a repeated request once', async () => {
   const key = { 'idempotency-key': 'k' }
   const first = await send(limited(ONE, key))

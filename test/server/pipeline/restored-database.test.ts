@@ -266,11 +266,35 @@ it('keeps a collection and its NFTs after a restore to before its deployment, an
 })
 
 /** Sends a request with each NFT's title as its reference ID. */
-const order = async (collection: TestCollection, metadata: readonly object[]) =>
-  backend.post('/api/v1/createnft', {
-    ...{ contract_address: collection.address, blockchain: collection.blockchain, receiver_wallet_address: BOB },
-    ...{ metadata, reference_ids: metadata.map((one) => ('title' in one ? String(one.title).replace(' ', '-') : '')) },
-  })
+const order = async (collection: TestCollection, metadata: readonly object[], headers: Record<string, string> = {}) => {
+  const reference_ids = metadata.map((one) => ('title' in one ? String(one.title).replace(' ', '-') : ''))
+  const { address: contract_address, blockchain } = collection
+  const body = { contract_address, blockchain, receiver_wallet_address: BOB, metadata, reference_ids }
+  return await backend.post('/api/v1/createnft', body, headers)
+}
+
+it('counts what an adopted mint paid toward the limit of its run', async () => {
+  const collection = await deployedCollection()
+  const letGo = await holdSigning(place.dataDir, 'mint')
+  const limited = { 'gdn-run': 'a-run', 'gdn-run-max-cost': String(10n ** 18n) }
+  const ids = (await order(collection, plainMetadata(3), limited)).json.nfts.map(
+    (nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids,
+  )
+  const backup = await stopAndBackUp()
+  await letGo()
+  await start()
+  const paid = () =>
+    withStore(place.dataDir, async ({ db }) => {
+      const rows = await db.selectFrom('transactions').select('fee_paid').where('run', '=', 'a-run').execute()
+      return rows.map(({ fee_paid }) => BigInt(fee_paid ?? 0))
+    })
+  await settled(backend, ids)
+  const before = await paid()
+  expect(before).toEqual([expect.toSatisfy((fee: bigint) => fee > 0n)])
+  await startFrom(backup)
+  await settled(backend, ids)
+  expect(await paid()).toEqual(before)
+})
 
 it('keeps the reference ID of a token adopted after a restore, so that a repeated request mints nothing', async () => {
   const collection = await deployedCollection()

@@ -78,14 +78,22 @@ async function ofOneRun(
   collectionId: string,
   rows: readonly Mintable[],
 ): Promise<{ nfts: readonly Mintable[]; run: LimitedRun | null }> {
-  const limited = rows.length === 0 ? [] : await limitedRuns(db, collectionId)
-  if (limited.length === 0) return { nfts: rows, run: null }
-  const names = await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))])
-  const runOf = (row: Mintable | undefined) =>
-    limited.find(({ run }) => run === names.get(row?.request_id ?? '')) ?? null
-  const run = runOf(rows[0])
-  const end = rows.findIndex((row) => runOf(row) !== run)
+  const runs = await limitedRunsOf(db, collectionId, rows)
+  const [run = null] = runs
+  const end = runs.findIndex((other) => other !== run)
   return { nfts: end === -1 ? rows : rows.slice(0, end), run }
+}
+
+/** Returns the run of each row; null without a limit. */
+export async function limitedRunsOf(
+  db: Db,
+  collectionId: string,
+  rows: readonly Pick<Mintable, 'request_id'>[],
+): Promise<(LimitedRun | null)[]> {
+  const limited = rows.length === 0 ? [] : await limitedRuns(db, collectionId)
+  if (limited.length === 0) return rows.map(() => null)
+  const names = await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))])
+  return rows.map(({ request_id }) => limited.find(({ run }) => run === names.get(request_id)) ?? null)
 }
 
 const receiversOf = (batch: readonly Mintable[]) => batch.map(({ receiver }) => receiver as Hex)

@@ -30,15 +30,17 @@ export async function adoptTransaction(
   what: {
     kind: TransactionKind
     collectionId: string | null
+    /** The run of its NFTs, if the run has a limit of its cost. */
+    run?: string | undefined
     batch?: { startId: bigint; count: number; directory: string }
   },
   now: number,
 ): Promise<SignedTransaction | null> {
-  const { kind, collectionId, batch } = what
+  const { kind, collectionId, run = null, batch } = what
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
   const row = {
-    ...{ hash, raw, kind, collection_id: collectionId },
+    ...{ hash, raw, kind, collection_id: collectionId, run },
     start_id: batch === undefined ? null : String(batch.startId),
     token_count: batch?.count ?? 0,
     directory: batch?.directory ?? null,

@@ -14,6 +14,7 @@ import { removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../..
 import type { Explanation, OnSigned } from '../../driver.ts'
 import { batchDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
+import { limitedRunsOf } from '../mint-batch.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 import { findBatch } from './find-batch.ts'
 
@@ -98,7 +99,9 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       if (current === null || (await countUnfinished(db, { collectionId: collection.id })) > 0) return null
       const of = { kind: batch.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
       const found = { blockchain, hash: mined.hash, raw, signer, nonce }
-      const signed = await adoptTransaction(db, found, { ...of, batch: { startId, count, directory } }, now())
+      const limited = (await limitedRunsOf(db, collection.id, nfts)).find((run) => run !== null)
+      const what = { ...of, run: limited?.run, batch: { startId, count, directory } }
+      const signed = await adoptTransaction(db, found, what, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
       if ((await assignToTransactions(db, assignments)) !== count)
