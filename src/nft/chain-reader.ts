@@ -69,7 +69,8 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
       }),
     )
     if (answer.status === 200) return parseJson(answer.body)
-    throw new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${answer.status}`)
+    const { status } = answer
+    throw new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${status}`, { details: { status } })
   }
 
   async function ask(method: string): Promise<bigint> {

@@ -80,10 +80,14 @@ describe('--verify', () => {
     const { code, stderr, stdout } = await cli([...argv, '-q'], options)
     expect(code).toBe(6)
     expect(stderr).toContain('no row could be verified')
-    expect(stderr).toMatch(/^2 rows not verified: this server has no chain.*--rpc-url/)
+    const reason = 'this server gives no access to nodes of polygon: name a node with --rpc-url or GDN_RPC_URL'
+    expect(stderr).toContain(`2 rows not verified: ${reason}\n`)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
     const again = await cli([...argv, '-q'], options)
     expect({ code: again.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })
+    const results = await cli(['batch', 'results', 'drop', '--verify', '--base-url', api.url, '--json'], options)
+    expect([results.code, errorOf(results).message]).toEqual([6, `no row could be verified: ${reason}`])
+    expect(JSON.parse(results.stdout)).toMatchObject([{ verified: null }, { verified: null }])
   })
 
   test('exits with 8 if nothing is deployed yet', async () => {

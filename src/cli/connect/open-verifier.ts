@@ -1,4 +1,5 @@
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
+import { statusOf } from '../../client/answers.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -74,7 +75,9 @@ export async function openVerifier(
   const nothing = (reason: string): Opened => ({ verifier: { reason }, close: async () => {} })
   if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
-  if (url === null || gateway === undefined) return nothing(`no chain is named: ${NAME_ONE}`)
+  if (url === null || gateway === undefined) {
+    return nothing('no chain is named: name it with --rpc-url or GDN_RPC_URL, and its files with --gateway')
+  }
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
     const found = await chain.chainId()
@@ -87,11 +90,10 @@ export async function openVerifier(
     await close()
     // A chain that is named must respond. Many servers have none.
     if (named !== null || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    return nothing(`this server has no chain (${error.message}): ${NAME_ONE}`)
+    const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message
+    return nothing(`${why}: name a node with --rpc-url or GDN_RPC_URL`)
   }
 }
-
-const NAME_ONE = 'name it with --rpc-url or GDN_RPC_URL, and its files with --gateway'
 
 async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
   const proxy = isLocal ? undefined : proxyOf(env)

@@ -120,6 +120,7 @@ async function printVerified(
   }
   tally.warn(deps.io)
   if (tally.counts.differing > 0) throw verifyFailed(tally)
+  tally.refuseUnread()
 }
 
 async function* inStatus(rows: AsyncIterable<RunRow>, statuses: readonly RowStatus[] | undefined) {

@@ -154,10 +154,9 @@ export async function verifyFinished(
 }
 
 /** Rejects a verification that verified nothing: a script must not read it as a success. */
-function refuseUnverified({ counts: { verified, unread }, reason }: VerifyTally): void {
-  if (verified > 0) return
-  if (unread > 0)
-    throw new GdnError('unreachable', `no row could be verified: ${safe(reason ?? 'nothing could be read')}`)
+function refuseUnverified(tally: VerifyTally): void {
+  tally.refuseUnread()
+  if (tally.counts.verified > 0) return
   throw new GdnError('pending', 'no row is deployed, so none was verified', {
     hint: 'Run the same command again without --no-wait.',
   })

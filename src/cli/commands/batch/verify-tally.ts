@@ -1,3 +1,4 @@
+import { GdnError } from '../../../core/errors.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import { verifyText } from '../../render/verify-text.ts'
@@ -31,5 +32,12 @@ export class VerifyTally {
   warn(io: Io): void {
     const { unread } = this.counts
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
+  }
+
+  /** Rejects a verification that read nothing: a script must not take it as a success. */
+  refuseUnread(): void {
+    const { verified, unread } = this.counts
+    if (verified > 0 || unread === 0) return
+    throw new GdnError('unreachable', `no row could be verified: ${safe(this.reason ?? 'nothing could be read')}`)
   }
 }
