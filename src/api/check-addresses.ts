@@ -2,15 +2,21 @@ import type * as z from 'zod'
 import { addressProblem } from './address.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
-/** An object-level check that the named fields are addresses of the object's blockchain. */
+/**
+ * An object-level check that the named fields are addresses of the object's blockchain, and of an EVM blockchain if it
+ * has none. Optional fields may be absent.
+ */
 export function checkAddresses<Field extends string>(...fields: readonly Field[]) {
-  return (context: z.core.ParsePayload<{ blockchain: Blockchain } & Record<Field, string>>) => {
+  return (
+    context: z.core.ParsePayload<{ blockchain?: Blockchain | undefined } & { [Name in Field]?: string | undefined }>,
+  ) => {
+    const { blockchain } = context.value
     for (const field of fields) {
-      const value: string = context.value[field]
-      const problem = addressProblem(value, context.value.blockchain)
-      if (problem === null) continue
+      const value: string | undefined = context.value[field]
+      const problem = value === undefined ? null : addressProblem(value, blockchain ?? 'polygon')
+      if (value === undefined || problem === null) continue
       // The address is valid, but the collection is on another blockchain (api-v1.1.md, Blockchain identifiers).
-      const inconsistent = field === 'contract_address' && isElsewhere(value, context.value.blockchain)
+      const inconsistent = field === 'contract_address' && blockchain !== undefined && isElsewhere(value, blockchain)
       context.issues.push({
         code: 'custom',
         path: [field],

@@ -7,7 +7,7 @@ type Metadata = Readonly<Record<string, unknown>>
 /** What identifies an operation of each creating endpoint, in addition to its collection or account. */
 export interface OperationFields {
   createnft: { metadata: Metadata; receiver_wallet_address: string }
-  createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address: string }
+  createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address?: string | undefined }
   transfernft: { nft_gdn_id: string; receiver_wallet_address: string; sender_wallet_address: string }
   createcollection: {
     blockchain: string

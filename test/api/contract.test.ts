@@ -6,6 +6,7 @@ import type { Endpoint } from '../../src/api/endpoint.ts'
 import { errorFormA, errorFormB } from '../../src/api/errors.ts'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
 import { validate } from '../../src/api/validate.ts'
+import { API_VERSIONS, inVersion } from '../../src/api/versions.ts'
 import { CREATING, ENDPOINTS } from '../helpers/endpoints.ts'
 
 // api-v1.1.md, Blockchain identifiers: value, transfer, create and transfer. Creating works everywhere.
@@ -114,9 +115,26 @@ describe('every endpoint', () => {
     for (const permission of permissions) expect(PERMISSIONS).toContain(permission)
   })
 
-  it.each(all)('%s has valid examples', (_name, { request, response, example }) => {
-    expect(validate(request, example.request)).toMatchObject({ ok: true })
-    expect(validate(response, example.response)).toMatchObject({ ok: true })
+  it.each(all)('%s has valid examples in every version', (_name, endpoint) => {
+    for (const { request, response, example } of API_VERSIONS.map((version) => inVersion(endpoint, version))) {
+      expect(validate(request, example.request)).toMatchObject({ ok: true })
+      expect(validate(response, example.response)).toMatchObject({ ok: true })
+    }
+  })
+
+  // api-v1.2.md, Differences from v1.1 in short.
+  it('differs in version 1.2 as its reference says, and accepts there what version 1.1 accepts', () => {
+    const changed = all.filter(([, { v12 }]) => Object.keys(v12).length > 0)
+    expect(Object.fromEntries(changed.map(([name, { v12 }]) => [name, Object.keys(v12).sort()]))).toEqual({
+      createnfttrans: ['example', 'request'],
+      getcollections: ['origin'],
+      getnfts: ['validationStatus'],
+      transfernft: ['example', 'request'],
+    })
+    for (const [, endpoint] of changed) {
+      const { request } = inVersion(endpoint, '1.2')
+      expect(validate(request, endpoint.example.request)).toEqual(validate(endpoint.request, endpoint.example.request))
+    }
   })
 
   it('has the rate limit of the reference: 2 requests per second on three of them', () => {

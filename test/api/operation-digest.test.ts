@@ -38,6 +38,11 @@ it.each([
     '1bd97ff9ba5c96e3de18946a40046596c9e0fb0b57956aabc77b99b4098b117e',
   ],
   [
+    'an NFT that is transferred in the same step, by the owner of its collection (v1.2)',
+    operationDigest('createnfttrans', { metadata: PLAIN, receiver_wallet_address: RECEIVER }),
+    'ab787a3cd7b6fa13f274bc8d08b11463446670e8351c146b60330c9c8372bfd6',
+  ],
+  [
     'a transfer',
     operationDigest('transfernft', { nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d', ...sent }),
     'dccd1d23cea812c14a32bc40d649835a9c67de0c4ea58d420abd5048f1652d46',

@@ -19,6 +19,7 @@ export const COLLECTION_ABI = parseAbi([
   'function setEnableTransfer(bool)',
   'function revokeService()',
   'function transferOwnership(address)',
+  'function renounceOwnership()',
   'function transferFrom(address,address,uint256)',
   'function ownerOf(uint256) view returns (address)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
@@ -26,7 +27,7 @@ export const COLLECTION_ABI = parseAbi([
 
 export type OwnersCall =
   | { functionName: 'setEnableApi' | 'setEnableTransfer'; args: [boolean] }
-  | { functionName: 'revokeService'; args?: [] }
+  | { functionName: 'revokeService' | 'renounceOwnership'; args?: [] }
   | { functionName: 'transferOwnership'; args: [Hex] }
   | { functionName: 'transferFrom'; args: [Hex, Hex, bigint] }
 

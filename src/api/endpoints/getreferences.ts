@@ -31,7 +31,13 @@ export const getreferences = defineEndpoint({
     'operation',
     [
       z
-        .strictObject({ operation: z.enum(OF_COLLECTION), contract_address: address, blockchain, reference_ids })
+        .strictObject({
+          operation: z.enum(OF_COLLECTION),
+          contract_address: address,
+          // Absent where the operation had none: transfernft in v1.2.
+          blockchain: z.optional(blockchain),
+          reference_ids,
+        })
         .check(checkAddresses('contract_address')),
       // Not in a collection, but in the account.
       z.strictObject({ operation: z.literal('createcollection'), reference_ids }),

@@ -13,6 +13,39 @@ function spellTokenId(body: unknown): unknown {
   return { ...rest, token_id: tokenid }
 }
 
+const parties = {
+  contract_address: address,
+  token_id: tokenId,
+  nft_gdn_id: nftGdnId,
+  sender_wallet_address: address,
+  receiver_wallet_address: address,
+  reference_id: referenceId.optional(),
+}
+const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
+
+/** v1.2 finds the collection by its address alone. A blockchain tells apart collections with the same address. */
+export const transferRequest12 = z.preprocess(
+  spellTokenId,
+  z.strictObject({ ...parties, blockchain: transferBlockchain.optional() }).check(checkParties),
+)
+
+const example = {
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  token_id: '1',
+  nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+  sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+  receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+}
+const answerTo = (more: { blockchain?: string }) => ({
+  requests: {
+    contract_address: example.contract_address,
+    receiver_wallet_address: example.receiver_wallet_address,
+    ...more,
+    sender_wallet_address: example.sender_wallet_address,
+  },
+  response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
+})
+
 export const transfernft = defineCreatingEndpoint({
   name: 'transfernft',
   summary: 'Transfer an NFT to a new owner',
@@ -26,47 +59,17 @@ export const transfernft = defineCreatingEndpoint({
   },
   request: z.preprocess(
     spellTokenId,
-    z
-      .strictObject({
-        contract_address: address,
-        token_id: tokenId,
-        blockchain: transferBlockchain,
-        nft_gdn_id: nftGdnId,
-        sender_wallet_address: address,
-        receiver_wallet_address: address,
-        reference_id: referenceId.optional(),
-      })
-      .check(checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')),
+    z.strictObject({ ...parties, blockchain: transferBlockchain }).check(checkParties),
   ),
   response: z.looseObject({
     requests: z.looseObject({
       contract_address: z.string(),
       receiver_wallet_address: z.string(),
-      blockchain: z.string(),
+      blockchain: z.string().optional(),
       sender_wallet_address: z.string(),
     }),
     response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
   }),
-  example: {
-    request: {
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      token_id: '1',
-      blockchain: 'polygon',
-      nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-      sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
-      receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-    },
-    response: {
-      requests: {
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-        blockchain: 'polygon',
-        sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
-      },
-      response: {
-        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-        accepted_date: '2026-01-31 12:00:00',
-      },
-    },
-  },
+  example: { request: { ...example, blockchain: 'polygon' }, response: answerTo({ blockchain: 'polygon' }) },
+  v12: { request: transferRequest12, example: { request: example, response: answerTo({}) } },
 })

@@ -49,7 +49,8 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   getfees: { blockchain: 'An EVM blockchain.' },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {
-    sender_wallet_address: 'Wallet address of the first owner of the created NFTs.',
+    sender_wallet_address:
+      'Wallet address of the first owner of the created NFTs. By default the owner of the collection (v1.2; required in v1.1).',
     receiver_wallet_address: 'Wallet address that the created NFTs are transferred to.',
   },
   transfernft: {

@@ -16,13 +16,13 @@ import { requireExplained } from './require-explained.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { storedFiles } from './stored-files.ts'
 
-type Parsed = z.output<typeof createnft.request>
+type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: string | undefined }
 
 interface Creation<Echo> {
   endpoint: 'createnft' | 'createnfttrans'
   message: string
   /** Returns the first owner of the NFTs, if they are transferred in the same step. */
-  sender: string | null
+  sender: (collection: CollectionRow) => string | null
   /** Fields of the response in addition to the common ones. */
   echo: Echo
   /** Rejects a collection that doesn't allow this operation. */
@@ -44,9 +44,11 @@ export async function acceptNfts<Echo extends object>(
   refuseRepeated(reference_ids ?? [])
   const acceptedAt = now()
   let wake = () => {}
+  // As requested: the owner of a collection, who is the sender otherwise, may change before a repetition.
+  const named = { sender_wallet_address: parsed.sender_wallet_address }
   const references = reference_ids?.map((reference_id, index) => {
-    const fields = { metadata: list[index] as Parsed['metadata'][number], receiver_wallet_address }
-    return { reference_id, digest: digestOf(fields, sender) }
+    const metadata = list[index] as Parsed['metadata'][number]
+    return { reference_id, digest: operationDigest(endpoint, { metadata, receiver_wallet_address, ...named }) }
   })
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress: contract_address, blockchain })
   const answer = (rows: readonly (string | Known)[]) => ({
@@ -79,13 +81,13 @@ export async function acceptNfts<Echo extends object>(
       await requireExplained(deps, collection)
       const files = await storedFiles(deps, list)
       const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
-      return { collectionId: collection.id, files, costCheck }
+      return { collectionId: collection.id, sender: sender(collection), files, costCheck }
     },
-    async write(db, requestId, { collectionId, files, costCheck }) {
+    async write(db, requestId, { collectionId, sender: firstOwner, files, costCheck }) {
       const receiver = canonicalAddress(receiver_wallet_address, blockchain)
       const ids = list.map(() => newId())
-      const named = (references ?? []).map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
-      const existing = await claimReferences(db, { scope_id: collectionId, operation: endpoint }, named)
+      const claims = (references ?? []).map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
+      const existing = await claimReferences(db, { scope_id: collectionId, operation: endpoint }, claims)
       const all = ids.map((id, index) => existing.get(reference_ids?.[index] ?? '') ?? id)
       const rows = list.flatMap((metadata, index) => {
         const id = all[index]
@@ -95,7 +97,7 @@ export async function acceptNfts<Echo extends object>(
           id,
           request_id: requestId,
           collection_id: collectionId,
-          sender,
+          sender: firstOwner,
           receiver,
           metadata: JSON.stringify(metadata),
           files: stored ? JSON.stringify(stored) : null,
@@ -106,7 +108,7 @@ export async function acceptNfts<Echo extends object>(
       if (run !== null && rows.length > 0)
         await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
       if (costCheck !== null && run !== null && rows.length > 0) {
-        await reserveCost(db, costCheck, { accountId, run, count: rows.length, isGrant: sender !== null })
+        await reserveCost(db, costCheck, { accountId, run, count: rows.length, isGrant: firstOwner !== null })
       }
       await addNfts(db, rows)
       if (rows.length === 0) return answer(all)
@@ -120,13 +122,4 @@ export async function acceptNfts<Echo extends object>(
   })
   wake()
   return accepted
-}
-
-function digestOf(
-  fields: { metadata: Parsed['metadata'][number]; receiver_wallet_address: string },
-  sender: string | null,
-): string {
-  return sender === null
-    ? operationDigest('createnft', fields)
-    : operationDigest('createnfttrans', { ...fields, sender_wallet_address: sender })
 }

@@ -8,7 +8,7 @@ export function createNft(deps: ServiceDeps, request: ServiceRequest<z.output<ty
   return acceptNfts(deps, request, {
     endpoint: createnft.name,
     message: 'The request to create NFTs was accepted.',
-    sender: null,
+    sender: () => null,
     echo: {},
   })
 }

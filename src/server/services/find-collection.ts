@@ -4,16 +4,24 @@ import { type CollectionRow, findCollectionsByAddress } from '../store/collectio
 import type { Db } from '../store/schema.ts'
 import { badRequest } from './refusal.ts'
 
-/** Returns the account's collection in a request. Rejects it if its blockchain differs. */
+/**
+ * Returns the account's collection in a request. Rejects it if its blockchain differs, or if the request has no
+ * blockchain and there are several collections with that address.
+ */
 export async function findOwnCollection(
   db: Db,
   accountId: string,
-  { contractAddress, blockchain }: { contractAddress: string; blockchain: Blockchain },
+  { contractAddress, blockchain }: { contractAddress: string; blockchain?: Blockchain | undefined },
   field = 'contract_address',
 ): Promise<CollectionRow> {
-  const address = canonicalAddress(contractAddress, blockchain)
+  // Without a blockchain it is an EVM address.
+  const address = canonicalAddress(contractAddress, blockchain ?? 'polygon')
   const candidates = (await findCollectionsByAddress(db, address)).filter((row) => row.account_id === accountId)
-  const found = candidates.find((row) => row.blockchain === blockchain)
+  const [found, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
+  if (other !== undefined) {
+    const places = candidates.map((row) => row.blockchain).join(', ')
+    throw badRequest(`${field} is a collection on several blockchains (${places}): add blockchain`)
+  }
   if (found !== undefined) return found
   const [elsewhere] = candidates
   if (elsewhere === undefined) throw badRequest(`${field} ${contractAddress} is not a collection of this account`)

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type * as z from 'zod'
 import { checksumAddress } from '../../api/address.ts'
-import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
-import { transfernft } from '../../api/endpoints/transfernft.ts'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { transfernft, type transferRequest12 } from '../../api/endpoints/transfernft.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
 import { RunElsewhere } from '../chain/chains.ts'
@@ -20,7 +20,7 @@ import { requireChain } from './require-chain.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-type Parsed = z.output<typeof transfernft.request>
+type Parsed = z.output<typeof transferRequest12>
 
 /** Timeout of the chain for the owner of a token. */
 const CHAIN_PATIENCE_MS = 10_000
@@ -32,18 +32,21 @@ const CHAIN_PATIENCE_MS = 10_000
 export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId } = request
-  const { blockchain, reference_id, nft_gdn_id, sender_wallet_address, receiver_wallet_address } = parsed
+  const { reference_id, nft_gdn_id, sender_wallet_address, receiver_wallet_address } = parsed
   const acceptedAt = now()
   const fields = { nft_gdn_id, sender_wallet_address, receiver_wallet_address }
   const references =
     reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(transfernft.name, fields) }]
   const findCollection = () =>
-    findOwnCollection(store.db, accountId, { contractAddress: parsed.contract_address, blockchain })
+    findOwnCollection(store.db, accountId, {
+      contractAddress: parsed.contract_address,
+      blockchain: parsed.blockchain,
+    })
   const answer = (transfer: string | Known) => ({
     requests: {
       contract_address: parsed.contract_address,
       receiver_wallet_address,
-      blockchain,
+      ...(parsed.blockchain === undefined ? {} : { blockchain: parsed.blockchain }),
       sender_wallet_address,
       ...(reference_id === undefined ? {} : { reference_id }),
     },
@@ -61,16 +64,16 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         return known === undefined ? null : answer(known)
       },
       async prepare() {
-        if (!isEvm(blockchain)) throw badRequest(`transfer is unsupported on ${blockchain}`)
         const collection = await findCollection()
+        const blockchain = collection.blockchain as EvmBlockchain
         await refuseUnlessSameNft(deps, collection, parsed)
         if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()
         await requireChain(deps, blockchain)
         const sender = checksumAddress(sender_wallet_address)
         await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
-        return { collectionId: collection.id, sender }
+        return { collectionId: collection.id, blockchain, sender }
       },
-      async write(db, requestId, { collectionId, sender }) {
+      async write(db, requestId, { collectionId, blockchain, sender }) {
         const id = newId()
         const scope = { scope_id: collectionId, operation: transfernft.name }
         const named = references.map((reference) => ({ ...reference, target_id: id }))

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { ApiVersion } from '../../../src/api/versions.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
@@ -94,6 +95,25 @@ describe('/openapi.json', () => {
     expect(current.paths['/api/v1/getnfts'].post.responses).not.toHaveProperty('422')
     expect(old.paths['/api/v1/getcollections'].post['x-origin']).toBe('extension')
     expect(current.paths['/api/v1/getcollections'].post['x-origin']).toBe('reference')
+  })
+
+  it('is valid in version 1.2, with the parameters of its reference', async () => {
+    const { paths, ...rest } = await document('?api_version=1.2')
+    expect(await new Validator().validate({ ...rest, paths: structuredClone(paths) })).toMatchObject({ valid: true })
+    const { transfernft, createnfttrans } = Object.fromEntries(
+      ['transfernft', 'createnfttrans'].map((name) => {
+        const { schema, example } = paths[`/api/v1/${name}`].post.requestBody.content['application/json']
+        return [
+          name,
+          { required: [...(schema.anyOf?.[0] ?? schema).required].sort(), example: Object.keys(example).sort() },
+        ]
+      }),
+    )
+    const wallets = ['contract_address', 'receiver_wallet_address']
+    const transfer = [...wallets, 'nft_gdn_id', 'sender_wallet_address', 'token_id'].sort()
+    const grant = [...wallets, 'blockchain', 'metadata'].sort()
+    expect(transfernft).toEqual({ required: transfer, example: transfer })
+    expect(createnfttrans).toEqual({ required: grant, example: grant })
   })
 
   it('rejects an unknown version', async () => {
