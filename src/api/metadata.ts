@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
 import { shortText, text, textProblem } from './text.ts'
 
-/** Metadata items per NFT: title, description, every file field, every extra key, and `attribute` as one. */
+/** Metadata items per NFT: title, description, every file field and every extra key (api-v1.2.md, NFT metadata). */
 export const MAX_METADATA_ITEMS = 10
 export const MAX_FILE_FIELDS = 8
 /**
@@ -42,6 +42,11 @@ export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[]
   return Object.keys(metadata).filter((name) => !KNOWN.has(name))
 }
 
+/** The number of metadata items of a metadata object. Attributes are none, and their number has no limit. */
+export const metadataItems = (
+  metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
+): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
+
 /** Rejects the key `__proto__`, which zod omits silently. */
 function refuseProto(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, '__proto__')) return value
@@ -75,7 +80,7 @@ const metadataObject = z
       else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is also an extra key`)
       seen.add(field.key)
     }
-    const items = 2 + metadata.file_fields.length + extras.length + (metadata.attribute === undefined ? 0 : 1)
+    const items = metadataItems(metadata)
     if (items > MAX_METADATA_ITEMS) {
       add([], `has ${items} metadata items, but at most ${MAX_METADATA_ITEMS} are allowed`)
     }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { extraKeys, MAX_METADATA_ITEMS, nftMetadata } from '../api/metadata.ts'
+import { extraKeys, MAX_METADATA_ITEMS, metadataItems, nftMetadata } from '../api/metadata.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -40,12 +40,11 @@ async function* checked(items: Items, marker: string): AsyncGenerator<ManifestIt
 
 function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestItem | null {
   const field = `extra:${marker}`
-  const { file_fields, attribute } = metadata
-  if (Object.hasOwn(metadata, marker) || file_fields.some(({ key }) => key === marker)) {
+  if (Object.hasOwn(metadata, marker) || metadata.file_fields.some(({ key }) => key === marker)) {
     const message = `${JSON.stringify(marker)} is the marker key, and the manifest uses it too`
     return { issue: { place: { line, field }, message, hint: 'Choose another key with --marker-key.' } }
   }
-  const items = 2 + file_fields.length + extraKeys(metadata).length + (attribute === undefined ? 0 : 1)
+  const items = metadataItems(metadata)
   if (items < MAX_METADATA_ITEMS) return null
   const message = `has ${items} metadata items, and no room for the marker: ${MAX_METADATA_ITEMS} are allowed`
   return { issue: { place: { line, field }, message, hint: 'Remove an item, or omit --marker-key.' } }

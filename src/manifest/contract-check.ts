@@ -29,10 +29,10 @@ export class ContractCheck {
   }
 
   #isPlainlyGood(metadata: Metadata): boolean {
-    const { title, description, file_fields } = metadata
+    const { title, description, file_fields, attribute } = metadata
     if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
-    // Every member is one item, but each file field counts separately.
-    let items = file_fields.length - 1
+    // Every member is one item, but each file field counts separately, and attributes don't count.
+    let items = file_fields.length - (attribute === undefined ? 1 : 2)
     for (const _ in metadata) items++
     if (items > MAX_METADATA_ITEMS) return false
     for (const { url } of file_fields) if (!this.#isGoodUrl(url)) return false

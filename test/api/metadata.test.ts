@@ -30,15 +30,15 @@ describe('metadata', () => {
     ['8 extra keys', metadata(extras(8))],
     ['3 files and 5 extra keys', metadata({ file_fields: files(3), ...extras(5) })],
     [
-      '7 files and attributes, which count as one',
-      metadata({ file_fields: files(7), attribute: Array(50).fill({ tag: 'a', value: 'b' }) }),
+      '8 files and 50 attributes, which do not count',
+      metadata({ file_fields: files(8), attribute: Array(50).fill({ tag: 'a', value: 'b' }) }),
     ],
   ])('accepts at most 10 items: %s', (_what, value) => expect(faults(value)).toEqual([]))
 
   it.each([
     ['9 extra keys', metadata(extras(9)), 11],
     ['4 files and 5 extra keys', metadata({ file_fields: files(4), ...extras(5) }), 11],
-    ['8 files and attributes', metadata({ file_fields: files(8), attribute: [] }), 11],
+    ['8 files, an extra key and attributes', metadata({ file_fields: files(8), ...extras(1), attribute: [] }), 11],
     ['8 files and 8 extra keys', metadata({ file_fields: files(8), ...extras(8) }), 18],
   ])('rejects more than 10 items: %s', (_what, value, count) => {
     expect(faults(value)).toEqual([`the request has ${count} metadata items, but at most 10 are allowed`])

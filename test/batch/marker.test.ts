@@ -64,9 +64,9 @@ describe('--marker-key', () => {
     const extras = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'x']))
     const metadata = (more: object) => ({ title: 'x', description: '', file_fields: [], ...more })
     const rows = [
-      row(1, { metadata: metadata(extras(7)) }),
+      row(1, { metadata: metadata({ ...extras(7), attribute: [{ tag: 'a', value: 'b' }] }) }),
       row(2, { metadata: metadata(extras(8)) }),
-      row(3, { metadata: metadata({ ...extras(7), attribute: [] }) }),
+      row(3, { metadata: metadata({ ...extras(8), attribute: [] }) }),
       row(4, { metadata: metadata({ [KEY]: 'mine' }) }),
       row(5, { metadata: { ...metadata({}), file_fields: [{ key: KEY, url: 'https://x.example/a' }] } }),
     ]

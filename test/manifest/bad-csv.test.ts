@@ -253,6 +253,11 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:2 the row has 11 metadata items, but at most 10 are allowed'],
   ],
   [
+    'too many metadata items beside attributes, which do not count',
+    `${HEAD},attr:a,attr:b,${Array.from({ length: 9 }, (_, i) => `extra:e${i}`).join(',')}\n${GOOD}${',x'.repeat(10)},\n${GOOD}${',x'.repeat(11)}\n`,
+    ['stdin:3 the row has 11 metadata items, but at most 10 are allowed'],
+  ],
+  [
     'the same id twice',
     `${HEAD},id\n${GOOD},a\n${GOOD},b\n\n${GOOD},a\n`,
     ['stdin:5:4 (id) id "a" is already used in line 2'],

@@ -3,7 +3,8 @@ import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 /** Descriptions of fields by name, for all endpoints without a more specific one below. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
-  attribute: 'Traits, as marketplaces show them. Counts as one metadata item.',
+  attribute:
+    'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. They are no metadata items.',
   blockchain: 'Must be the blockchain of the collection.',
   contract_address: 'Address of the collection.',
   contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
