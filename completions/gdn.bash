@@ -3,7 +3,7 @@
 
 __gdn_words() {
   case $1 in
-    '') REPLY='collection Create, show and list collections
+    '') REPLY='collection Create, show, change and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 cost Estimate what a drop costs on a network
@@ -26,6 +26,7 @@ api Call an API endpoint and print the raw response
 help Help for commands, and help topics' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
+set Change royalties, metadata, rights or owner of a collection
 list List the collections created on this machine' ;;
     'nft') REPLY='mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step
@@ -98,7 +99,7 @@ manifest Columns, formats and limits of a manifest
 output Output formats, fields, colors and images
 blockchains Supported blockchains and what each can do
 security How keys and wallets are protected
-collection Create, show and list collections
+collection Create, show, change and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 cost Estimate what a drop costs on a network
@@ -125,6 +126,7 @@ api Call an API endpoint and print the raw response' ;;
 __gdn_arguments() {
   case $1 in
     'collection show') REPLY='@collections+' ;;
+    'collection set') REPLY='text' ;;
     'nft transfer') REPLY='text' ;;
     'nft show') REPLY='text+' ;;
     'nft wait') REPLY='text+' ;;
@@ -175,6 +177,7 @@ __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
+    'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
     'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
     'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381' ;;
@@ -288,6 +291,29 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
+    'settings-7000cd') REPLY='--royalty - text Royalty of sales, such as 5%; 0% removes it
+--royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)
+--description - text Description of the collection
+--image - text Image of the collection
+--banner - text Banner of the collection
+--external-link - text Website of the collection
+--contract-uri - text URI of complete metadata, in place of these four
+--enable-api - - Let the API mint NFTs
+--no-enable-api - - Don'\''t let the API mint NFTs
+--enable-transfer - - Let the API transfer NFTs
+--no-enable-transfer - - Don'\''t let the API transfer NFTs
+--new-owner - @wallets Offer the ownership to this address or @name
+--accept-owner - - Accept the ownership that was offered to the wallet
+--freeze - - Freeze the metadata of all NFTs for good' ;;
+    'flags-6284fa') REPLY='--wallet - text The owner'\''s keystore: @name or a file
+--password-file - file File that holds the password; - is standard input
+--blockchain -b =blockchain Blockchain of the collection
+--dry-run - - Show what would change and its maximum cost; send nothing
+--yes -y - Don'\''t prompt
+--timeout - text How long to wait for the network (5m)
+--rpc-url-file - file File with the JSON-RPC URL of the network' ;;
+    'verifying-ecad79') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
+--gateway - text IPFS gateway (that of the server)' ;;
     'flags-a0dfb3') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -468,8 +494,6 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
     'cost-d35d36') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' ;;
-    'verifying-ecad79') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
---gateway - text IPFS gateway (that of the server)' ;;
     'flags-30290f') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
 --password-file - file File that holds the password; - is standard input

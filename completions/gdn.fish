@@ -4,7 +4,7 @@
 function __gdn_words
   switch "$argv[1]"
     case ''
-      printf '%s\n' 'collection Create, show and list collections' \
+      printf '%s\n' 'collection Create, show, change and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'cost Estimate what a drop costs on a network' \
@@ -28,6 +28,7 @@ function __gdn_words
     case 'collection'
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
         'show Show collections by ID or contract address' \
+        'set Change royalties, metadata, rights or owner of a collection' \
         'list List the collections created on this machine'
     case 'nft'
       printf '%s\n' 'mint Mint NFTs and wait until they are deployed' \
@@ -112,7 +113,7 @@ function __gdn_words
         'output Output formats, fields, colors and images' \
         'blockchains Supported blockchains and what each can do' \
         'security How keys and wallets are protected' \
-        'collection Create, show and list collections' \
+        'collection Create, show, change and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'cost Estimate what a drop costs on a network' \
@@ -139,6 +140,8 @@ function __gdn_arguments
   switch "$argv[1]"
     case 'collection show'
       printf '%s\n' '@collections+'
+    case 'collection set'
+      printf '%s\n' 'text'
     case 'nft transfer'
       printf '%s\n' 'text'
     case 'nft show'
@@ -232,6 +235,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-766381'
+    case 'collection set'
+      printf '%s\n' 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
@@ -423,6 +428,32 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
+    case 'settings-7000cd'
+      printf '%s\n' '--royalty - text Royalty of sales, such as 5%; 0% removes it' \
+        '--royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)' \
+        '--description - text Description of the collection' \
+        '--image - text Image of the collection' \
+        '--banner - text Banner of the collection' \
+        '--external-link - text Website of the collection' \
+        '--contract-uri - text URI of complete metadata, in place of these four' \
+        '--enable-api - - Let the API mint NFTs' \
+        '--no-enable-api - - Don\'t let the API mint NFTs' \
+        '--enable-transfer - - Let the API transfer NFTs' \
+        '--no-enable-transfer - - Don\'t let the API transfer NFTs' \
+        '--new-owner - @wallets Offer the ownership to this address or @name' \
+        '--accept-owner - - Accept the ownership that was offered to the wallet' \
+        '--freeze - - Freeze the metadata of all NFTs for good'
+    case 'flags-6284fa'
+      printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
+        '--password-file - file File that holds the password; - is standard input' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--dry-run - - Show what would change and its maximum cost; send nothing' \
+        '--yes -y - Don\'t prompt' \
+        '--timeout - text How long to wait for the network (5m)' \
+        '--rpc-url-file - file File with the JSON-RPC URL of the network'
+    case 'verifying-ecad79'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
+        '--gateway - text IPFS gateway (that of the server)'
     case 'flags-a0dfb3'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
@@ -637,9 +668,6 @@ function __gdn_flags
     case 'cost-d35d36'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    case 'verifying-ecad79'
-      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
-        '--gateway - text IPFS gateway (that of the server)'
     case 'flags-30290f'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--count - text Number of wallets, named <name>-1, <name>-2, …' \

@@ -30,14 +30,16 @@ export const MAY_IMPORT = {
   build: [],
 }
 
-/** Commands that work on a backend's data, checks of its requirements, and its gas. Only these may load `server`. */
+/** Commands that work on a backend's data, checks of its requirements, its gas, and transactions of owners. Only these may load `server`. */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
   ...[
     'cli/commands/batch/run-rehearsal.ts',
     'cli/commands/doctor/backend.ts',
     'cli/commands/doctor/native.ts',
+    'cli/commands/collection/set/',
     'cli/connect/data-dir.ts',
+    'cli/connect/open-network.ts',
     'cli/cost',
   ],
 ]

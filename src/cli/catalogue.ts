@@ -32,9 +32,14 @@ const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
   verbs: verbs.map((of) => ({ ...of, command: `${name} ${of.name}` })),
 })
 
-const collection = noun('collection', 'Create, show and list collections', [
+const collection = noun('collection', 'Create, show, change and list collections', [
   verb('create', 'Create a collection and wait until it is deployed', () => import('./commands/collection/create.ts')),
   verb('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
+  verb(
+    'set',
+    'Change royalties, metadata, rights or owner of a collection',
+    () => import('./commands/collection/set.ts'),
+  ),
   verb('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
 ])
 

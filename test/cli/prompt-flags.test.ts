@@ -18,6 +18,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/batch/rm.ts': ['batch rm'],
   'commands/batch/which-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
+  'commands/collection/set/apply.ts': ['collection set'],
   'commands/collection/ask-for-missing.ts': ['collection create'],
   'commands/init.ts': ['init'],
   'commands/init/defaults.ts': ['init'],

@@ -2,17 +2,15 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { statusOf } from '../../client/answers.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
-import { readPrivateText } from '../../core/private-file.ts'
 import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
-import { httpUrl, namedRpc, type ReaderFlags } from '../connect/open-verifier.ts'
+import { type Node, type NodeFlags, namedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { type Money, price } from './price.ts'
 
 /** The flags of an estimate. */
-export interface CostFlags extends ReaderFlags {
-  rpcUrlFile?: string
+export interface CostFlags extends NodeFlags {
   price?: Money
 }
 
@@ -86,53 +84,19 @@ function foundFees({ is_simulated, currency, gas_price, data }: ResponseOf<'getf
   }
 }
 
-interface Node {
-  url: string
-  /** What named it. */
-  flag: string
-}
-
-function namedNode(deps: Deps, flags: CostFlags): Node | null {
-  const { rpcUrlFile: file } = flags
-  if (file === undefined) return namedRpc(deps, flags)
-  if (flags.rpcUrl !== undefined) {
-    throw new GdnError('usage', '--rpc-url and --rpc-url-file contradict each other', { hint: 'Use one of them.' })
-  }
-  const text = readPrivateText(file, { code: 'usage' })
-  if (text === null) throw new GdnError('usage', "doesn't exist", { place: { file } })
-  return { url: httpUrl(text.trim(), '--rpc-url-file'), flag: '--rpc-url-file' }
-}
-
-/** Enough for a slow node, and short enough to wait for. */
-const NODE_TIMEOUT_MS = 10_000
-
-async function feesOfNode({ url, flag }: Node, blockchain: Blockchain): Promise<FoundFees> {
+async function feesOfNode(node: Node, blockchain: Blockchain): Promise<FoundFees> {
   if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} are not estimated`)
-  const [{ createRemoteNetwork }, { readNetworkFees }, { coinOf }, { chainIdNamed }, { RpcError }] = await Promise.all([
-    import('../../server/chain/evm/remote/remote-network.ts'),
+  const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/chain/evm/cost/coin.ts'),
-    import('../../server/settings/networks.ts'),
     import('../../server/chain/rpc/rpc-answer.ts'),
   ])
-  const chainId = chainIdNamed(blockchain)
-  if (chainId === null) {
-    throw new GdnError('usage', `can't be compared with ${blockchain}, whose chain ID only its server knows`, {
-      place: { flag },
-      hint: 'Leave it out. The server knows the fees of its networks.',
-    })
-  }
-  const limits = { confirmations: 1, finality: 1, timeoutMs: NODE_TIMEOUT_MS, tries: 2 }
-  const network = createRemoteNetwork({ blockchain, chainId, urls: [url], ...limits })
-  try {
-    return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId) }
-  } catch (error) {
-    if (error instanceof RpcError) {
-      throw new GdnError('bad_answer', `the node at ${new URL(url).host} returned no fees: ${error.message}`)
+  return await withNetwork(node, { blockchain }, async (network) => {
+    try {
+      return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId) }
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      throw new GdnError('bad_answer', `the node at ${new URL(node.url).host} returned no fees: ${error.message}`)
     }
-    if (!(error instanceof GdnError) || error.code !== 'invalid_config') throw error
-    throw new GdnError('usage', error.message, { place: { flag }, hint: `Name a node of ${blockchain}.` })
-  } finally {
-    await network.close()
-  }
+  })
 }

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { generatePrivateKey } from 'viem/accounts'
+import { slice, toFunctionSelector } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onTestFinished } from 'vitest'
 import { ownIdentity } from '../../../src/core/process-identity.ts'
 import { addWebhook, testWebhook } from '../../../src/server/admin/webhooks.ts'
@@ -73,6 +74,36 @@ const accepted = (requests: object): Reply => ({
     response: { transaction_gdn_id: 'tx', accepted_date: DATE },
   },
 })
+
+/** The royalty of a collection on a node, set by the keystore of its owner. */
+async function onOwnCollection(): Promise<Prepared> {
+  const { path, options } = await folder()
+  const key = generatePrivateKey()
+  await writeKeystore(path('owner.json'), key)
+  await writePassword(path('password'))
+  const word = (hex: string) => `0x${hex.padStart(64, '0')}`
+  const owner = word(privateKeyToAccount(key).address.slice(2).toLowerCase())
+  const results = new Map([
+    [toFunctionSelector('owner()'), owner],
+    [toFunctionSelector('royaltyInfo(uint256,uint256)'), `${word('')}${word('').slice(2)}`],
+    [toFunctionSelector('contractURI()'), `${word('20')}${word('').slice(2)}`],
+  ])
+  const block = { transactionHash: word('1'), blockHash: word('2'), blockNumber: '0x1' }
+  const url = await rpcStandIn({
+    eth_chainId: '0x89',
+    eth_blockNumber: '0x1',
+    eth_gasPrice: '0x1',
+    eth_getBlockByNumber: {},
+    eth_estimateGas: '0xc350',
+    eth_getTransactionCount: '0x0',
+    eth_sendRawTransaction: word('1'),
+    eth_getTransactionReceipt: { ...block, gasUsed: '0xc350', effectiveGasPrice: '0x1', status: '0x1' },
+    eth_call: ([{ data }]: [{ data: `0x${string}` }]) => results.get(slice(data, 0, 4)) ?? word(''),
+  })
+  const wallet = ['--wallet', path('owner.json'), '--password-file', path('password'), '--yes']
+  const argv = ['collection', 'set', CONTRACT, '-b', 'polygon', '--rpc-url', url, '--royalty', '5%', ...wallet]
+  return { argv, options }
+}
 
 const collections = (): Reply => ({
   body: {
@@ -312,6 +343,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: COLLECTION,
     more: 'enable_api',
     prepare: () => asking({ getcollections: collections }, 'collection', 'show', 'tx'),
+  },
+  'collection set': {
+    shape: 'array',
+    json: 'setting before after status transaction_hash gas_used fee_wei',
+    prepare: onOwnCollection,
   },
   'collection list': {
     shape: 'array',

@@ -21,8 +21,12 @@ export interface Media {
   localFiles: LocalFile[]
 }
 
-/** Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file. */
-export async function readMedia(media: readonly KeyValue[], cwd: string): Promise<Media> {
+/**
+ * Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file.
+ *
+ * @param flagOf returns the flag of a key, for errors
+ */
+export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf = mediaFlag): Promise<Media> {
   const fields: Media['fields'] = []
   const localFiles: LocalFile[] = []
   for (const { key, value } of media) {
@@ -31,7 +35,7 @@ export async function readMedia(media: readonly KeyValue[], cwd: string): Promis
       continue
     }
     const path = resolve(cwd, value)
-    await checkFile(path, key)
+    await checkFile(path, flagOf(key))
     const placeholder = `https://local.invalid/${localFiles.length}`
     localFiles.push({ path, placeholder })
     fields.push({ key, url: placeholder })
@@ -42,8 +46,8 @@ export async function readMedia(media: readonly KeyValue[], cwd: string): Promis
 const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
 
-async function checkFile(path: string, key: string): Promise<void> {
-  const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag: mediaFlag(key) } })
+async function checkFile(path: string, flag: string): Promise<void> {
+  const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag } })
   const found = await stat(path).catch((error: unknown) => {
     throw fail(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
   })

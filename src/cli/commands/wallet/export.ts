@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { checksumAddress } from '../../../api/address.ts'
-import { walletsDirectory } from '../../../config/paths.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { writeNewFile } from '../../../core/new-file.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
@@ -10,12 +9,12 @@ import { type Keystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { PRIVATE_KEY_BYTES } from '../../../keystore/private-key.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
-import { nameProblem, readName } from '../../../wallet/names.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import { findKeystore } from './find-keystore.ts'
 import { addPasswordFlag, knownPassword } from './password.ts'
 
 const FORMATS = ['keystore', 'private-key'] as const
@@ -58,7 +57,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
   if (target !== null && existsSync(target)) throw exists(target)
-  const file = await fileOf(deps, what)
+  const file = await findKeystore(deps, what, '<wallet>')
   const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
   const keystore = parseKeystore(text, file)
   const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
@@ -98,17 +97,6 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   } finally {
     progress.stop()
   }
-}
-
-/** Returns the keystore file of a name or path. */
-async function fileOf(deps: Deps, what: string): Promise<string> {
-  if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)
-  const place = { flag: '<wallet>' }
-  const name = readName(what, place)
-  const file = join(walletsDirectory(deps.env), name + KEYSTORE_ENDING)
-  if (existsSync(file)) return file
-  const address = (await deps.addresses()).resolve(name, place)
-  throw new GdnError('usage', `@${name} is only the name of ${address}: its key is not on this machine`, { place })
 }
 
 const exists = (path: string) =>

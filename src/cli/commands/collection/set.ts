@@ -1,0 +1,80 @@
+import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
+import { isEvm } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import { namedNode } from '../../connect/open-network.ts'
+import { whichCollection } from '../../connect/which-collection.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
+
+const VIEW: View = {
+  fields: ['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_wei'],
+  columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
+  id: 'transaction_hash',
+  cells: ({ before, after, ...record }) => ({ ...record, before: textOf(before), after: textOf(after) }),
+}
+
+/** What a person reads of a value: `5% to 0x…`, or the fields of metadata. */
+function textOf(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`
+  return Object.entries(value)
+    .map(([key, field]) => `${key}: ${typeof field === 'string' ? field : JSON.stringify(field)}`)
+    .join(', ')
+}
+
+export function command(deps: Deps, run = set): GdnCommand {
+  const setCommand = new GdnCommand({
+    about:
+      "The owner's wallet signs a transaction for each setting that differs, and pays for its gas. They are sent one after the other, to the embedded chain of the server or to the node that --rpc-url names. The command compares first, so a repetition changes nothing, and resumes what an interrupted command left. The ownership moves in two steps: the owner offers it, and the new owner accepts it.",
+    examples: [
+      [
+        'Set the royalty of sales',
+        'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --royalty 5% --wallet @alice --local',
+      ],
+      [
+        'Show what would change, and its cost',
+        'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --image cover.png \\',
+        '  --wallet @alice -b polygon --rpc-url-file polygon.url --dry-run',
+      ],
+      [
+        'Accept the ownership that was offered',
+        'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --accept-owner --wallet @bob --local',
+      ],
+    ],
+  })
+  setCommand.argument('[address]')
+  addSetFlags(setCommand)
+  return setCommand.action(async (address: string | undefined, flags: SetFlags) => {
+    await run(deps, address, flags)
+  }) as GdnCommand
+}
+
+export async function set(deps: Deps, address: string | undefined, flags: SetFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  checkSetFlags(flags)
+  const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
+  const node = namedNode(deps, flags)
+  // A new owner may know the collection, a node, and no server.
+  let opened: Promise<Connection> | undefined
+  const connect = () => (opened ??= deps.connect(settings))
+  const { contract, blockchain } =
+    node !== null && settings.contract !== null && settings.blockchain !== null
+      ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
+      : await whichCollection(deps, settings, (await connect()).server)
+  if (!isEvm(blockchain)) {
+    throw new GdnError('usage', `${blockchain} has no contracts whose settings could change`, {
+      place: { flag: '--blockchain' },
+    })
+  }
+  const { applySettings } = await import('./set/apply.ts')
+  await applySettings(deps, { connect, node, contract: evmAddress(contract), blockchain, flags, output })
+}
+
+function evmAddress(text: string): `0x${string}` {
+  const problem = evmAddressProblem(text)
+  if (problem !== null) throw new GdnError('usage', `"${text}" ${problem}`, { place: { flag: '<address>' } })
+  return checksumAddress(text) as `0x${string}`
+}

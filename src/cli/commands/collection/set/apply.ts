@@ -1,0 +1,186 @@
+import { formatEther } from 'viem'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import { coinOf } from '../../../../server/chain/evm/cost/coin.ts'
+import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
+import { openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
+import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/owner/send.ts'
+import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
+import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-network.ts'
+import type { Signer } from '../../../../server/chain/evm/signers.ts'
+import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
+import { type Node, withNetwork } from '../../../connect/open-network.ts'
+import type { Connection, Deps } from '../../../deps.ts'
+import { safe } from '../../../io/io.ts'
+import type { DataRecord } from '../../../render/cells.ts'
+import type { Output } from '../../../render/output.ts'
+import { timeUp } from '../../chain/time-up.ts'
+import { findKeystore } from '../../wallet/find-keystore.ts'
+import { knownPassword } from '../../wallet/password.ts'
+import { type Change, changesOf } from './changes.ts'
+import type { SetFlags } from './flags.ts'
+import { changeMetadata } from './metadata.ts'
+
+const DEFAULT_TIMEOUT_MS = 5 * 60_000
+/** Embedded chains mine at once. */
+const EMBEDDED_POLL_MS = 200
+
+export interface SettingsTarget {
+  /** Opens the connection to the server, once. */
+  connect: () => Promise<Connection>
+  /** The node that the user names; null for the embedded chain of the server. */
+  node: Node | null
+  contract: Hex
+  blockchain: EvmBlockchain
+  flags: SetFlags
+  output: Output
+}
+
+/** Makes the changes that the flags ask for, each by a transaction of the wallet. */
+export async function applySettings(
+  deps: Deps,
+  { connect, node, contract, blockchain, flags, output }: SettingsTarget,
+): Promise<void> {
+  const { io } = deps
+  const at = node ?? { url: `${(await connect()).server.baseUrl}/rpc/${blockchain}`, flag: '--blockchain' }
+  const polling = node === null ? { pollMs: EMBEDDED_POLL_MS } : {}
+  await withNetwork(at, { blockchain, ...polling }, async (network) => {
+    const compare = async () => {
+      const current = await readOwnerSettings(network, contract)
+      const metadata = await changeMetadata(deps, connect, flags, current.contractUri)
+      return { current, changes: changesOf(flags, current, metadata) }
+    }
+    const { current, changes } = await compare()
+    if (changes.length === 0) {
+      await output.many([])
+      return io.note('Nothing to change.')
+    }
+    const from = flags.acceptOwner ? (current.lifecycle?.pendingOwner ?? current.owner) : current.owner
+    const offer = await priceChanges(network, { from, contract, changes })
+    if (flags.dryRun) {
+      await output.many(changes.map((change) => recordOf(change, 'planned')))
+      return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
+    }
+    const signer = await openWallet(deps, flags, from)
+    await confirm(deps, flags, { isPublic: node !== null, contract, blockchain, changes, offer })
+    const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the network has not confirmed every change yet')
+    const progress = await io.progress('Sending the changes')
+    const records: DataRecord[] = []
+    try {
+      const sleep = () => deps.sleep(network.publicNetwork.pollMs, AbortSignal.any([deps.signals.signal, late.signal]))
+      const nonce = await untilIdle(network, from, sleep)
+      // An interrupted command may have made some of them.
+      const { changes: left } = await compare()
+      // Files are uploaded before anything is sent.
+      const calls: Hex[] = []
+      for (const change of left) calls.push(encodeOwnerCall(await change.call()))
+      for (const [index, change] of left.entries()) {
+        progress.update(`Changing ${change.setting} (${index + 1} of ${left.length})`)
+        const data = calls[index] ?? '0x'
+        const call = { to: contract, data, gas: offer.gas.get(change.setting) ?? 0n, fees: offer.fees }
+        const { transactionHash, gasUsed, feePaid } = await sendCall(network, signer, nonce + index, call, sleep)
+        records.push({
+          ...recordOf(change, 'confirmed'),
+          transaction_hash: transactionHash,
+          gas_used: Number(gasUsed),
+          fee_wei: feePaid === null ? null : String(feePaid),
+        })
+      }
+    } finally {
+      late.clear()
+      progress.stop()
+      // After an error too: these changes are made.
+      await output.many(records)
+    }
+    if (flags.newOwner !== undefined && current.lifecycle !== null) {
+      io.note(
+        `The new owner accepts it: gdn collection set ${contract} -b ${blockchain} --accept-owner --wallet <name>`,
+      )
+    }
+  })
+}
+
+const recordOf = ({ setting, before, after }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
+  ...{ setting, before, after, status, transaction_hash: null, gas_used: null, fee_wei: null },
+})
+
+interface Offer {
+  fees: Fees
+  /** Maximum gas of each setting. */
+  gas: ReadonlyMap<string, bigint>
+  /** The maximum cost of all: `0.001 POL`. */
+  text: string
+}
+
+async function priceChanges(
+  network: RemoteNetwork,
+  { from, contract: to, changes }: { from: Hex; contract: Hex; changes: readonly Change[] },
+): Promise<Offer> {
+  const fees = await network.publicNetwork.suggestFees()
+  const gas = new Map<string, bigint>()
+  for (const { setting, estimate } of changes) {
+    try {
+      gas.set(setting, await estimateGas(network, { from, to, data: encodeOwnerCall(estimate) }))
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      throw new GdnError('refused', `the network rejects the change of ${setting}: ${safe(error.message)}`, {
+        hint: `Nothing was sent. The gas is paid by ${from}: check its funds.`,
+      })
+    }
+  }
+  const most = [...gas.values()].reduce((sum, one) => sum + one, 0n) * fees.maxFeePerGas
+  return { fees, gas, text: `${formatEther(most)} ${coinOf(network.chainId) ?? 'of its coin'}` }
+}
+
+/** Opens the keystore of the wallet that may make the changes. */
+async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: SetFlags, wanted: Hex): Promise<Signer> {
+  const role = acceptOwner ? 'new owner' : 'owner'
+  if (wallet === undefined) {
+    throw new GdnError('usage', `is required: the ${role} ${wanted} signs the changes`, {
+      place: { flag: '--wallet' },
+      hint: 'Name its keystore: @name or a file. --dry-run needs none.',
+    })
+  }
+  const file = await findKeystore(deps, wallet, '--wallet')
+  const password = await knownPassword(deps.io, passwordFile)
+  const progress = await deps.io.progress('Opening the keystore')
+  try {
+    const signer = await openKeystoreFile(file, password)
+    if (signer.address === wanted) return signer
+    throw new GdnError('refused', `the ${role} of the collection is ${wanted}, not ${signer.address}`, {
+      place: { flag: '--wallet' },
+      hint: 'Nothing was sent.',
+    })
+  } finally {
+    progress.stop()
+  }
+}
+
+interface Plan {
+  isPublic: boolean
+  contract: Hex
+  blockchain: EvmBlockchain
+  changes: readonly Change[]
+  offer: Offer
+}
+
+/** Prompts before gas is spent on a public network, and before anything that can't be undone. */
+async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<void> {
+  const { isPublic, contract, blockchain, changes, offer } = plan
+  const final = changes.flatMap((change) => change.final ?? [])
+  if (yes || (!isPublic && final.length === 0)) return
+  const settings = changes.map(({ setting }) => setting).join(', ')
+  const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
+  const cost = isPublic ? `, for at most ${offer.text}` : ''
+  if (await io.confirm(`${what} (${contract} on ${blockchain}${cost})?`, '--yes')) return
+  throw new GdnError('not_confirmed', 'nothing was sent')
+}
+
+/** Resolves with the next nonce of an account once none of its transactions waits for a block. */
+async function untilIdle(network: RemoteNetwork, account: Hex, sleep: () => Promise<void>): Promise<number> {
+  for (;;) {
+    const nonce = await idleNonce(network, account)
+    if (nonce !== null) return nonce
+    await sleep()
+  }
+}

@@ -1,0 +1,121 @@
+import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
+import { sameAddress } from '../../../../api/same-address.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
+import type { SetFlags } from './flags.ts'
+import type { MetadataChange } from './metadata.ts'
+
+/** One setting that differs from what the flags ask for. */
+export interface Change {
+  setting: string
+  before: unknown
+  after: unknown
+  /** Returns the call that makes the change. It may upload files first. */
+  call(): Promise<OwnerCall>
+  /** A call that needs as much gas, known before anything is uploaded. */
+  estimate: OwnerCall
+  /** What a person has to confirm, because it can't be undone. */
+  final?: string
+}
+
+/** As long as the URI of an uploaded file. */
+const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
+
+/**
+ * Returns what differs, in the order of sending. The ownership is last, because only the owner may do the rest.
+ *
+ * @throws GdnError `usage`, `refused` for what the contract can't do
+ */
+export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: MetadataChange | null): Change[] {
+  const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): Change => ({
+    ...{ setting, before, after, estimate: call },
+    call: async () => call,
+    ...(final === undefined ? {} : { final }),
+  })
+  const changes: Change[] = []
+  for (const [kind, wanted, is] of [
+    ['enable_api', flags.enableApi, current.enableApi],
+    ['enable_transfer', flags.enableTransfer, current.enableTransfer],
+  ] as const) {
+    if (wanted === undefined || wanted === is) continue
+    if (current.revoked) throw refused(`its owner has revoked all rights of the service, so ${kind} can't be set`)
+    changes.push(plain(kind, is, wanted, { kind, enabled: wanted }))
+  }
+  const royalty = royaltyOf(flags, current)
+  if (!sameRoyalty(royalty, current.royalty)) {
+    changes.push(plain('royalty', shownRoyalty(current.royalty), shownRoyalty(royalty), { kind: 'royalty', royalty }))
+  }
+  const { contractUri: uri } = flags
+  if (uri !== undefined && uri !== current.contractUri) {
+    changes.push(plain('contract_uri', current.contractUri, uri, { kind: 'contract_uri', uri }))
+  }
+  if (metadata !== null) {
+    changes.push({
+      setting: 'metadata',
+      before: metadata.before,
+      after: metadata.after,
+      call: async () => ({ kind: 'contract_uri', uri: await metadata.upload() }),
+      estimate: { kind: 'contract_uri', uri: URI_LIKE },
+    })
+  }
+  const { lifecycle } = current
+  if (flags.freeze && lifecycle?.frozen !== true) {
+    if (lifecycle === null) throw refused(`${EARLIER}: the metadata of its NFTs never changes`)
+    changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all its NFTs for good'))
+  }
+  changes.push(...ownershipOf(flags, current, plain))
+  return changes
+}
+
+type Plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string) => Change
+
+function ownershipOf(flags: SetFlags, { owner, lifecycle }: OwnerSettings, plain: Plain): Change[] {
+  if (flags.newOwner !== undefined) {
+    const to = wallet(flags.newOwner, '--new-owner')
+    if (lifecycle === null) {
+      if (to === owner) return []
+      const what = `Give the ownership to ${to} at once, without a second step, because ${EARLIER}`
+      return [plain('owner', owner, to, { kind: 'offer_ownership', to }, what)]
+    }
+    const { pendingOwner } = lifecycle
+    if (to === pendingOwner || (to === owner && pendingOwner === null)) return []
+    return [plain('pending_owner', pendingOwner, to, { kind: 'offer_ownership', to })]
+  }
+  if (!flags.acceptOwner) return []
+  if (lifecycle === null) throw refused(`${EARLIER}: its ownership moves in one step`)
+  if (lifecycle.pendingOwner === null) {
+    throw refused('its ownership was offered to nobody', 'Its owner offers it with --new-owner.')
+  }
+  return [plain('owner', owner, lifecycle.pendingOwner, { kind: 'accept_ownership' })]
+}
+
+const EARLIER = 'the collection was made by an earlier version of gdn'
+
+const refused = (message: string, hint?: string) => new GdnError('refused', message, hint === undefined ? {} : { hint })
+
+function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
+  if (royalty === undefined && royaltyReceiver === undefined) return current
+  if (royalty === undefined && current === null) {
+    throw new GdnError('usage', 'the collection has no royalty that somebody could receive', {
+      place: { flag: '--royalty-receiver' },
+      hint: 'Add --royalty <percent>.',
+    })
+  }
+  const basisPoints = royalty ?? current?.basisPoints ?? 0
+  if (basisPoints === 0) return null
+  const receiver =
+    royaltyReceiver === undefined ? (current?.receiver ?? owner) : wallet(royaltyReceiver, '--royalty-receiver')
+  return { receiver, basisPoints }
+}
+
+function wallet(text: string, flag: string): `0x${string}` {
+  const problem = evmAddressProblem(text)
+  if (problem !== null) throw new GdnError('usage', `"${text}" ${problem}`, { place: { flag } })
+  return checksumAddress(text) as `0x${string}`
+}
+
+const sameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
+  a === null || b === null ? a === b : sameAddress(a.receiver, b.receiver) && a.basisPoints === b.basisPoints
+
+const shownRoyalty = (royalty: Royalty | null) =>
+  royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }

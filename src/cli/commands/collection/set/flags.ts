@@ -1,0 +1,101 @@
+import type { Blockchain } from '../../../../api/blockchains.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '../../../command.ts'
+import type { NodeFlags } from '../../../connect/open-network.ts'
+import { addReaderFlags } from '../../../connect/open-verifier.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
+import { address, blockchainName, duration, httpAddress, notEmpty } from '../../../flags/parse.ts'
+import { addPasswordFlag } from '../../wallet/password.ts'
+
+/** What can be set. The names are those of the options of Commander. */
+export interface SettingFlags {
+  /** Parts of 10,000. */
+  royalty?: number
+  royaltyReceiver?: string
+  image?: string
+  banner?: string
+  description?: string
+  externalLink?: string
+  contractUri?: string
+  enableApi?: boolean
+  enableTransfer?: boolean
+  newOwner?: string
+  acceptOwner?: boolean
+  freeze?: boolean
+}
+
+export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFlags {
+  blockchain?: Blockchain
+  wallet?: string
+  passwordFile?: string
+  dryRun?: boolean
+  yes?: boolean
+  timeout?: number
+}
+
+/** Parses `5%` or `2.5%` to parts of 10,000. */
+export const percentage: Parse<number> = Object.assign(
+  (raw: string, flag: string): number => {
+    const [, digits] = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(raw) ?? []
+    const parts = Math.round(Number(digits) * 100)
+    if (parts <= 10_000) return parts
+    throw new GdnError('usage', `must be a percentage such as 5% or 2.5%, at most 100%, not ${JSON.stringify(raw)}`, {
+      place: { flag },
+    })
+  },
+  { takes: { type: 'string' as const } },
+)
+
+const SETTINGS = 'Settings'
+
+export function addSetFlags(command: GdnCommand): void {
+  const setting = (flags: string, description: string, parse?: Parse<unknown>) =>
+    valueFlag(command, flags, description, { group: SETTINGS, ...(parse === undefined ? {} : { parse }) })
+  setting('--royalty <percent>', 'Royalty of sales, such as 5%; 0% removes it', percentage)
+  setting('--royalty-receiver <address>', 'Who receives the royalty: an address or @name (the owner)', address)
+  setting('--description <text>', 'Description of the collection')
+  setting('--image <file-or-url>', 'Image of the collection', notEmpty)
+  setting('--banner <file-or-url>', 'Banner of the collection', notEmpty)
+  setting('--external-link <url>', 'Website of the collection', httpAddress)
+  setting('--contract-uri <uri>', 'URI of complete metadata, in place of these four', notEmpty)
+  eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
+  eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
+  setting('--new-owner <address>', 'Offer the ownership to this address or @name', address)
+  switchFlag(command, '--accept-owner', 'Accept the ownership that was offered to the wallet', SETTINGS)
+  switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs for good', SETTINGS)
+  valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
+  addPasswordFlag(command)
+  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  switchFlag(command, '--dry-run', 'Show what would change and its maximum cost; send nothing')
+  switchFlag(command, '-y, --yes', "Don't prompt")
+  valueFlag(command, '--timeout <time>', 'How long to wait for the network (5m)', { parse: duration })
+  valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', { parse: notEmpty })
+  addReaderFlags(command)
+  addServerFlags(command)
+  addOutputFlags(command)
+}
+
+/** Rejects flags that contradict each other, and a command without any change. */
+export function checkSetFlags(flags: SetFlags): void {
+  const { contractUri, image, banner, description, externalLink, newOwner, acceptOwner } = flags
+  if (contractUri !== undefined && [image, banner, description, externalLink].some((value) => value !== undefined)) {
+    throw new GdnError('usage', 'replaces the metadata that other flags change', {
+      place: { flag: '--contract-uri' },
+      hint: 'Use --contract-uri alone, or --image, --banner, --description and --external-link.',
+    })
+  }
+  const { royalty, royaltyReceiver, enableApi, enableTransfer, freeze } = flags
+  const others = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, contractUri, newOwner]
+  const given = [...others, image, banner, description, externalLink].filter((value) => value !== undefined)
+  if (acceptOwner && given.length > 0) {
+    throw new GdnError('usage', 'is used alone: other settings change once the ownership is accepted', {
+      place: { flag: '--accept-owner' },
+      hint: 'Run the command a second time for them.',
+    })
+  }
+  if (!acceptOwner && given.length === 0) {
+    throw new GdnError('usage', 'no setting is specified', {
+      hint: 'Name what to set: --royalty 5%, for example. `gdn collection set --help` lists the settings.',
+    })
+  }
+}

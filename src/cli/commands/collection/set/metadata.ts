@@ -1,0 +1,111 @@
+import { parseJson } from '../../../../client/answers.ts'
+import { createTransport } from '../../../../client/create-transport.ts'
+import { canonicalJson } from '../../../../core/canonical-json.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import { sleep } from '../../../../core/time.ts'
+import { createStorageReader } from '../../../../nft/storage-reader.ts'
+import { proxyOf } from '../../../connect/connect.ts'
+import { httpUrl } from '../../../connect/open-verifier.ts'
+import type { Connection, Deps } from '../../../deps.ts'
+import { VERSION } from '../../../version.ts'
+import { hashLocalFiles, readMedia, uploadLocalFiles } from '../../nft/media.ts'
+import type { SetFlags } from './flags.ts'
+
+/** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
+export type ContractMetadata = Readonly<Record<string, unknown>>
+
+/** Changed metadata. Files of this machine have placeholders instead of URLs until they are uploaded. */
+export interface MetadataChange {
+  before: ContractMetadata
+  after: ContractMetadata
+  /** Uploads files and metadata. Returns the URI of the metadata. */
+  upload(): Promise<string>
+}
+
+const DATA_URI = 'data:application/json;base64,'
+
+/**
+ * Returns the metadata with the changes of the flags; null if they change nothing.
+ *
+ * @param uri where the contract says that its metadata is
+ */
+export async function changeMetadata(
+  deps: Deps,
+  connect: () => Promise<Connection>,
+  flags: SetFlags,
+  uri: string,
+): Promise<MetadataChange | null> {
+  const { image, banner, description, externalLink } = flags
+  if ([image, banner, description, externalLink].every((value) => value === undefined)) return null
+  const before = await readMetadata(deps, connect, flags, uri)
+  const images = [
+    { key: 'image', flag: '--image', value: image },
+    { key: 'banner_image', flag: '--banner', value: banner },
+  ].flatMap(({ value, ...one }) => (value === undefined ? [] : { ...one, value }))
+  const media = await readMedia(images, deps.cwd, (key) => images.find((one) => one.key === key)?.flag ?? '')
+  const changes = {
+    ...Object.fromEntries(media.fields.map(({ key, url }) => [key, url])),
+    ...(description === undefined ? {} : { description }),
+    ...(externalLink === undefined ? {} : { external_link: externalLink }),
+  }
+  const after = { ...before, ...changes }
+  if (canonicalJson(after) === canonicalJson(before)) return null
+  return {
+    before,
+    after: shown(after, media.localFiles),
+    async upload() {
+      const { client } = await connect()
+      const urls = await uploadLocalFiles(deps, client, media.localFiles, await hashLocalFiles(media.localFiles))
+      const fields = Object.entries(after).map(([key, value]) => [key, urls.get(String(value)) ?? value])
+      const content = Buffer.from(`${JSON.stringify(Object.fromEntries(fields))}\n`)
+      return (await client.upload(content, 'collection.json', { signal: deps.signals.signal })).url
+    },
+  }
+}
+
+const shown = (metadata: ContractMetadata, files: readonly { path: string; placeholder: string }[]) =>
+  Object.fromEntries(
+    Object.entries(metadata).map(([key, value]) => [
+      key,
+      files.find(({ placeholder }) => placeholder === value)?.path ?? value,
+    ]),
+  )
+
+async function readMetadata(
+  deps: Deps,
+  connect: () => Promise<Connection>,
+  { gateway }: SetFlags,
+  uri: string,
+): Promise<ContractMetadata> {
+  if (uri === '') return {}
+  if (uri.startsWith(DATA_URI)) {
+    return asMetadata(parseJson(Buffer.from(uri.slice(DATA_URI.length), 'base64')), uri)
+  }
+  const server = gateway === undefined ? (await connect()).server : null
+  const proxy = server?.loopback ? undefined : proxyOf(deps.env)
+  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  try {
+    const reader = createStorageReader({
+      transport,
+      clock: { now: () => performance.now(), sleep, random: Math.random },
+      userAgent: `gdn/${VERSION}`,
+      signal: deps.signals.signal,
+      gateway: server?.baseUrl ?? httpUrl(gateway ?? '', '--gateway'),
+    })
+    const found = await reader.readJson(uri)
+    if (found.kind !== 'json') throw unreadable(uri, found.message)
+    return asMetadata(found.value, uri)
+  } finally {
+    await transport.close()
+  }
+}
+
+function asMetadata(value: unknown, uri: string): ContractMetadata {
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as ContractMetadata
+  throw unreadable(uri, 'it is not a JSON object')
+}
+
+const unreadable = (uri: string, problem: string) =>
+  new GdnError('refused', `the metadata of the collection at ${uri} can't be read: ${problem}`, {
+    hint: 'Name a gateway that has it with --gateway, or replace it with --contract-uri <uri>.',
+  })

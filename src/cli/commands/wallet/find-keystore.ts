@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { walletsDirectory } from '../../../config/paths.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
+import { nameProblem, readName } from '../../../wallet/names.ts'
+import type { Deps } from '../../deps.ts'
+
+/**
+ * Returns the keystore file of a name or path.
+ *
+ * @param flag where it was given, for errors
+ */
+export async function findKeystore(deps: Deps, what: string, flag: string): Promise<string> {
+  if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)
+  const place = { flag }
+  const name = readName(what, place)
+  const file = join(walletsDirectory(deps.env), name + KEYSTORE_ENDING)
+  if (existsSync(file)) return file
+  const address = (await deps.addresses()).resolve(name, place)
+  throw new GdnError('usage', `@${name} is only the name of ${address}: its key is not on this machine`, { place })
+}

@@ -1,0 +1,72 @@
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { readPrivateText } from '../../core/private-file.ts'
+import type { RemoteNetwork } from '../../server/chain/evm/remote/remote-network.ts'
+import type { Deps } from '../deps.ts'
+import { httpUrl, namedRpc, type ReaderFlags } from './open-verifier.ts'
+
+export interface NodeFlags extends ReaderFlags {
+  rpcUrlFile?: string
+}
+
+/** A JSON-RPC node. */
+export interface Node {
+  /** May contain a key, so it is never shown. */
+  url: string
+  /** What named it. */
+  flag: string
+}
+
+/** Enough for a slow node, and short enough to wait for. */
+const TIMEOUT_MS = 10_000
+
+/** Returns the node that flags or GDN_RPC_URL name; null for none. @throws GdnError `usage` */
+export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
+  const { rpcUrlFile: file } = flags
+  if (file === undefined) return namedRpc(deps, flags)
+  if (flags.rpcUrl !== undefined) {
+    throw new GdnError('usage', '--rpc-url and --rpc-url-file contradict each other', { hint: 'Use one of them.' })
+  }
+  const text = readPrivateText(file, { code: 'usage' })
+  if (text === null) throw new GdnError('usage', "doesn't exist", { place: { file } })
+  return { url: httpUrl(text.trim(), '--rpc-url-file'), flag: '--rpc-url-file' }
+}
+
+/**
+ * Calls `work` with the network behind a node. The node is asked for its chain ID before anything else.
+ *
+ * @throws GdnError `usage` if the node belongs to another chain
+ */
+export async function withNetwork<Result>(
+  { url, flag }: Node,
+  { blockchain, pollMs }: { blockchain: EvmBlockchain; pollMs?: number },
+  work: (network: RemoteNetwork) => Promise<Result>,
+): Promise<Result> {
+  const [{ createRemoteNetwork }, { chainIdNamed }] = await Promise.all([
+    import('../../server/chain/evm/remote/remote-network.ts'),
+    import('../../server/settings/networks.ts'),
+  ])
+  const chainId = chainIdNamed(blockchain)
+  if (chainId === null) {
+    throw new GdnError('usage', `can't be compared with ${blockchain}, whose chain ID only its server knows`, {
+      place: { flag },
+      hint: 'Leave it out, so that the server is asked.',
+    })
+  }
+  const limits = { confirmations: 1, finality: 1, timeoutMs: TIMEOUT_MS, tries: 2 }
+  const network = createRemoteNetwork({
+    blockchain,
+    chainId,
+    urls: [url],
+    ...limits,
+    ...(pollMs === undefined ? {} : { pollMs }),
+  })
+  try {
+    return await work(network)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code !== 'invalid_config') throw error
+    throw new GdnError('usage', error.message, { place: { flag }, hint: `Name a node of ${blockchain}.` })
+  } finally {
+    await network.close()
+  }
+}

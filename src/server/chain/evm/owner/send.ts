@@ -1,0 +1,58 @@
+import { GdnError } from '../../../../core/errors.ts'
+import type { EvmReceipt, Fees, Hex } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
+import { receiptOf } from '../receipt.ts'
+import type { RemoteNetwork } from '../remote/remote-network.ts'
+import type { Signer } from '../signers.ts'
+
+/**
+ * Returns the gas that a call may need: a fifth more than the estimate, since the state may change before the
+ * transaction is in a block.
+ *
+ * @throws RpcError if the contract rejects the call
+ */
+export async function estimateGas(network: RemoteNetwork, call: { from: Hex; to: Hex; data: Hex }): Promise<bigint> {
+  return (readQuantity(await network.request('eth_estimateGas', [call])) * 6n) / 5n
+}
+
+/**
+ * Returns the nonce of the next transaction of an account; null while it has transactions that wait for a block. One of
+ * them may be a change that an interrupted command sent.
+ */
+export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<number | null> {
+  const pending = Number(readQuantity(await network.request('eth_getTransactionCount', [account, 'pending'])))
+  const mined = await network.publicNetwork.nextNonce(account)
+  return pending > mined ? null : mined
+}
+
+/**
+ * Signs and sends a call. Resolves with its receipt once it has the confirmations of the network. Another transaction
+ * with the same nonce can't have an effect as well.
+ */
+export async function sendCall(
+  network: RemoteNetwork,
+  signer: Signer,
+  nonce: number,
+  call: { to: Hex; data: Hex; gas: bigint; fees: Fees },
+  sleep: () => Promise<void>,
+): Promise<EvmReceipt> {
+  const { raw, hash } = await signer.sign({ chainId: network.chainId, nonce, ...call })
+  const [outcome] = await network.broadcast([raw])
+  if (outcome?.outcome === 'rejected') {
+    throw new GdnError('refused', `the network rejected the transaction: ${outcome.reason}`, {
+      hint: `It changed nothing. Check the funds of ${signer.address}, and run the same command again.`,
+    })
+  }
+  for (;;) {
+    // Not `receipts`, for which a success without an event is none: the contract reports no change of royalties.
+    const receipt = receiptOf(await network.request('eth_getTransactionReceipt', [hash]))
+    const deepest = (await network.publicNetwork.head()) - network.confirmations + 1
+    if (receipt !== null && Number(receipt.blockNumber) <= deepest) {
+      if (receipt.status === 'success') return receipt
+      throw new GdnError('refused', `the transaction ${hash} reverted: it changed nothing`, {
+        hint: 'Run the same command with --dry-run to see what is set now.',
+      })
+    }
+    await sleep()
+  }
+}

@@ -1,0 +1,132 @@
+import { decodeFunctionResult, encodeFunctionData, isAddressEqual, parseAbi, zeroAddress } from 'viem'
+import { GdnError } from '../../../../core/errors.ts'
+import type { EvmNetwork, Hex } from '../network.ts'
+
+/** The owner's functions of every version of our contract, and the reads that say what is set. */
+const ABI = parseAbi([
+  'function owner() view returns (address)',
+  'function enableApi() view returns (bool)',
+  'function enableTransfer() view returns (bool)',
+  'function isRevoked() view returns (bool)',
+  'function royaltyInfo(uint256 tokenId, uint256 price) view returns (address, uint256)',
+  'function contractURI() view returns (string)',
+  'function supportsInterface(bytes4 id) view returns (bool)',
+  'function pendingOwner() view returns (address)',
+  'function isFrozen() view returns (bool)',
+  'function setEnableApi(bool enabled)',
+  'function setEnableTransfer(bool enabled)',
+  'function setDefaultRoyalty(address receiver, uint96 feeNumerator)',
+  'function deleteDefaultRoyalty()',
+  'function setContractURI(string uri)',
+  'function transferOwnership(address newOwner)',
+  'function acceptOwnership()',
+  'function freezeMetadata()',
+])
+
+/** ERC-4906: contracts of the version whose NFTs can be updated have it. */
+const UPDATES = '0x49064906'
+/** Royalties are parts of 10,000 of the price (ERC-2981). */
+export const WHOLE_PRICE = 10_000
+
+/** What is set in a collection's contract. Addresses are checksummed. */
+export interface OwnerSettings {
+  /** The zero address after `renounceOwnership`. */
+  owner: Hex
+  enableApi: boolean
+  enableTransfer: boolean
+  /** The owner has revoked all rights of the service permanently. */
+  revoked: boolean
+  /** Null without royalties. */
+  royalty: Royalty | null
+  contractUri: string
+  /** Null for a contract of an earlier version, whose ownership moves at once, and whose metadata never changes. */
+  lifecycle: { pendingOwner: Hex | null; frozen: boolean } | null
+}
+
+export interface Royalty {
+  receiver: Hex
+  /** Parts of 10,000 of the price. */
+  basisPoints: number
+}
+
+/** A change by a transaction of the owner, or of the one who was offered the ownership. */
+export type OwnerCall =
+  | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }
+  | { kind: 'royalty'; royalty: Royalty | null }
+  | { kind: 'contract_uri'; uri: string }
+  | { kind: 'offer_ownership'; to: Hex }
+  | { kind: 'accept_ownership' }
+  | { kind: 'freeze' }
+
+/** Returns the call data of a change. */
+export function encodeOwnerCall(call: OwnerCall): Hex {
+  const abi = ABI
+  switch (call.kind) {
+    case 'enable_api':
+      return encodeFunctionData({ abi, functionName: 'setEnableApi', args: [call.enabled] })
+    case 'enable_transfer':
+      return encodeFunctionData({ abi, functionName: 'setEnableTransfer', args: [call.enabled] })
+    case 'royalty': {
+      if (call.royalty === null) return encodeFunctionData({ abi, functionName: 'deleteDefaultRoyalty' })
+      const { receiver, basisPoints } = call.royalty
+      return encodeFunctionData({ abi, functionName: 'setDefaultRoyalty', args: [receiver, BigInt(basisPoints)] })
+    }
+    case 'contract_uri':
+      return encodeFunctionData({ abi, functionName: 'setContractURI', args: [call.uri] })
+    case 'offer_ownership':
+      return encodeFunctionData({ abi, functionName: 'transferOwnership', args: [call.to] })
+    case 'accept_ownership':
+      return encodeFunctionData({ abi, functionName: 'acceptOwnership' })
+    case 'freeze':
+      return encodeFunctionData({ abi, functionName: 'freezeMetadata' })
+  }
+}
+
+/**
+ * Reads the settings of a contract, all as of one block.
+ *
+ * @throws GdnError `not_found` if the address has no contract of gdn
+ */
+export async function readOwnerSettings(network: Pick<EvmNetwork, 'request'>, contract: Hex): Promise<OwnerSettings> {
+  const block = await network.request<Hex>('eth_blockNumber', [])
+  const abi = ABI
+  const read = async (data: Hex): Promise<Hex> => {
+    const result = await network.request<Hex>('eth_call', [{ to: contract, data }, block])
+    // A call to an address without code succeeds and returns no data.
+    if (result === '0x') throw notOurs(contract)
+    return result
+  }
+  const flag = async (functionName: 'enableApi' | 'enableTransfer' | 'isRevoked' | 'isFrozen') => {
+    const call = { abi, functionName } as const
+    return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
+  }
+  const account = async (functionName: 'owner' | 'pendingOwner') => {
+    const call = { abi, functionName } as const
+    return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
+  }
+  const owner = await account('owner')
+  const asksRoyalty = { abi, functionName: 'royaltyInfo', args: [1n, BigInt(WHOLE_PRICE)] } as const
+  const asksUri = { abi, functionName: 'contractURI' } as const
+  const asksUpdates = { abi, functionName: 'supportsInterface', args: [UPDATES] } as const
+  const [enableApi, enableTransfer, revoked, royalty, contractUri, hasUpdates] = await Promise.all([
+    flag('enableApi'),
+    flag('enableTransfer'),
+    flag('isRevoked'),
+    read(encodeFunctionData(asksRoyalty)).then((data) => decodeFunctionResult({ ...asksRoyalty, data })),
+    read(encodeFunctionData(asksUri)).then((data) => decodeFunctionResult({ ...asksUri, data })),
+    read(encodeFunctionData(asksUpdates)).then((data) => decodeFunctionResult({ ...asksUpdates, data })),
+  ])
+  const [receiver, basisPoints] = royalty
+  const settings = {
+    ...{ owner, enableApi, enableTransfer, revoked, contractUri },
+    royalty: isAddressEqual(receiver, zeroAddress) ? null : { receiver, basisPoints: Number(basisPoints) },
+  }
+  if (!hasUpdates) return { ...settings, lifecycle: null }
+  const [pending, frozen] = await Promise.all([account('pendingOwner'), flag('isFrozen')])
+  return { ...settings, lifecycle: { pendingOwner: isAddressEqual(pending, zeroAddress) ? null : pending, frozen } }
+}
+
+const notOurs = (contract: Hex) =>
+  new GdnError('not_found', `${contract} is not a collection of gdn`, {
+    hint: 'Check the address and the blockchain.',
+  })

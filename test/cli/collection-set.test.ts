@@ -1,0 +1,263 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createPublicClient, encodeFunctionData, http, parseAbi } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { polygon } from 'viem/chains'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
+import { until } from '../helpers/backend.ts'
+import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
+import { startRpcProxy } from '../helpers/rpc-proxy.ts'
+import { fakeApi } from './fake-api.ts'
+import { cli, tempHome } from './harness.ts'
+
+type Hex = `0x${string}`
+
+const ABI = parseAbi([
+  'function owner() view returns (address)',
+  'function enableApi() view returns (bool)',
+  'function enableTransfer() view returns (bool)',
+  'function royaltyInfo(uint256, uint256) view returns (address, uint256)',
+  'function contractURI() view returns (string)',
+  'function setEnableTransfer(bool)',
+  'function revokeService()',
+])
+
+const ownerKey = generatePrivateKey()
+const owner = privateKeyToAccount(ownerKey)
+const strangerKey = generatePrivateKey()
+const stranger = privateKeyToAccount(strangerKey)
+
+let network: PublicNetwork
+let factory: Hex
+let operator: Hex
+let made = 0
+beforeAll(async () => {
+  network = await startPublicNetwork([], { accounts: 2 })
+  await network.call('evm_setAutomine', [true])
+  const [admin = '0x', account = '0x'] = await network.call<Hex[]>('eth_accounts')
+  operator = account
+  const receipt = await send(admin, null, encodeDeployFactory([operator]))
+  factory = receipt.contractAddress as Hex
+})
+afterAll(() => network.close())
+
+async function send(from: Hex, to: Hex | null, data: Hex): Promise<{ status: Hex; contractAddress: Hex | null }> {
+  const fields = { from, data, gas: '0x989680', ...(to === null ? {} : { to }) }
+  const hash = await network.call<Hex>('eth_sendTransaction', [fields])
+  const receipt = await until(
+    () => network.call<{ status: Hex; contractAddress: Hex | null } | null>('eth_getTransactionReceipt', [hash]),
+    (found) => found !== null,
+  )
+  if (receipt?.status !== '0x1') throw new Error(`${hash} reverted`)
+  return receipt
+}
+
+const chain = () => createPublicClient({ chain: polygon, transport: http(network.url) })
+const read = (functionName: 'owner' | 'enableApi' | 'enableTransfer' | 'contractURI') =>
+  chain().readContract({ address: contract, abi: ABI, functionName })
+const royalty = () =>
+  chain().readContract({ address: contract, abi: ABI, functionName: 'royaltyInfo', args: [1n, 100n] })
+const nonce = () => chain().getTransactionCount({ address: owner.address })
+
+let contract: Hex
+let home: Awaited<ReturnType<typeof tempHome>>
+beforeEach(async () => {
+  const init = {
+    requestId: `0x${String(++made).padStart(64, '0')}` as Hex,
+    ...{ name: 'Tide', symbol: 'TIDE', owner: owner.address },
+    ...{ enableApi: true, enableTransfer: false, locked: false },
+  }
+  await send(operator, factory, encodeMake(init))
+  contract = predictCollection(factory, init)
+  for (const { address } of [owner, stranger]) await network.call('anvil_setBalance', [address, '0xde0b6b3a7640000'])
+  home = await tempHome()
+  await writeKeystore(join(home.dir, 'owner.json'), ownerKey)
+  await writeKeystore(join(home.dir, 'stranger.json'), strangerKey)
+  await writePassword(join(home.dir, 'pw'))
+})
+
+const set = (...flags: string[]) =>
+  cli(['collection', 'set', contract, '-b', 'polygon', '--rpc-url', network.url, ...flags], {
+    env: { ...home.env, GDN_API_KEY: 'key' },
+    cwd: home.dir,
+  })
+const as = (name: string) => ['--wallet', join(home.dir, `${name}.json`), '--password-file', join(home.dir, 'pw')]
+const asOwner = () => [...as('owner'), '--yes']
+
+describe('gdn collection set', () => {
+  test('changes only what differs, each by a transaction of the owner, without a server', async () => {
+    const done = await set('--royalty', '2.5%', '--enable-transfer', '--enable-api', ...asOwner(), '--json')
+    expect(done.code, done.stderr).toBe(0)
+    const receiver = owner.address
+    expect(JSON.parse(done.stdout)).toMatchObject([
+      { setting: 'enable_transfer', before: false, after: true, status: 'confirmed', gas_used: expect.any(Number) },
+      { setting: 'royalty', before: null, after: { percent: 2.5, receiver }, fee_wei: expect.stringMatching(/^\d+$/) },
+    ])
+    expect(await royalty()).toEqual([receiver, 2n])
+    expect(await read('enableTransfer')).toBe(true)
+
+    const sent = await nonce()
+    const again = await set('--royalty', '2.5%', '--enable-transfer', ...asOwner())
+    expect(again).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
+    const other = await set('--royalty-receiver', stranger.address, ...asOwner())
+    expect(other.code, other.stderr).toBe(0)
+    expect(await royalty()).toEqual([stranger.address, 2n])
+    const removed = await set('--royalty', '0%', ...asOwner())
+    expect(removed.code, removed.stderr).toBe(0)
+    expect((await royalty())[1]).toBe(0n)
+    expect(await nonce()).toBe(sent + 2)
+  })
+
+  test('shows what would change and its cost with --dry-run, without a keystore', async () => {
+    const { code, stdout, stderr } = await set('--royalty', '5%', '--no-enable-api', '--dry-run')
+    expect(code, stderr).toBe(0)
+    expect(stdout).toMatch(/^enable_api\ttrue\tfalse\tplanned/m)
+    expect(stdout).toMatch(/^royalty\t\t5% to 0x[0-9a-fA-F]{40}\tplanned/m)
+    expect(stderr).toMatch(/Nothing was sent\. The changes cost at most 0\.\d+ POL\./)
+    expect(await read('enableApi')).toBe(true)
+  })
+
+  test('sends nothing without a confirmation on a public network', async () => {
+    const { code, stderr } = await set('--royalty', '5%', ...as('owner'))
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/Change royalty \(0x\w{40} on polygon, for at most 0\.\d+ POL\)\?/)
+    expect((await royalty())[1]).toBe(0n)
+  })
+
+  test('keeps the fields of the metadata that no flag names, and uploads nothing for a dry run', async () => {
+    const uri = 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
+    const stored: object[] = []
+    const api = await fakeApi({
+      files: (body: never) => {
+        stored.push(body)
+        return { body: { url: uri } }
+      },
+      '/ipfs/bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku': () => ({
+        body: { name: 'Tide', description: 'Of the sea' },
+      }),
+    })
+    const described = ['--description', 'Of the sea', '--base-url', api.url]
+    const planned = await set(...described, '--dry-run', '--json')
+    expect(planned.code, planned.stderr).toBe(0)
+    const change = { before: { name: 'Tide' }, after: { name: 'Tide', description: 'Of the sea' } }
+    expect(JSON.parse(planned.stdout)).toMatchObject([{ setting: 'metadata', ...change }])
+    expect(stored).toEqual([])
+
+    const done = await set(...described, ...asOwner())
+    expect(done.code, done.stderr).toBe(0)
+    expect(stored).toHaveLength(1)
+    expect(await read('contractURI')).toBe(uri)
+
+    const next = await set('--external-link', 'https://example.com/', '--base-url', api.url, '--dry-run')
+    expect(next.stdout).toContain('name: Tide, description: Of the sea, external_link: https://example.com/')
+  })
+
+  test('waits for what an interrupted command sent, and does not send it again', async () => {
+    await network.call('evm_setAutomine', [false])
+    onTestFinished(() => network.call('evm_setAutomine', [true]))
+    const before = await nonce()
+    const raw = await owner.signTransaction({
+      ...{ chainId: 137, nonce: before, to: contract, gas: 200_000n, type: 'eip1559' },
+      ...{ maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n },
+      data: encodeFunctionData({ abi: ABI, functionName: 'setEnableTransfer', args: [true] }),
+    })
+    await network.call('eth_sendRawTransaction', [raw])
+    const node = await startRpcProxy(network.url)
+    onTestFinished(() => node.close())
+    const flags = ['-b', 'polygon', '--rpc-url', node.url, '--enable-transfer', ...asOwner()]
+    const ended = cli(['collection', 'set', contract, ...flags], { env: home.env, cwd: home.dir })
+    await until(
+      () => node.count('eth_getTransactionCount'),
+      (count) => count > 3,
+    )
+    await network.mine()
+    const { code, stderr } = await ended
+    expect(code, stderr).toBe(0)
+    expect(await read('enableTransfer')).toBe(true)
+    expect(await network.pool()).toEqual([])
+    expect(await nonce()).toBe(before + 1)
+  })
+
+  test('gives the ownership of an earlier version away only after a confirmation that says so', async () => {
+    const refused = await set('--new-owner', stranger.address, ...as('owner'))
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("this can't be undone") })
+    expect(await read('owner')).toBe(owner.address)
+    const done = await set('--new-owner', stranger.address, ...asOwner())
+    expect(done.code, done.stderr).toBe(0)
+    expect(await read('owner')).toBe(stranger.address)
+  })
+
+  describe('bad input sends nothing', () => {
+    test.each([
+      ['royalties above 100 %', ['--royalty', '100.01%'], '--royalty: must be a percentage such as 5%', 2],
+      ['a royalty without a unit', ['--royalty', '5'], '--royalty: must be a percentage such as 5%', 2],
+      ['no setting', [], 'no setting is specified', 2],
+      ['metadata twice', ['--contract-uri', 'ipfs://b', '--image', 'a.png'], 'replaces the metadata', 2],
+      ['a receiver of nothing', ['--royalty-receiver', stranger.address], 'has no royalty', 2],
+      ['an address with a typo', ['--royalty', '5%', '--royalty-receiver', '0x12'], '--royalty-receiver: "0x12"', 2],
+      ['no wallet', ['--royalty', '5%'], '--wallet: is required: the owner 0x', 2],
+      ['acceptance and more', ['--accept-owner', '--royalty', '5%'], '--accept-owner: is used alone', 2],
+    ])('%s', async (_, flags, message, exitCode) => {
+      const before = await nonce()
+      const { code, stderr } = await set(...flags)
+      expect(stderr).toContain(message)
+      expect(code).toBe(exitCode)
+      expect(await nonce()).toBe(before)
+    })
+
+    test("a stranger's wallet", async () => {
+      const before = await nonce()
+      const { code, stderr } = await set('--royalty', '5%', ...as('stranger'))
+      expect(stderr).toContain(`is ${owner.address}, not ${stranger.address}`)
+      expect(code).toBe(5)
+      expect(await nonce()).toBe(before)
+    })
+
+    test('an address without a contract of gdn', async () => {
+      const flags = ['-b', 'polygon', '--rpc-url', network.url, '--royalty', '5%']
+      const { code, stderr } = await cli(['collection', 'set', stranger.address, ...flags], { env: home.env })
+      expect(code).toBe(5)
+      expect(stderr).toContain('is not a collection of gdn')
+    })
+
+    test('a node of another chain', async () => {
+      const flags = ['-b', 'base', '--rpc-url', network.url, '--royalty', '5%']
+      const { code, stderr } = await cli(['collection', 'set', contract, ...flags], { env: home.env })
+      expect(code).toBe(2)
+      expect(stderr).toContain('--rpc-url')
+    })
+
+    test('a collection whose owner has revoked the service', async () => {
+      const data = encodeFunctionData({ abi: ABI, functionName: 'revokeService' })
+      await network.call('anvil_impersonateAccount', [owner.address])
+      onTestFinished(() => network.call('anvil_stopImpersonatingAccount', [owner.address]))
+      await send(owner.address, contract, data)
+      const { code, stderr } = await set('--enable-api', ...asOwner())
+      expect(stderr).toContain('has revoked all rights of the service')
+      expect(code).toBe(5)
+    })
+  })
+
+  test('never prints the key, the password or the URL of the node', async () => {
+    const secret = `${network.url}/?key=very-secret-key`
+    const file = join(home.dir, 'url')
+    await writeFile(file, secret, { mode: 0o600 })
+    const argv = [
+      'collection',
+      'set',
+      contract,
+      '-b',
+      'polygon',
+      '--rpc-url-file',
+      file,
+      '--royalty',
+      '5%',
+      ...asOwner(),
+    ]
+    const { code, stdout, stderr } = await cli([...argv, '--debug'], { env: home.env, cwd: home.dir })
+    expect(code, stderr).toBe(0)
+    for (const text of [ownerKey.slice(2), PASSWORD, 'very-secret-key']) expect(stdout + stderr).not.toContain(text)
+  })
+})
