@@ -30,3 +30,9 @@ export const nftRecord = z.looseObject({
 })
 
 export type NftRecord = z.output<typeof nftRecord>
+
+/** Renames `nft_gdn_ids` of a record to `nft_gdn_id`: clients have seen it before an NFT is on chain (api-v1.2.md). */
+export function spellId(record: z.input<typeof nftRecord>): z.input<typeof nftRecord> {
+  const { nft_gdn_ids: id } = Object(record) as { nft_gdn_ids?: unknown }
+  return typeof id === 'string' ? { ...record, nft_gdn_id: id } : record
+}

@@ -208,6 +208,17 @@ describe('a response may have fields that the contract does not know', () => {
 })
 
 describe('unusual spellings of the reference', () => {
+  it('getnfts returns nft_gdn_id for a record that has nft_gdn_ids', () => {
+    const record = { nft_gdn_ids: 'a', token_id: null, status: 'initiated', request_metadata: {}, metadata_url: null }
+    const response = { requests: { nft_gdn_ids: ['a'] }, nfts: [record, null] }
+    const { response: schema } = ENDPOINTS.getnfts
+    expect(validate(schema, { ...response, nfts: [record] })).toMatchObject({
+      ok: true,
+      value: { nfts: [{ nft_gdn_id: 'a', status: 'initiated' }] },
+    })
+    expect(validate(schema, response)).toMatchObject({ ok: false, issues: [{ field: 'nfts[1]' }] })
+  })
+
   const parse = (endpoint: Endpoint, change: object) =>
     validate(endpoint.request, { ...(endpoint.example.request as object), ...change })
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { defineEndpoint } from '../endpoint.ts'
-import { nftGdnId, nftRecord } from '../nft-record.ts'
+import { nftGdnId, nftRecord, spellId } from '../nft-record.ts'
 
 /** Maximum number of IDs in one getnfts request; the CLI sends more in chunks. */
 export const MAX_IDS_PER_REQUEST = 1000
@@ -22,7 +22,7 @@ export const getnfts = defineEndpoint({
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_ids: z.array(z.string()) }),
-    nfts: z.array(nftRecord),
+    nfts: z.array(z.pipe(z.transform(spellId), nftRecord)),
   }),
   example: {
     request: { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] },

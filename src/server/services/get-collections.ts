@@ -12,17 +12,24 @@ const toRecord = (row: CollectionRow) => ({
   enable_api: row.enable_api === 1,
   enable_transfer: row.enable_transfer === 1,
   is_locked: row.is_locked === 1,
-  description: row.description,
-  image: row.image,
+  description: row.description ?? '',
+  image: row.image ?? '',
   status: row.status,
   ...(row.error === null ? {} : { error: row.error }),
 })
 
-/** Returns the account's collections with these IDs; unknown IDs are left out. */
+/** Returns the account's collections in the order of the IDs; unknown IDs are left out. */
 export async function getCollections(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollections.request>>,
 ) {
-  const rows = await listCollections(store.db, accountId, parsed.transaction_gdn_ids)
-  return { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, collections: rows.map(toRecord) }
+  const ids = [...new Set(parsed.transaction_gdn_ids)]
+  const byId = new Map((await listCollections(store.db, accountId, ids)).map((row) => [row.id, row]))
+  return {
+    requests: { transaction_gdn_ids: body.transaction_gdn_ids },
+    collections: ids.flatMap((id) => {
+      const row = byId.get(id)
+      return row === undefined ? [] : [toRecord(row)]
+    }),
+  }
 }

@@ -69,13 +69,7 @@ export async function collectionAddresses(db: Db, blockchain: EvmBlockchain): Pr
 
 /** Returns an account's collections with these IDs, in the order of creation. */
 export async function listCollections(db: Db, accountId: string, ids: readonly string[]): Promise<CollectionRow[]> {
-  return db
-    .selectFrom('collections')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', 'in', ids)
-    .orderBy('id')
-    .execute()
+  return db.selectFrom('collections').selectAll().where('account_id', '=', accountId).where('id', 'in', ids).execute()
 }
 
 /** Whether a blockchain has a collection of ours, deployed or not. */

@@ -86,8 +86,8 @@ describe('getcollections', () => {
           enable_api: true,
           enable_transfer: false,
           is_locked: false,
-          description: null,
-          image: null,
+          description: '',
+          image: '',
           status: expect.stringMatching(/^(initiated|deployed)$/),
         },
       ],
@@ -100,6 +100,17 @@ describe('getcollections', () => {
       ({ status }) => status === 'deployed',
     )
     expect(record.status).toBe('deployed')
+  })
+
+  it('returns collections in the order of the IDs, each once', async () => {
+    const { id } = await createTestCollection(backend)
+    for (const ids of [
+      [id, collection.id],
+      [collection.id, id],
+    ]) {
+      const { json } = await backend.post('/api/v1/getcollections', { transaction_gdn_ids: [...ids, ...ids] })
+      expect(json.collections.map((one: { transaction_gdn_ids: string }) => one.transaction_gdn_ids)).toEqual(ids)
+    }
   })
 
   it('accepts one ID as a string and omits unknown IDs', async () => {
