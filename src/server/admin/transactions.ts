@@ -62,7 +62,7 @@ export async function showTransaction(
     attempts: attempts.map(({ hash, max_fee_per_gas, cancels, created_at }) => ({
       hash,
       max_fee_gwei: formatGwei(BigInt(max_fee_per_gas)),
-      cancels: cancels === 1,
+      cancels: cancels > 0,
       created_at: iso(created_at),
     })),
   }

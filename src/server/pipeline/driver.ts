@@ -126,6 +126,8 @@ export interface Outcome {
   seen: Seen
   /** The metadata file in the token, if it isn't the one that the transaction was signed with. */
   file?: { directory: string; index: number }
+  /** Whether the rows of a cancelled transaction are signed for again. */
+  again?: boolean
 }
 
 type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_limit'>>

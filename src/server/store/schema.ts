@@ -231,7 +231,7 @@ export interface TransactionAttemptsTable {
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
   created_at: number
-  /** 1 if its only effect is to use the nonce. */
+  /** Above 0 if its only effect is to use the nonce. 1: its rows fail. 2: they are signed for again. */
   cancels: Generated<number>
 }
 

@@ -79,6 +79,24 @@ export async function findTransactionByNonce(
   return row ?? null
 }
 
+/** Whether transactions of other work than its run's wait for the nonce of a pending transaction. */
+export async function delaysOthers(
+  db: Db,
+  { blockchain, signer, nonce, run }: Pick<TransactionRow, 'blockchain' | 'signer' | 'nonce' | 'run'>,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('transactions')
+    .select('id')
+    .where('blockchain', '=', blockchain)
+    .where('signer', '=', signer)
+    .where('state', '=', sql.lit('signed'))
+    .where('nonce', '>', nonce)
+    .where((is) => is.or([is('run', 'is', null), is('run', '<>', run)]))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Returns the transaction that deploys a blockchain's factory, which is signed once. */
 export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
   const row = await db

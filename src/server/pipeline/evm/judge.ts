@@ -29,7 +29,8 @@ export async function judge(judging: Judging): Promise<Verdict> {
   const { transaction, outcome } = judging
   if (outcome.state === 'lost') return judgeLost(judging)
   if (outcome.state === 'cancelled') {
-    return { verdict: 'failed', error: CANCELLED, ...(await nextTokens(judging)) }
+    const next = await nextTokens(judging)
+    return outcome.again ? { verdict: 'again', ...next } : { verdict: 'failed', error: CANCELLED, ...next }
   }
   if (transaction.kind === 'transfer') return judgeTransfer(judging)
   if (outcome.state === 'reverted') return judgeReverted(judging)

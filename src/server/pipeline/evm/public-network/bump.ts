@@ -7,7 +7,7 @@ import type { FindSigner, SignedBytes } from '../../../chain/evm/signers.ts'
 import type { Log } from '../../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
-import { nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
+import { delaysOthers, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
 import { mayReplace } from '../limit-fees.ts'
 
 /** Maximum multiple of the network's usual fees for automatic increases. */
@@ -68,10 +68,10 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     { chainId, publicNetwork, request }: BumpNetwork,
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
-    action: TransactionRow['requested_action'],
+    action: TransactionRow['requested_action'] | 'free',
   ): Promise<boolean> => {
     const { id, raw } = transaction
-    const cancel = action === 'cancel'
+    const isEmpty = action === 'cancel' || action === 'free'
     // Also if it can't pay for anything new: the stuck transaction may reserve its funds.
     const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
     if (signer === null) {
@@ -93,8 +93,8 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       )
       return false
     }
-    const cancels = cancel || earlier.at(-1)?.cancels === 1
-    const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
+    const cancels = action === 'cancel' ? 1 : action === 'free' ? 2 : (earlier.at(-1)?.cancels ?? 0)
+    const { data = '0x', gas = 0n, to = null } = isEmpty ? emptyCall(signer.address) : call
     // No node accepts it, and each signing would make it more expensive once the funds are back.
     if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
       warnOnce(transaction, 'a transaction is stuck and its signer has too little funds')
@@ -115,7 +115,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       max_fee_per_gas: String(of.maxFeePerGas),
       max_priority_fee_per_gas: String(of.maxPriorityFeePerGas),
       created_at,
-      cancels: number > 0 && cancels ? 1 : 0,
+      cancels: number > 0 ? cancels : 0,
     })
     // Stored before it is sent, so that any mined signing is watched.
     const current = transaction.run === null ? null : await readNetworkFees({ request })
@@ -138,12 +138,18 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       ])
       return true
     })
-    if (isOverLimit) warnOnce(transaction, 'a transaction is stuck and the limit of its run allows no higher fees')
+    if (isOverLimit) {
+      warnOnce(transaction, 'a transaction is stuck and the limit of its run allows no higher fees')
+      // An empty transaction costs less than what it replaces. The NFTs are signed for again when the limit allows it.
+      if (action === null && cancels === 0 && (await delaysOthers(store.db, transaction))) {
+        return await signAgain({ chainId, publicNetwork, request }, transaction, earlier, 'free')
+      }
+    }
     if (stored) {
       for (const one of warned) if (one.startsWith(id)) warned.delete(one)
       const { maxFeePerGas } = fees
       const facts = { transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }
-      log.info(facts, cancel ? 'an empty transaction was signed for its nonce' : 'fees were raised')
+      log.info(facts, isEmpty ? 'an empty transaction was signed for its nonce' : 'fees were raised')
     }
     return stored
   }

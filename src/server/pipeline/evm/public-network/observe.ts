@@ -88,7 +88,9 @@ function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): O
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
   // It used its nonce and had no other effect.
-  if (mined?.cancels === 1) return { state: 'cancelled', seen: { ...place, ...signing } }
+  if (mined !== undefined && mined.cancels > 0) {
+    return { state: 'cancelled', seen: { ...place, ...signing }, again: mined.cancels === 2 }
+  }
   const watched = status === 'success' ? 1 : 0
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
 }
