@@ -152,6 +152,19 @@ describe('every command of the docs works, in the order of its page', () => {
     })
   })
 
+  test('docs/collections.md', async () => {
+    const wallets = ['ada', 'ben'].map((name) => `gdn wallet generate --local --name ${name} --password-file password`)
+    const create = 'gdn collection create --local -b polygon --name Tides --wallet @ada -o ids'
+    await run('docs/collections.md', {
+      before: `umask 077; echo a-long-password > password; ${wallets.join('; ')}; export CONTRACT=$(${create})`,
+      values: {
+        'https://node.example/KEY': `${server}/rpc/polygon`,
+        '@bob': '@ben',
+        '--wallet @alice': '--wallet @ada --password-file password',
+      },
+    })
+  })
+
   test('docs/webhooks.md', async () => {
     await run('docs/webhooks.md', { values: { '<id>': '"$(gdn webhook list -o ids | head -n 1)"' } })
   })
