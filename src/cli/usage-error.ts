@@ -11,7 +11,10 @@ export function usageError(error: CommanderError, command: GdnCommand): GdnError
   })
 }
 
-/** Rewrites Commander's messages in our wording. Excess arguments are not repeated, because one may be a key. */
+/**
+ * Rewrites Commander's messages in our wording. Excess arguments and the values of unknown flags are not repeated,
+ * because one may be a key.
+ */
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
@@ -20,7 +23,10 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)
   if (value !== null) return `the flag ${value[1]} needs a value`
-  return message.replace(/^error: /, '').replace(/^(unknown option|missing required argument) '(.*)'$/s, '$1 "$2"')
+  return message
+    .replace(/^error: /, '')
+    .replace(/^(unknown option) '([^=]*)(?:=.*)?'$/s, '$1 "$2"')
+    .replace(/^(missing required argument) '(.*)'$/s, '$1 "$2"')
 }
 
 /** Returns the flag of this command that was probably meant, under any of its names. */

@@ -90,6 +90,7 @@ test('reports an invalid --fields before anything is sent', async () => {
 test('formats all usage errors the same way, without repeating arguments', async () => {
   const said = async (...argv: string[]) => (await cli(argv)).stderr.split('\n')[0]
   expect(await said('nft', 'list', '--nosuch')).toBe('error: unknown option "--nosuch"')
+  expect(await said('wallet', 'export', '--private-key=0x12')).toBe('error: unknown option "--private-key"')
   expect(await said('--nosuch')).toBe('error: unknown option "--nosuch"')
   expect(await said('batch', 'validate')).toBe('error: missing required argument "manifest"')
   expect(await said('nft', 'mint', '--title')).toBe('error: the flag --title <text> needs a value')
