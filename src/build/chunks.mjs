@@ -29,7 +29,7 @@ const GROUPS = [
   // worker's code, and HTTP.
   {
     name: 'basics',
-    test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure))\.ts$/,
+    test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure)|keystore\/solana-key)\.ts$/,
   },
   { name: 'multiformats', test: /\/node_modules\/multiformats\// },
   { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },

@@ -1,10 +1,12 @@
 import { createDecipheriv, timingSafeEqual } from 'node:crypto'
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import { base58btc } from 'multiformats/bases/base58'
 import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 import { deriveKey } from './derive-key.ts'
-import { type Keystore, parseKeystore } from './parse.ts'
+import { isSolanaKeystore, type Keystore, parseKeystore } from './parse.ts'
 import { addressOfKey, PRIVATE_KEY_BYTES } from './private-key.ts'
+import { addressOfKeypair, KEYPAIR_BYTES } from './solana-key.ts'
 
 export const CIPHER = 'aes-128-ctr'
 
@@ -44,14 +46,15 @@ export async function decrypt(keystore: Keystore, password: Secret, name: string
 }
 
 export interface OpenedKeystore {
-  /** `0x` and 64 hex digits. */
+  /** EVM: `0x` and 64 hex digits. Solana: base58 of the keypair. */
   privateKey: Secret
-  /** Derived from the key, in lower case. */
+  /** Derived from the key. EVM: in lower case. */
   address: string
 }
 
 /**
- * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), as geth, cast, MetaMask and ethers write them.
+ * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), as geth, cast, MetaMask and ethers write them,
+ * or one of Solana that gdn wrote.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input` if it isn't a keystore, requires too much of the machine, doesn't open with this
@@ -62,19 +65,40 @@ export interface OpenedKeystore {
 export async function openKeystore(text: string, password: Secret, name: string): Promise<OpenedKeystore> {
   const keystore = parseKeystore(text, name)
   const fail = (message: string) => new GdnError('invalid_input', message, { place: { file: name } })
-  if (keystore.ciphertext.length > PRIVATE_KEY_BYTES) throw fail('has something other than a private key')
+  const isSolana = isSolanaKeystore(keystore)
+  const size = isSolana ? KEYPAIR_BYTES : PRIVATE_KEY_BYTES
+  if (keystore.ciphertext.length > size) throw fail('has something other than a private key')
   const bytes = await decrypt(keystore, password, name)
   // A few old writers omitted leading zeros.
-  const key = Buffer.concat([Buffer.alloc(PRIVATE_KEY_BYTES - bytes.length), bytes])
+  const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
-    const address = addressOfKey(key)
+    const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
     if (address === null) throw fail('has a number that is not a private key of this curve')
     if (keystore.address !== null && keystore.address !== address) {
       throw fail(`states the address ${keystore.address}, but has the key of ${address}`)
     }
-    return { privateKey: new Secret(`0x${key.toString('hex')}`), address }
+    const text = isSolana ? base58btc.baseEncode(key) : `0x${key.toString('hex')}`
+    return { privateKey: new Secret(text), address }
   } finally {
     bytes.fill(0)
     key.fill(0)
   }
+}
+
+/**
+ * Like openKeystore, but for keys of EVM networks only.
+ *
+ * @throws GdnError `invalid_input` for a keystore of Solana
+ */
+export async function openEvmKeystore(text: string, password: Secret, name: string): Promise<OpenedKeystore> {
+  refuseSolana(parseKeystore(text, name), name)
+  return await openKeystore(text, password, name)
+}
+
+/** @throws GdnError `invalid_input` for a keystore of Solana, where an EVM network needs a key */
+export function refuseSolana(keystore: Keystore, name: string): void {
+  if (!isSolanaKeystore(keystore)) return
+  throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this network is EVM`, {
+    place: { file: name },
+  })
 }

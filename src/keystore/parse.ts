@@ -2,10 +2,14 @@ import * as z from 'zod'
 import { GdnError } from '../core/errors.ts'
 import { parseStrictJson } from '../core/strict-json.ts'
 import { type Kdf, kdfProblem, MAX_KEYSTORE_BYTES } from './limits.ts'
+import { isSolanaAddress } from './solana-key.ts'
 
 /** A Web3 Secret Storage file of version 3, parsed but not opened. */
 export interface Keystore {
-  /** The address in the file, in lower case with `0x`; null if it has none. Not verified until it is opened. */
+  /**
+   * The address in the file: of EVM in lower case with `0x`, of Solana in base58; null if it has none. Not verified until
+   * it is opened.
+   */
   address: string | null
   kdf: Kdf
   iv: Uint8Array
@@ -51,10 +55,14 @@ const crypto = z.discriminatedUnion(
   { error: 'must be "scrypt" or "pbkdf2"' },
 )
 
+const EVM_ADDRESS = /^(0x)?[0-9a-fA-F]{40}$/
+
 const address = z
   .string()
-  .regex(/^(0x)?[0-9a-fA-F]{40}$/, { error: 'must be 40 hex digits' })
-  .transform((text) => `0x${text.slice(-40).toLowerCase()}`)
+  .refine((text) => EVM_ADDRESS.test(text) || isSolanaAddress(text), {
+    error: 'must be 40 hex digits, or a Solana address',
+  })
+  .transform((text) => (EVM_ADDRESS.test(text) ? `0x${text.slice(-40).toLowerCase()}` : text))
 
 const file = z.looseObject({
   version: only(3),
@@ -63,6 +71,9 @@ const file = z.looseObject({
   crypto: crypto.optional(),
   Crypto: crypto.optional(),
 })
+
+/** Returns whether a keystore is of Solana. Its content is a keypair, so no EVM wallet mistakes it for its own file. */
+export const isSolanaKeystore = ({ address }: Keystore): boolean => address !== null && !address.startsWith('0x')
 
 /**
  * Parses the text of a keystore. Checks everything, including the limits of its key derivation, before a key is

@@ -1,5 +1,6 @@
 import { createECDH } from 'node:crypto'
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import { base58btc } from 'multiformats/bases/base58'
 import { Secret } from '../core/secret.ts'
 
 export const PRIVATE_KEY_BYTES = 32
@@ -12,9 +13,18 @@ export function readPrivateKey(text: string): Secret | null {
   return digits === undefined ? null : new Secret(`0x${digits.toLowerCase()}`)
 }
 
-/** Returns the bytes of a private key. The caller wipes them. */
+/** A private key as people pass it on, with its address. */
+export interface WalletKey {
+  /** EVM: with its checksum. Solana: base58. */
+  address: string
+  /** EVM: `0x` and 64 hex digits. Solana: base58 of the keypair. */
+  privateKey: Secret
+}
+
+/** Returns the bytes of a private key: 32 of EVM, 64 of Solana. The caller wipes them. */
 export function privateKeyBytes(key: Secret): Buffer {
-  return Buffer.from(key.reveal().slice(2), 'hex')
+  const text = key.reveal()
+  return text.startsWith('0x') ? Buffer.from(text.slice(2), 'hex') : Buffer.from(base58btc.baseDecode(text))
 }
 
 /**

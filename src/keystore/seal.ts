@@ -7,7 +7,7 @@ import { privateKeyBytes } from './private-key.ts'
 
 /** Encrypts with a key that was derived beforehand, because the derivation needs memory and time. */
 export interface Seal {
-  /** Returns the text of a keystore: JSON of Web3 Secret Storage, version 3. */
+  /** Returns the text of a keystore: JSON of Web3 Secret Storage, version 3. Of Solana, the content is the keypair. */
   keystore(privateKey: Secret, address: string): string
   /** Like `keystore`, but for any bytes. `decrypt` returns them, and no wallet mistakes them for its own file. */
   bytes(content: Uint8Array): string
@@ -45,7 +45,7 @@ export async function prepareSeal(password: Secret): Promise<Seal> {
       const bytes = privateKeyBytes(privateKey)
       try {
         return toText({
-          address: address.slice(2).toLowerCase(),
+          address: address.startsWith('0x') ? address.slice(2).toLowerCase() : address,
           crypto: encrypt(bytes),
           id: randomUUID(),
           version: 3,

@@ -1,4 +1,5 @@
-// Published vectors of Web3 Secret Storage, version 3: the two of its definition, and keys that start with zeros.
+// Published vectors of Web3 Secret Storage, version 3: the two of its definition, keys that start with zeros,
+// and files of cast and geth.
 export const VECTORS = [
   {
     name: 'the vector of the definition, by scrypt',
@@ -96,6 +97,30 @@ export const VECTORS = [
     },
   },
   {
+    name: 'a file of cast 1.7.1, without an address',
+    password: 'a-long-password',
+    key: '1e1444013540f8ede784db9594a72cefd620080c0da1441fb690750378d6df88',
+    address: '0xbf60c750cf1c4f102b51101e2007f89cb78f0193',
+    json: {
+      crypto: {
+        cipher: 'aes-128-ctr',
+        cipherparams: { iv: 'a38784d8ecf8880a363b2927140d0168' },
+        ciphertext: '4cb3e5f708ba7c98c7748721e71d4c53ab8b695abc38c2f7d504168aa5e5973e',
+        kdf: 'scrypt',
+        kdfparams: {
+          dklen: 32,
+          n: 8192,
+          p: 1,
+          r: 8,
+          salt: '0519aa7118527d36bc35c167472762b71d8be1443b74d4d283944a831e11b29f',
+        },
+        mac: '5f8e6821ca364a10a9106945485992d83e3960042db868f460c5f1258c800ded',
+      },
+      id: '2a538e79-72b6-4468-b8f6-b0d5ca16d33d',
+      version: 3,
+    },
+  },
+  {
     name: 'a file of geth with an address',
     password: '',
     key: '',
@@ -124,3 +149,6 @@ export const VECTORS = [
 
 /** A keystore with cheap key derivation and the password `foo`, for tests that don't concern the derivation. */
 export const LIGHT = VECTORS[2]
+
+/** A keystore as `cast wallet new` writes it. */
+export const OF_CAST = VECTORS[4]

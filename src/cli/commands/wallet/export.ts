@@ -3,11 +3,12 @@ import { basename, resolve } from 'node:path'
 import { checksumAddress } from '../../../api/address.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { writeNewFile } from '../../../core/new-file.ts'
+import { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { decrypt, openKeystore } from '../../../keystore/open.ts'
-import { type Keystore, parseKeystore } from '../../../keystore/parse.ts'
+import { isSolanaKeystore, type Keystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
-import { PRIVATE_KEY_BYTES } from '../../../keystore/private-key.ts'
+import { PRIVATE_KEY_BYTES, privateKeyBytes } from '../../../keystore/private-key.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -17,7 +18,7 @@ import { safe } from '../../io/io.ts'
 import { findKeystore } from './find-keystore.ts'
 import { addPasswordFlag, knownPassword } from './password.ts'
 
-const FORMATS = ['keystore', 'private-key'] as const
+const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
 export interface ExportFlags extends CommonFlags {
   format?: (typeof FORMATS)[number]
@@ -28,15 +29,19 @@ export interface ExportFlags extends CommonFlags {
 export function command(deps: Deps, run = exportWallet): GdnCommand {
   const exportCommand = new GdnCommand({
     about:
-      'A keystore is copied as it is, encrypted. A private key is not encrypted, and gives full control of the wallet. The new file is readable by you only, and existing files are not overwritten. A path instead of a name opens any keystore of Web3 Secret Storage, version 3.',
+      'A keystore is copied as it is, encrypted. A private key and a keypair are not encrypted, and give full control of the wallet. The new file is readable by you only, and existing files are not overwritten. A path instead of a name opens any keystore of Web3 Secret Storage, version 3.',
     examples: [
       ['Copy the keystore for another machine', 'gdn wallet export alice --to alice-copy.json'],
       ['Write the private key to a file', 'gdn wallet export alice --format private-key --to alice.key'],
+      [
+        'Write a keypair file for solana-keygen, or for a signer',
+        'gdn wallet export payer --format keypair --to id.json',
+      ],
       ['Print the private key', 'gdn wallet export alice --format private-key --to -'],
     ],
   })
   exportCommand.argument('<wallet>')
-  valueFlag(exportCommand, '--format <format>', 'keystore (encrypted) or private-key (keystore)', {
+  valueFlag(exportCommand, '--format <format>', 'keystore (encrypted), private-key, or keypair of Solana (keystore)', {
     parse: oneOf(FORMATS),
   })
   valueFlag(exportCommand, '--to <file>', 'New file to write; - is standard output', { parse: notEmpty })
@@ -78,9 +83,16 @@ interface Found {
 }
 
 async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: ExportFlags) {
-  const isAnswer = keystore.ciphertext.length > PRIVATE_KEY_BYTES
+  const isSolana = isSolanaKeystore(keystore)
+  const isAnswer = !isSolana && keystore.ciphertext.length > PRIVATE_KEY_BYTES
   const format = isAnswer ? 'answer' : (flags.format ?? 'keystore')
   const written = keystore.address === null ? null : checksumAddress(keystore.address)
+  if (format === 'keypair' && !isSolana) {
+    throw new GdnError('usage', 'keypair is for Solana wallets, but this is an EVM wallet', {
+      place: { flag: '--format' },
+      hint: 'Use --format private-key.',
+    })
+  }
   if (format === 'keystore') return { content: text, address: written, format }
   const password = await knownPassword(deps.io, flags.passwordFile)
   const progress = await deps.io.progress('Opening the keystore')
@@ -91,11 +103,22 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
       return { content: `${bytes.toString('utf8')}\n`, address: null, format }
     }
     const { privateKey, address } = await openKeystore(text, password, file)
+    const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
     // Printed in clear only because --to - asks for it.
-    const key = flags.to === '-' ? privateKey.disclose() : privateKey.reveal()
-    return { content: `${key}\n`, address: checksumAddress(address), format }
+    const content = flags.to === '-' ? secret.disclose() : secret.reveal()
+    return { content: `${content}\n`, address: checksumAddress(address), format }
   } finally {
     progress.stop()
+  }
+}
+
+/** Returns a keypair as solana-keygen writes it. */
+function keypairText(privateKey: Secret): Secret {
+  const bytes = privateKeyBytes(privateKey)
+  try {
+    return new Secret(JSON.stringify([...bytes]))
+  } finally {
+    bytes.fill(0)
   }
 }
 

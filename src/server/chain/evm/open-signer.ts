@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { openKeystore } from '../../../keystore/open.ts'
+import { openEvmKeystore, refuseSolana } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
 import { passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
@@ -25,7 +25,7 @@ export async function openSigner(entry: SignerEntry, credentialsDirectory: strin
 
 /** Returns the signer of a keystore file. @throws GdnError `invalid_input` */
 export async function openKeystoreFile(path: string, password: Secret): Promise<Signer> {
-  const { privateKey } = await openKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), password, path)
+  const { privateKey } = await openEvmKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), password, path)
   return createSigner(privateKey.reveal() as Hex)
 }
 
@@ -52,7 +52,9 @@ export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
 }
 
 function addressIn(keystore: string): Hex {
-  const { address } = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
+  const parsed = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
+  refuseSolana(parsed, keystore)
+  const { address } = parsed
   if (address !== null) return address as Hex
   throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
     hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',

@@ -1,12 +1,11 @@
-import { base58btc } from 'multiformats/bases/base58'
 import { GdnError } from '../../../core/errors.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { addressOfKeypair, keypairOfJson } from '../../../keystore/solana-key.ts'
 import { readCredential } from '../../settings/credentials.ts'
 import type { KeypairEntry } from '../../settings/solana-schema.ts'
 import { type SolanaSigner, signerOfSeed } from './signer.ts'
 
 const SEED_BYTES = 32
-const KEYPAIR_BYTES = 64
 /** 64 numbers with commas, and any white space that an editor may add. */
 const MAX_FILE_BYTES = 4096
 
@@ -32,23 +31,17 @@ function parseKeypair(text: string, file: string): SolanaSigner {
       place: { file },
       hint: 'Use a keypair file from solana-keygen: a JSON list of 64 numbers.',
     })
-  const numbers = parseJson(text)
-  if (!Array.isArray(numbers) || numbers.length !== KEYPAIR_BYTES || !numbers.every(isByte)) {
-    throw fail('the file is not a Solana keypair')
-  }
-  const bytes = Uint8Array.from(numbers)
+  const bytes = keypairOfJson(parseJson(text))
+  if (bytes === null) throw fail('the file is not a Solana keypair')
   try {
-    const signer = signerOfSeed(bytes.subarray(0, SEED_BYTES))
-    const told = base58btc.baseEncode(bytes.subarray(SEED_BYTES))
-    if (signer.address !== told) throw fail('the keypair is damaged: its public key does not match its private key')
-    return signer
+    if (addressOfKeypair(bytes) === null) {
+      throw fail('the keypair is damaged: its public key does not match its private key')
+    }
+    return signerOfSeed(bytes.subarray(0, SEED_BYTES))
   } finally {
     bytes.fill(0)
-    numbers.fill(0)
   }
 }
-
-const isByte = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255
 
 function parseJson(text: string): unknown {
   try {

@@ -1,12 +1,11 @@
-import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto'
+import { randomBytes, sign } from 'node:crypto'
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
 import { GdnError } from '../../../core/errors.ts'
+import { ed25519Key, publicKeyBytes } from '../../../keystore/solana-key.ts'
 import { keptSecret, type SecretPlace } from '../../data-dir/kept-secret.ts'
 
 const FILE = 'solana-signer.json'
-// RFC 8410: the prefix of the 32 bytes of an Ed25519 key in PKCS #8.
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const signerFile = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
 
@@ -17,8 +16,8 @@ export interface SolanaSigner {
 }
 
 export function signerOfSeed(seed: Uint8Array): SolanaSigner {
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
-  const address = base58btc.baseEncode(createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32))
+  const key = ed25519Key(seed)
+  const address = base58btc.baseEncode(publicKeyBytes(key))
   return { address, sign: (message) => sign(null, message, key) }
 }
 

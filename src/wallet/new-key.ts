@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto'
+import { base58btc } from 'multiformats/bases/base58'
+import { checksumAddress } from '../api/address.ts'
+import { Secret } from '../core/secret.ts'
+import { addressOfKey, PRIVATE_KEY_BYTES, type WalletKey } from '../keystore/private-key.ts'
+import { addressOfKeypair, keypairOfSeed } from '../keystore/solana-key.ts'
+
+/** The two kinds of keys: of every EVM network, and of Solana. */
+export type KeyKind = 'evm' | 'solana'
+
+/** Creates a key from random bytes of the operating system. */
+export function newKey(kind: KeyKind): WalletKey {
+  for (;;) {
+    const seed = randomBytes(PRIVATE_KEY_BYTES)
+    const key = kind === 'solana' ? solanaKey(seed) : evmKey(seed)
+    seed.fill(0)
+    // One in 2^128 numbers is not a key of secp256k1.
+    if (key !== null) return key
+  }
+}
+
+/** Returns the EVM key of 32 bytes; null if they are no key of secp256k1. */
+export function evmKey(bytes: Uint8Array): WalletKey | null {
+  const address = addressOfKey(bytes)
+  if (address === null) return null
+  return { address: checksumAddress(address), privateKey: new Secret(`0x${Buffer.from(bytes).toString('hex')}`) }
+}
+
+/** Returns the Solana key of a seed. */
+export function solanaKey(seed: Uint8Array): WalletKey | null {
+  const keypair = keypairOfSeed(seed)
+  try {
+    return solanaKeyOf(keypair)
+  } finally {
+    keypair.fill(0)
+  }
+}
+
+/** Returns the Solana key of a keypair; null if its public key doesn't match its private key. */
+export function solanaKeyOf(keypair: Uint8Array): WalletKey | null {
+  const address = addressOfKeypair(keypair)
+  return address === null ? null : { address, privateKey: new Secret(base58btc.baseEncode(keypair)) }
+}
