@@ -57,8 +57,9 @@ function leaveSoon(code: number): void {
   process.once('beforeExit', () => process.exit(code))
 }
 
-/** Returns whether the output is for people who did not ask for less of it. */
+/** Returns whether the output is for people who did not ask for less of it, or for no requests. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
+  if (argv.includes('--offline')) return false
   const { ioSettings } = await import('./connect/settings-of-argv.ts')
   const { machine, quiet } = ioSettings(argv, process.env)
   return !machine && !quiet

@@ -6,23 +6,15 @@ import { type TransportAnswer, TransportError } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { writeNewFile } from '../core/new-file.ts'
 import type { Secret } from '../core/secret.ts'
-import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
-import { openKeystore } from '../keystore/open.ts'
-import { quoted, readPrivateFile } from '../keystore/private-file.ts'
+import { quoted } from '../keystore/private-file.ts'
 import { prepareSeal, type Seal } from '../keystore/seal.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { type Answered, readWalletAnswer } from './read-answer.ts'
 import type { Reservation } from './reservation.ts'
+import { type NewWallet, prove } from './store-key.ts'
 
 /** Folder of responses that did not result in a wallet, below the folder of wallets. */
 export const SET_ASIDE = 'set-aside'
-
-export interface NewWallet {
-  name: string
-  address: string
-  file: string
-  privateKey: Secret
-}
 
 export interface WalletSource {
   /** Returns a signed URL that has been checked. */
@@ -141,12 +133,6 @@ async function keep(
     if (elsewhere.file === null) await reservation.leave().catch(() => {})
     throw notKept(address, text, error, elsewhere)
   }
-}
-
-/** Reads the keystore back and opens it, in the same way as later. */
-async function prove(file: string, password: Secret, address: string): Promise<void> {
-  const opened = await openKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), password, file)
-  if (opened.address !== address.toLowerCase()) throw new Error(`${file} has another key than was written`)
 }
 
 function notKept(address: string, text: string, error: unknown, { file }: KeptElsewhere): GdnError {

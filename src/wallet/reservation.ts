@@ -98,7 +98,7 @@ export async function reserve(folder: string, name: string): Promise<Reservation
 const cantWrite = (path: string, error: unknown) =>
   new GdnError('invalid_input', `can't store a wallet: ${messageOf(error)}`, {
     place: { file: path },
-    hint: 'No wallet was requested. Free some space, or set XDG_DATA_HOME to another directory.',
+    hint: 'Nothing was created. Free some space, or set XDG_DATA_HOME to another directory.',
     cause: error,
   })
 
@@ -150,7 +150,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   const owner = ownerOf(text)
   if (owner !== null) {
     if (await isAlive(owner)) {
-      throw new GdnError('invalid_input', `another gdn process is generating @${name} (pid ${owner.pid})`, {
+      throw new GdnError('invalid_input', `another gdn process is creating @${name} (pid ${owner.pid})`, {
         hint: 'Choose another name, or wait.',
       })
     }

@@ -495,7 +495,7 @@ describe('gdn wallet add and rm', () => {
   test('adds no name that a wallet is being generated for', async () => {
     const reservation = await reserve(wallets, 'alice')
     const { code, stderr } = await gdn(['wallet', 'add', 'alice', OWNER])
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`is generating @alice (pid ${process.pid})`)])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`is creating @alice (pid ${process.pid})`)])
     await reservation.release()
     expect((await gdn(['wallet', 'add', 'alice', OWNER])).code).toBe(0)
   })

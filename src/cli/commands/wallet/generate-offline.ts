@@ -1,0 +1,36 @@
+import { GdnError } from '../../../core/errors.ts'
+import { newKey } from '../../../wallet/new-key.ts'
+import { storeKey } from '../../../wallet/store-key.ts'
+import type { Deps } from '../../deps.ts'
+import type { GenerateFlags, Generator } from './generator.ts'
+import { keyKind } from './wallet-record.ts'
+
+/** Returns a generator of wallets whose keys this process creates. It sends nothing to any server. */
+export function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): Generator {
+  const ofServer = {
+    '--local': flags.local,
+    '--base-url': flags.baseUrl,
+    '--email': flags.email,
+    '--valid-for': flags.validFor,
+  }
+  for (const [flag, value] of Object.entries(ofServer)) {
+    if (value === undefined) continue
+    throw new GdnError('usage', 'is for a server, and --offline sends nothing to a server', {
+      place: { flag },
+      hint: `Leave out ${flag} or --offline.`,
+    })
+  }
+  const kind = keyKind(flags.blockchain)
+  return async ({ reservations, password, made }) => {
+    const progress = await io.progress('Generating the wallet')
+    try {
+      for (const [i, reservation] of reservations.entries()) {
+        signal.throwIfAborted()
+        if (reservations.length > 1) progress.update(`Wallet ${i + 1} of ${reservations.length}`)
+        made.push(await storeKey({ key: newKey(kind), reservation, password, signal }))
+      }
+    } finally {
+      progress.stop()
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { tmpdir } from 'node:os'
+import { isAbsolute } from 'node:path'
+import { GdnError } from '../../../core/errors.ts'
+import { generateWallet, type WalletSource } from '../../../wallet/generate.ts'
+import type { Deps } from '../../deps.ts'
+import { signedUrlRequest } from './account.ts'
+import type { GenerateFlags, Generator, Making } from './generator.ts'
+import { walletSource } from './wallet-source.ts'
+
+interface MakingOnline extends Making {
+  source: WalletSource
+  /** Folders for a keystore that can't be written to the wallet folder. */
+  otherFolders: readonly string[]
+}
+
+const STEPS = {
+  deriving: 'Preparing the keystore',
+  asking: 'Requesting a signed URL',
+  calling: 'Generating the wallet',
+  checking: 'Saving the key and checking that it can be read',
+} as const
+
+/** Returns a generator of wallets whose keys the service creates. */
+export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Generator> {
+  if (flags.blockchain !== undefined) {
+    throw new GdnError('usage', 'is for --offline: the service generates EVM wallets', {
+      place: { flag: '--blockchain' },
+      hint: 'Add --offline, or leave it out.',
+    })
+  }
+  const settings = await deps.settings(flags)
+  const request = await signedUrlRequest(deps.io, flags, settings)
+  const connection = await deps.connect(settings)
+  return async (making) => {
+    const source = await walletSource(deps, connection, request)
+    try {
+      await makeAll(deps, { ...making, source, otherFolders: placesElse(deps, settings.stateDir) })
+    } finally {
+      await source.close()
+    }
+  }
+}
+
+async function makeAll(deps: Deps, { source, otherFolders, reservations, folder, password, made }: MakingOnline) {
+  const { io, signals } = deps
+  const count = reservations.length
+  const progress = await io.progress(count === 1 ? STEPS.deriving : `Wallet 1 of ${count}`)
+  let step: keyof typeof STEPS = 'deriving'
+  // A second Ctrl-C must not end the process between the response and the disk.
+  signals.own()
+  const onSignal = () => {
+    if (step !== 'calling') return
+    progress.stop()
+    io.warn(
+      'Waiting for the response, which is the only copy of a key. Press Ctrl-C again to stop waiting and lose it.',
+    )
+  }
+  signals.signal.addEventListener('abort', onSignal)
+  try {
+    for (const [i, reservation] of reservations.entries()) {
+      signals.signal.throwIfAborted()
+      const wallet = await generateWallet({
+        source,
+        reservation,
+        folder,
+        password,
+        otherFolders,
+        signal: signals.signal,
+        onStep(next) {
+          step = next
+          if (!signals.signal.aborted) progress.update(count === 1 ? STEPS[next] : `Wallet ${i + 1} of ${count}`)
+        },
+      })
+      made.push(wallet)
+    }
+  } finally {
+    progress.stop()
+    signals.signal.removeEventListener('abort', onSignal)
+  }
+}
+
+/** Returns folders for a keystore that can't be written to the wallet folder. */
+function placesElse({ env, cwd }: Deps, stateDir: string): string[] {
+  const places = [stateDir, env.HOME ?? '', cwd, tmpdir()]
+  return [...new Set(places.filter((place) => isAbsolute(place)))]
+}

@@ -1,0 +1,27 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
+import type { Secret } from '../../../core/secret.ts'
+import type { Reservation } from '../../../wallet/reservation.ts'
+import type { NewWallet } from '../../../wallet/store-key.ts'
+import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
+import type { AccountFlags } from './account.ts'
+import type { NewPasswordFlags } from './password.ts'
+
+export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags, NewPasswordFlags {
+  name?: string
+  count?: number
+  showPrivateKey?: boolean
+  offline?: boolean
+  blockchain?: Blockchain
+}
+
+/** What both ways to generate wallets need. */
+export interface Making {
+  reservations: readonly Reservation[]
+  folder: string
+  password: Secret
+  /** Each wallet is added when it is done. */
+  made: NewWallet[]
+}
+
+/** Makes a wallet for each reservation. */
+export type Generator = (making: Making) => Promise<void>

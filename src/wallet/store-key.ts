@@ -1,0 +1,60 @@
+import { basename } from 'node:path'
+import { sameAddress } from '../api/same-address.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import type { Secret } from '../core/secret.ts'
+import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
+import { openKeystore } from '../keystore/open.ts'
+import { readPrivateFile } from '../keystore/private-file.ts'
+import type { WalletKey } from '../keystore/private-key.ts'
+import { prepareSeal } from '../keystore/seal.ts'
+import { KEYSTORE_ENDING } from './folder.ts'
+import type { Reservation } from './reservation.ts'
+
+/** A wallet whose keystore was written. */
+export interface NewWallet extends WalletKey {
+  name: string
+  file: string
+}
+
+export interface StoreOptions {
+  key: WalletKey
+  reservation: Reservation
+  password: Secret
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal
+}
+
+/**
+ * Stores a key in an encrypted keystore. When this returns, the keystore was written, synced, read back and decrypted.
+ * A failure loses nothing: the key is elsewhere too, or nothing has its address yet.
+ *
+ * @throws GdnError `file_error` if it can't be written
+ */
+export async function storeKey({ key, reservation, password, signal }: StoreOptions): Promise<NewWallet> {
+  const { address, privateKey } = key
+  try {
+    const seal = await prepareSeal(password)
+    try {
+      signal.throwIfAborted()
+      const text = seal.keystore(privateKey, address)
+      const file = await reservation.keep(text, (written) => prove(written, password, address))
+      return { ...key, name: basename(file, KEYSTORE_ENDING), file }
+    } finally {
+      seal.wipe()
+    }
+  } catch (error) {
+    if (error instanceof GdnError) throw error
+    throw new GdnError('file_error', `can't be written: ${messageOf(error)}`, {
+      place: { file: reservation.path },
+      cause: error,
+    })
+  } finally {
+    await reservation.release().catch(() => {})
+  }
+}
+
+/** Reads the keystore back and opens it, in the same way as later. */
+export async function prove(file: string, password: Secret, address: string): Promise<void> {
+  const opened = await openKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), password, file)
+  if (!sameAddress(opened.address, address)) throw new Error(`${file} has another key than was written`)
+}
