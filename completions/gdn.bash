@@ -7,7 +7,7 @@ __gdn_words() {
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 cost Estimate what a drop costs on a network
-wallet Generate, name and export wallets
+wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
 worker Run a worker of a backend on PostgreSQL
@@ -49,6 +49,7 @@ results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine' ;;
     'wallet') REPLY='generate Generate a wallet and keep its key in an encrypted file
+import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Name an address
@@ -103,7 +104,7 @@ collection Create, show, change and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 cost Estimate what a drop costs on a network
-wallet Generate, name and export wallets
+wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
 worker Run a worker of a backend on PostgreSQL
@@ -143,6 +144,7 @@ __gdn_arguments() {
     'batch report') REPLY='@runs' ;;
     'batch rm') REPLY='@runs' ;;
     'cost') REPLY='file' ;;
+    'wallet import') REPLY='file' ;;
     'wallet add') REPLY='text text' ;;
     'wallet rm') REPLY='@wallets' ;;
     'wallet export') REPLY='@wallets' ;;
@@ -200,12 +202,13 @@ __gdn_bundles() {
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
     'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
-    'wallet generate') REPLY='flags-30290f server-b79987 output-766381' ;;
+    'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
+    'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
     'wallet url') REPLY='flags-6d551a server-b79987 output-766381' ;;
     'wallet list') REPLY='server-f6609b output-766381' ;;
     'wallet add') REPLY='server-f6609b output-766381' ;;
     'wallet rm') REPLY='server-f6609b output-766381' ;;
-    'wallet export') REPLY='flags-b1dff9 server-f6609b output-639b4f' ;;
+    'wallet export') REPLY='flags-44e889 server-f6609b output-639b4f' ;;
     'local start') REPLY='flags-afeabb output-766381' ;;
     'local stop') REPLY='output-766381' ;;
     'local status') REPLY='output-766381' ;;
@@ -494,16 +497,23 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
     'cost-d35d36') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' ;;
-    'flags-30290f') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'flags-3a5d8d') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
+--offline - - Generate the key on this machine, without a server
+--blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)
 --password-file - file File that holds the password; - is standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Also print the private key
 --email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
+    'flags-c7b36b') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
+--blockchain -b =blockchain Blockchain of a mnemonic (EVM)
+--path - text Derivation path of a mnemonic (m/44'\''/60'\''/0'\''/0/0; Solana m/44'\''/501'\''/0'\''/0'\'')
+--password-file - file File that holds the password; - is standard input
+--weak-password - - Accept a password of fewer than 8 characters, for tests' ;;
     'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
-    'flags-b1dff9') REPLY='--format - =format-2 keystore (encrypted) or private-key (keystore)
+    'flags-44e889') REPLY='--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
 --to - file New file to write; - is standard output
 --password-file - file File that holds the password; - is standard input' ;;
     'output-639b4f') REPLY='--json - - Print what was exported, and where it is, as JSON
@@ -756,7 +766,8 @@ deployed
 failed
 unknown' ;;
     'format-2') REPLY='keystore
-private-key' ;;
+private-key
+keypair' ;;
     'rate-limits') REPLY='on
 off' ;;
     'event') REPLY='nft.deployed

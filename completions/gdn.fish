@@ -8,7 +8,7 @@ function __gdn_words
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'cost Estimate what a drop costs on a network' \
-        'wallet Generate, name and export wallets' \
+        'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
         'worker Run a worker of a backend on PostgreSQL' \
@@ -54,6 +54,7 @@ function __gdn_words
         'rm Delete a run and its rows from this machine'
     case 'wallet'
       printf '%s\n' 'generate Generate a wallet and keep its key in an encrypted file' \
+        'import Import a key into an encrypted file' \
         'url Print a signed URL that generates a wallet' \
         'list List named wallets and addresses' \
         'add Name an address' \
@@ -117,7 +118,7 @@ function __gdn_words
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'cost Estimate what a drop costs on a network' \
-        'wallet Generate, name and export wallets' \
+        'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
         'worker Run a worker of a backend on PostgreSQL' \
@@ -173,6 +174,8 @@ function __gdn_arguments
     case 'batch rm'
       printf '%s\n' '@runs'
     case 'cost'
+      printf '%s\n' 'file'
+    case 'wallet import'
       printf '%s\n' 'file'
     case 'wallet add'
       printf '%s\n' 'text text'
@@ -282,7 +285,9 @@ function __gdn_bundles
     case 'cost'
       printf '%s\n' 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
-      printf '%s\n' 'flags-30290f server-b79987 output-766381'
+      printf '%s\n' 'flags-3a5d8d server-b79987 output-766381'
+    case 'wallet import'
+      printf '%s\n' 'flags-c7b36b server-f6609b output-766381'
     case 'wallet url'
       printf '%s\n' 'flags-6d551a server-b79987 output-766381'
     case 'wallet list'
@@ -292,7 +297,7 @@ function __gdn_bundles
     case 'wallet rm'
       printf '%s\n' 'server-f6609b output-766381'
     case 'wallet export'
-      printf '%s\n' 'flags-b1dff9 server-f6609b output-639b4f'
+      printf '%s\n' 'flags-44e889 server-f6609b output-639b4f'
     case 'local start'
       printf '%s\n' 'flags-afeabb output-766381'
     case 'local stop'
@@ -668,19 +673,27 @@ function __gdn_flags
     case 'cost-d35d36'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    case 'flags-30290f'
+    case 'flags-3a5d8d'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--count - text Number of wallets, named <name>-1, <name>-2, …' \
+        '--offline - - Generate the key on this machine, without a server' \
+        '--blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)' \
         '--password-file - file File that holds the password; - is standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests' \
         '--show-private-key - - Also print the private key' \
         '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    case 'flags-c7b36b'
+      printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
+        '--blockchain -b =blockchain Blockchain of a mnemonic (EVM)' \
+        '--path - text Derivation path of a mnemonic (m/44\'/60\'/0\'/0/0; Solana m/44\'/501\'/0\'/0\')' \
+        '--password-file - file File that holds the password; - is standard input' \
+        '--weak-password - - Accept a password of fewer than 8 characters, for tests'
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-b1dff9'
-      printf '%s\n' '--format - =format-2 keystore (encrypted) or private-key (keystore)' \
+    case 'flags-44e889'
+      printf '%s\n' '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)' \
         '--to - file New file to write; - is standard output' \
         '--password-file - file File that holds the password; - is standard input'
     case 'output-639b4f'
@@ -974,7 +987,8 @@ function __gdn_values
         'unknown'
     case 'format-2'
       printf '%s\n' 'keystore' \
-        'private-key'
+        'private-key' \
+        'keypair'
     case 'rate-limits'
       printf '%s\n' 'on' \
         'off'

@@ -9,7 +9,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 cost Estimate what a drop costs on a network
-wallet Generate, name and export wallets
+wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
 worker Run a worker of a backend on PostgreSQL
@@ -51,6 +51,7 @@ results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
     'wallet' = 'generate Generate a wallet and keep its key in an encrypted file
+import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Name an address
@@ -105,7 +106,7 @@ collection Create, show, change and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 cost Estimate what a drop costs on a network
-wallet Generate, name and export wallets
+wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
 worker Run a worker of a backend on PostgreSQL
@@ -142,6 +143,7 @@ api Call an API endpoint and print the raw response'
     'batch report' = '@runs'
     'batch rm' = '@runs'
     'cost' = 'file'
+    'wallet import' = 'file'
     'wallet add' = 'text text'
     'wallet rm' = '@wallets'
     'wallet export' = '@wallets'
@@ -196,12 +198,13 @@ api Call an API endpoint and print the raw response'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
     'cost' = 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
-    'wallet generate' = 'flags-30290f server-b79987 output-766381'
+    'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
+    'wallet import' = 'flags-c7b36b server-f6609b output-766381'
     'wallet url' = 'flags-6d551a server-b79987 output-766381'
     'wallet list' = 'server-f6609b output-766381'
     'wallet add' = 'server-f6609b output-766381'
     'wallet rm' = 'server-f6609b output-766381'
-    'wallet export' = 'flags-b1dff9 server-f6609b output-639b4f'
+    'wallet export' = 'flags-44e889 server-f6609b output-639b4f'
     'local start' = 'flags-afeabb output-766381'
     'local stop' = 'output-766381'
     'local status' = 'output-766381'
@@ -487,16 +490,23 @@ api Call an API endpoint and print the raw response'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
     'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    'flags-30290f' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'flags-3a5d8d' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
+--offline - - Generate the key on this machine, without a server
+--blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)
 --password-file - file File that holds the password; - is standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Also print the private key
 --email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    'flags-c7b36b' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
+--blockchain -b =blockchain Blockchain of a mnemonic (EVM)
+--path - text Derivation path of a mnemonic (m/44''/60''/0''/0/0; Solana m/44''/501''/0''/0'')
+--password-file - file File that holds the password; - is standard input
+--weak-password - - Accept a password of fewer than 8 characters, for tests'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    'flags-b1dff9' = '--format - =format-2 keystore (encrypted) or private-key (keystore)
+    'flags-44e889' = '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
 --to - file New file to write; - is standard output
 --password-file - file File that holds the password; - is standard input'
     'output-639b4f' = '--json - - Print what was exported, and where it is, as JSON
@@ -746,7 +756,8 @@ deployed
 failed
 unknown'
     'format-2' = 'keystore
-private-key'
+private-key
+keypair'
     'rate-limits' = 'on
 off'
     'event' = 'nft.deployed

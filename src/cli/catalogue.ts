@@ -75,12 +75,13 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
 
 const cost = verb('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
 
-const wallet = noun('wallet', 'Generate, name and export wallets', [
+const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   verb(
     'generate',
     'Generate a wallet and keep its key in an encrypted file',
     () => import('./commands/wallet/generate.ts'),
   ),
+  verb('import', 'Import a key into an encrypted file', () => import('./commands/wallet/import.ts')),
   verb('url', 'Print a signed URL that generates a wallet', () => import('./commands/wallet/url.ts')),
   verb('list', 'List named wallets and addresses', () => import('./commands/wallet/list.ts')),
   verb('add', 'Name an address', () => import('./commands/wallet/add.ts')),

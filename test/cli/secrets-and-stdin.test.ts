@@ -60,7 +60,7 @@ const READS: readonly [line: string[], stdin: string, prints: string][] = [
 ]
 
 /** Commands that read a password. */
-const READ_PASSWORDS = ['wallet generate', 'wallet export', 'chain setup', 'collection set']
+const READ_PASSWORDS = ['wallet generate', 'wallet import', 'wallet export', 'chain setup', 'collection set']
 /** A command that reads a manifest from standard input and needs a server, and one that takes only files. */
 const [WITH_SERVER, FILE_ONLY] = ['cost', 'batch rehearse']
 

@@ -9,9 +9,11 @@ import { startHttpServer } from '../helpers/http-server.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { findPostgres, startPostgres } from '../helpers/postgres-server.ts'
 import { startPublicNetwork } from '../helpers/public-network.ts'
+import { OF_CAST } from '../keystore/vectors.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const WALLET = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
+const MNEMONIC = 'test test test test test test test test test test test junk'
 
 let home: GdnHome
 let server: string
@@ -147,8 +149,11 @@ describe('every command of the docs works, in the order of its page', () => {
 
   test('docs/wallets.md', async () => {
     await run('docs/wallets.md', {
-      before: `umask 077; echo a-long-password > password; gdn wallet generate --local --name alice --password-file password; export CONTRACT=${await newCollection()}`,
-      values: { '--to key.txt': '--to key.txt --password-file password' },
+      before: `umask 077; echo a-long-password > password; echo ${MNEMONIC} > mnemonic.txt; echo '${JSON.stringify(OF_CAST.json)}' > deployer.json; gdn wallet generate --local --name alice --password-file password; export CONTRACT=${await newCollection()}`,
+      values: {
+        '--to key.txt': '--to key.txt --password-file password',
+        '--to payer-keypair.json': '--to payer-keypair.json --password-file password',
+      },
     })
   })
 

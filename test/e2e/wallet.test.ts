@@ -21,6 +21,8 @@ scryptSync.register((password, salt, N, r, p, length) =>
 )
 
 const PASSWORD = 'correct horse'
+const MNEMONIC = 'test test test test test test test test test test test junk'
+const MNEMONIC_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const ENTER = '\r'
 const ERASE_LINE = '\u0015'
 
@@ -155,6 +157,33 @@ describe('on a terminal', () => {
     expect(await found()).toEqual([])
   })
 
+  test('gdn wallet import prompts for a key without an echo, and repeats the prompt if it is invalid', async () => {
+    const terminal = atTerminal('wallet import --name alice', home.env)
+    await terminal.showsNow('Private key or mnemonic')
+    terminal.type(`${MNEMONIC.replace('junk', 'jumk')}${ENTER}`)
+    await terminal.showsNow('word 12 of 12')
+    terminal.type(`${ERASE_LINE}${MNEMONIC}${ENTER}`)
+    await terminal.showsNow('Password for the keystore')
+    terminal.type(`${PASSWORD}${ENTER}`)
+    await terminal.showsNow('Repeat the password')
+    terminal.type(`${PASSWORD}${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).toContain('Use @alice instead of its address')
+    for (const secret of ['test test', 'junk', 'jumk', PASSWORD]) expect(screen).not.toContain(secret)
+    const text = await readFile(join(wallets, 'alice.json'), 'utf8')
+    expect((await openKeystore(text, new Secret(PASSWORD), 'alice')).privateKey.reveal()).toBe(MNEMONIC_KEY)
+  })
+
+  test('Ctrl-C at the prompt for a key leaves no file', async () => {
+    const terminal = atTerminal('wallet import', home.env)
+    await terminal.showsNow('Private key or mnemonic')
+    terminal.type(`${MNEMONIC}${CTRL_C}`)
+    const { code, screen } = await terminal.end()
+    expect([code, await found()]).toEqual([3, []])
+    expect(screen).not.toContain('junk')
+  })
+
   test('Ctrl-C during the request waits for the response and says so, and the key is saved', async () => {
     const { service, arrival, go } = await slow()
     const terminal = atTerminal(argvOf(service.url, ...withFile()).join(' '), { ...home.env, ...KEY })
@@ -236,10 +265,33 @@ test('of two processes with the same name one fails with an error, and no key is
   const first = home.start(argvOf(service.url, ...withFile()), { env: KEY })
   await arrival
   const second = await home.run(argvOf(service.url, ...withFile()), { env: KEY })
-  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('another gdn process is generating @alice')])
+  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('another gdn process is creating @alice')])
   go()
   expect((await first).exitCode).toBe(0)
   expect(service.calls).toHaveLength(1)
+  expect(await found()).toEqual(['alice.json'])
+})
+
+test('processes that import one key under one name store it once', async () => {
+  const argv = ['wallet', 'import', '--name', 'alice', ...withFile()]
+  const results = await Promise.all(Array.from({ length: 4 }, () => home.run(argv, { input: `${MNEMONIC_KEY}\n` })))
+  expect(results.filter(({ stdout }) => stdout.includes('imported'))).toHaveLength(1)
+  for (const { code, stderr } of results) {
+    expect([0, 2]).toContain(code)
+    if (code === 2) expect(stderr).toContain('another gdn process is creating @alice')
+  }
+  expect(await found()).toEqual(['alice.json'])
+  expect((await home.run(argv, { input: MNEMONIC })).stderr).toContain('@alice already has this key.')
+})
+
+test('a killed import leaves nothing that blocks the next one', async () => {
+  const argv = ['wallet', 'import', '--name', 'alice', ...withFile()]
+  const running = home.start(argv, { input: MNEMONIC })
+  await until(found, (names) => names.join() === '.alice.part')
+  running.kill('SIGKILL')
+  await running
+  expect(await home.json(['wallet', 'list'])).toEqual([])
+  expect(await home.run(argv, { input: MNEMONIC })).toMatchObject({ code: 0 })
   expect(await found()).toEqual(['alice.json'])
 })
 

@@ -318,7 +318,8 @@ async function onWallets(...argv: string[]): Promise<Prepared> {
   const { url } = await walletService()
   await writeFile(path('pw'), 'correct horse\n', { mode: 0o600 })
   await cli(['wallet', 'add', 'bob', OWNER, '-q'], options)
-  const at = argv[1] === 'generate' ? ['--password-file', path('pw')] : []
+  await writeKeystore(path('key'), generatePrivateKey())
+  const at = argv[1] === 'generate' || argv[1] === 'import' ? ['--password-file', path('pw')] : []
   const from = argv[1] === 'generate' || argv[1] === 'url' ? ['--base-url', url, '--email', 'me@example.com'] : []
   return { argv: [...argv, ...at, ...from], options }
 }
@@ -524,6 +525,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     shape: 'object',
     json: 'address name file',
     prepare: () => onWallets('wallet', 'generate'),
+  },
+  'wallet import': {
+    shape: 'object',
+    json: 'address name file status',
+    prepare: () => onWallets('wallet', 'import', 'key'),
   },
   'wallet url': { shape: 'object', json: 'url expires_at', prepare: () => onWallets('wallet', 'url') },
   'wallet list': {

@@ -1,0 +1,140 @@
+import { lstatSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { checksumAddress } from '../../../api/address.ts'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { readText } from '../../../config/read-text.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import { Secret } from '../../../core/secret.ts'
+import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
+import { openKeystore } from '../../../keystore/open.ts'
+import { parseKeystore } from '../../../keystore/parse.ts'
+import { readPrivateFile } from '../../../keystore/private-file.ts'
+import type { WalletKey } from '../../../keystore/private-key.ts'
+import { readPath } from '../../../wallet/derivation-path.ts'
+import { isMnemonic, looksLikeKey, readKey } from '../../../wallet/read-key.ts'
+import type { Deps } from '../../deps.ts'
+import type { Io } from '../../io/io.ts'
+import { readInput } from '../../io/request-file.ts'
+import { askSecret } from '../../prompt/ask-for.ts'
+import { mayAsk } from '../../prompt/ask-missing.ts'
+import { knownPassword } from './password.ts'
+import { keyKind } from './wallet-record.ts'
+
+export interface KeyFlags {
+  blockchain?: Blockchain
+  path?: string
+  passwordFile?: string
+}
+
+export interface GivenKey {
+  key: WalletKey
+  /** The password of the keystore that has the key; null if the key was not encrypted. */
+  password: Secret | null
+}
+
+/**
+ * Returns the key from a file, a pipe or a hidden prompt.
+ *
+ * @param file null: a pipe or a prompt
+ * @throws GdnError `usage` or `invalid_input`, without any part of the key
+ */
+export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags): Promise<GivenKey> {
+  const { io } = deps
+  checkFlags(io, file, flags)
+  const name = file ?? 'stdin'
+  const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
+  const given = isKeystore(text)
+    ? await opened(io, text, name, flags)
+    : { key: await read(text, name, flags), password: null }
+  const { blockchain } = flags
+  if (blockchain !== undefined && keyKind(blockchain) !== kindOf(given.key)) {
+    const kinds = { evm: 'an EVM key', solana: 'a Solana key' }
+    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[kindOf(given.key)]}`, {
+      place: { flag: '--blockchain' },
+      hint: 'Leave it out: it is for mnemonics.',
+    })
+  }
+  if (flags.path === undefined || isMnemonic(text)) return given
+  throw new GdnError('usage', `is for mnemonics, but ${name} has a private key`, { place: { flag: '--path' } })
+}
+
+const isKeystore = (text: string) => text.trimStart().startsWith('{')
+const kindOf = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : 'solana')
+
+/** Checks what can be checked before a key is read or typed. */
+function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, passwordFile }: KeyFlags): void {
+  if (file === null && stdin.isTTY !== true && (passwordFile === undefined || passwordFile === '-')) {
+    throw new GdnError('usage', 'is required, because standard input has the key', {
+      place: { flag: '--password-file' },
+      hint: 'Add --password-file <file>.',
+    })
+  }
+  if (path === undefined) return
+  const fail = (message: string) => new GdnError('usage', message, { place: { flag: '--path' } })
+  const parts = readPath(path)
+  if (parts === null) throw fail("must be a derivation path such as m/44'/60'/0'/0/0")
+  if (keyKind(blockchain) === 'solana' && parts.some(({ hardened }) => !hardened)) {
+    throw fail("must have ' after each number: Solana has hardened keys only")
+  }
+}
+
+async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
+  if (io.stdin.isTTY !== true) return await readInput(io, '-')
+  if (!mayAsk(io)) {
+    throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
+      place: { flag: '<file>' },
+      hint: 'Pipe the key in, or name a file.',
+    })
+  }
+  return await askSecret(io, {
+    message: 'Private key or mnemonic',
+    flag: '<file>',
+    async check(typed) {
+      try {
+        if (isKeystore(typed)) parseKeystore(typed.trim(), 'it')
+        else await read(typed, 'it', flags)
+        return true
+      } catch (error) {
+        if (error instanceof GdnError) return `it ${messageOf(error)}`
+        throw error
+      }
+    },
+  })
+}
+
+async function fromFile(given: string, cwd: string): Promise<string> {
+  if (looksLikeKey(given)) {
+    new Secret(given)
+    throw new GdnError('usage', 'is a key or mnemonic, which every user of this machine can read in arguments', {
+      place: { flag: '<file>' },
+      hint: 'Move what it controls to another wallet. Then run `gdn wallet import`, which prompts for a key.',
+    })
+  }
+  const file = resolve(cwd, given)
+  try {
+    const text = await readText(file, MAX_KEYSTORE_BYTES, 'invalid_input')
+    // A keystore is encrypted, so others may read it: cast creates its files with mode 0644.
+    return isKeystore(text) ? text : readPrivateFile(file, MAX_KEYSTORE_BYTES)
+  } catch (error) {
+    const found = lstatSync(file, { throwIfNoEntry: false })
+    if (!(error instanceof GdnError) || found === undefined || found.isFile() || found.isDirectory()) throw error
+    // Shells pass secrets as pipes, and clusters as links.
+    throw error.withHint('Pipe it in instead: `gdn wallet import --password-file <file> < <key>`.')
+  }
+}
+
+const read = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
+  await readKey(text, name, { kind: keyKind(blockchain), path })
+
+async function opened(io: Io, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
+  // Reports a damaged file before the password is asked for.
+  parseKeystore(text, name)
+  const password = await knownPassword(io, passwordFile)
+  const progress = await io.progress('Opening the keystore')
+  try {
+    const { address, privateKey } = await openKeystore(text, password, name)
+    return { key: { address: checksumAddress(address), privateKey }, password }
+  } finally {
+    progress.stop()
+  }
+}

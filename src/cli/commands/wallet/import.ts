@@ -1,0 +1,107 @@
+import { sameAddress } from '../../../api/same-address.ts'
+import { walletsDirectory } from '../../../config/paths.ts'
+import type { AddressBook } from '../../../wallet/address-book.ts'
+import { readName } from '../../../wallet/names.ts'
+import { newNames } from '../../../wallet/new-names.ts'
+import { reserve } from '../../../wallet/reservation.ts'
+import { storeKey } from '../../../wallet/store-key.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { givenKey, type KeyFlags } from './given-key.ts'
+import { addNewPasswordFlags, type NewPasswordFlags, newPassword } from './password.ts'
+import { WALLET_VIEW, walletRecord } from './wallet-record.ts'
+
+export interface ImportFlags extends OutputFlags, NewPasswordFlags, KeyFlags, Pick<ServerFlags, 'stateDir'> {
+  name?: string
+}
+
+const VIEW: View = { ...WALLET_VIEW, fields: [...WALLET_VIEW.fields, 'status'] }
+
+export function command(deps: Deps, run = importWallet): GdnCommand {
+  const importCommand = new GdnCommand({
+    about:
+      'Reads a private key, a mnemonic, a keystore of geth, cast, MetaMask or gdn, or a Solana keypair file, and stores the key in an encrypted keystore, as gdn wallet generate does. Without a file, it prompts for a key with hidden input, or reads it from a pipe. No flag takes a key, because other users of the machine can read arguments. A keystore keeps its password. Importing a key again changes nothing.',
+    examples: [
+      ['Type or paste a private key or a mnemonic', 'gdn wallet import --name alice'],
+      ['Import a keystore of cast', 'gdn wallet import ~/.foundry/keystores/deployer --name deployer'],
+      ['Import a Solana keypair', 'gdn wallet import ~/.config/solana/id.json --name payer'],
+      [
+        'Import the second account of a mnemonic from a password manager',
+        'pass show mnemonic | gdn wallet import --name second \\',
+        `  --path "m/44'/60'/0'/0/1" --password-file pw.txt`,
+      ],
+    ],
+  })
+  importCommand.argument('[file]')
+  valueFlag(importCommand, '--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', { parse: notEmpty })
+  valueFlag(importCommand, '-b, --blockchain <name>', 'Blockchain of a mnemonic (EVM)', { parse: blockchainName })
+  valueFlag(
+    importCommand,
+    '--path <derivation>',
+    "Derivation path of a mnemonic (m/44'/60'/0'/0/0; Solana m/44'/501'/0'/0')",
+    {
+      parse: notEmpty,
+    },
+  )
+  addNewPasswordFlags(importCommand)
+  addStateDirFlag(importCommand)
+  addOutputFlags(importCommand)
+  return importCommand.action(
+    async (file: string | undefined, flags: ImportFlags) => await run(deps, file, flags),
+  ) as GdnCommand
+}
+
+export async function importWallet(deps: Deps, file: string | undefined, flags: ImportFlags): Promise<void> {
+  const { io, signals } = deps
+  const output = createOutput(io, flags, VIEW)
+  const folder = walletsDirectory(deps.env)
+  const book = await deps.addresses()
+  const given = flags.name === undefined ? undefined : readName(flags.name, { flag: '--name' })
+  const { key, password: known } = await givenKey(deps, file === undefined || file === '-' ? null : file, flags)
+
+  const unchanged = async (): Promise<boolean> => {
+    const holder = holderOf(book, key.address, given)
+    if (holder === undefined) return false
+    await output.one({ ...walletRecord(holder), status: 'unchanged' })
+    io.note(`@${holder.name} already has this key. Its file and password are unchanged.`)
+    return true
+  }
+  if (await unchanged()) return
+  if (given !== undefined) book.refuseTaken(given)
+  const [name = ''] = newNames(book.names(), given, undefined)
+  const password = known ?? (await newPassword(io, flags))
+  const reservation = await reserve(folder, name).catch(async (error: unknown) => {
+    // Another process may have imported the same key meanwhile.
+    if (await unchanged()) return null
+    throw error
+  })
+  if (reservation === null) return
+  const wallet = await store(deps, { key, password, reservation, signal: signals.signal })
+  await output.one({ ...walletRecord(wallet), status: 'imported' })
+  if (wallet.name !== name) io.warn(`The name @${name} was taken in the meantime. The wallet is @${wallet.name}.`)
+  io.note('Keep both the file and its password.')
+  io.note(`Use @${wallet.name} instead of its address in any command, such as --receiver @${wallet.name}.`)
+}
+
+async function store(deps: Deps, options: Parameters<typeof storeKey>[0]) {
+  const progress = await deps.io.progress('Saving the key and checking that it can be read')
+  try {
+    return await storeKey(options)
+  } finally {
+    progress.stop()
+  }
+}
+
+/** Returns the keystore of an address: the one with the name, or without a name any. */
+function holderOf(book: AddressBook, address: string, name: string | undefined) {
+  for (const one of book.list()) {
+    const { kind, file, address: its } = one
+    if (kind !== 'keystore' || file === null || its === null || (name !== undefined && one.name !== name)) continue
+    if (sameAddress(its, address)) return { name: one.name, address: its, file }
+  }
+  return undefined
+}

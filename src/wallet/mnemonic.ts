@@ -1,0 +1,80 @@
+import { createHmac, pbkdf2 } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { WalletKey } from '../keystore/private-key.ts'
+import { type PathPart, readPath } from './derivation-path.ts'
+import { evmKey, type KeyKind, solanaKey } from './new-key.ts'
+
+const LENGTHS = [12, 15, 18, 21, 24]
+const HARDENED = 2 ** 31
+
+/**
+ * Returns the problem of a mnemonic of BIP-39 with English words, or null. No word is repeated in it.
+ *
+ * @param words in lower case
+ */
+export async function mnemonicProblem(words: readonly string[]): Promise<string | null> {
+  if (!LENGTHS.includes(words.length)) {
+    return `has ${words.length} words: a mnemonic has 12, 15, 18, 21 or 24`
+  }
+  // Loaded on use, because the word list is large.
+  const [{ validateMnemonic }, { wordlist }] = await Promise.all([
+    import('@scure/bip39'),
+    import('@scure/bip39/wordlists/english'),
+  ])
+  const known = new Set(wordlist)
+  const at = words.findIndex((word) => !known.has(word))
+  if (at >= 0) return `has a word that is not in the English list of BIP-39: word ${at + 1} of ${words.length}`
+  if (validateMnemonic(words.join(' '), wordlist)) return null
+  return 'has a wrong checksum: a word was changed, or the order of the words'
+}
+
+/**
+ * Derives a key from a valid mnemonic: by BIP-32 for EVM, and by SLIP-10 with Ed25519 for Solana.
+ *
+ * @param path a derivation path that `readPath` accepts; of Solana, every part is hardened
+ */
+export async function keyOfMnemonic(words: readonly string[], kind: KeyKind, path: string): Promise<WalletKey> {
+  const parts = readPath(path)
+  if (parts === null) throw new Error('this derivation path is invalid')
+  // The runtime's own derivation takes milliseconds, and the library's half a second.
+  const seed = await promisify(pbkdf2)(words.join(' '), 'mnemonic', 2048, 64, 'sha512')
+  const bytes = kind === 'solana' ? ed25519Seed(seed, parts) : await secp256k1Key(seed, parts)
+  try {
+    const key = kind === 'solana' ? solanaKey(bytes) : evmKey(bytes)
+    if (key === null) throw new Error('this derivation path has no key')
+    return key
+  } finally {
+    seed.fill(0)
+    bytes.fill(0)
+  }
+}
+
+async function secp256k1Key(seed: Uint8Array, parts: readonly PathPart[]): Promise<Uint8Array> {
+  const { HDKey } = await import('@scure/bip32')
+  let node = HDKey.fromMasterSeed(seed)
+  for (const part of parts) {
+    const next = node.deriveChild(numberOf(part))
+    node.wipePrivateData()
+    node = next
+  }
+  const { privateKey } = node
+  if (privateKey === null) throw new Error('this derivation path has no key')
+  return privateKey
+}
+
+/** SLIP-10 for Ed25519, which has hardened keys only. */
+export function ed25519Seed(seed: Uint8Array, parts: readonly PathPart[]): Uint8Array {
+  let node = createHmac('sha512', 'ed25519 seed').update(seed).digest()
+  for (const part of parts) {
+    const data = Buffer.alloc(37)
+    node.copy(data, 1, 0, 32)
+    data.writeUInt32BE(numberOf(part), 33)
+    const next = createHmac('sha512', node.subarray(32)).update(data).digest()
+    node.fill(0)
+    data.fill(0)
+    node = next
+  }
+  return node.subarray(0, 32)
+}
+
+const numberOf = ({ index, hardened }: PathPart): number => index + (hardened ? HARDENED : 0)

@@ -1,0 +1,91 @@
+import { base58btc } from 'multiformats/bases/base58'
+import { GdnError } from '../core/errors.ts'
+import { Secret } from '../core/secret.ts'
+import { parseStrictJson } from '../core/strict-json.ts'
+import { PRIVATE_KEY_BYTES, type WalletKey } from '../keystore/private-key.ts'
+import { KEYPAIR_BYTES, keypairOfJson } from '../keystore/solana-key.ts'
+import { DEFAULT_PATHS } from './derivation-path.ts'
+import { keyOfMnemonic, mnemonicProblem } from './mnemonic.ts'
+import { evmKey, type KeyKind, solanaKeyOf } from './new-key.ts'
+
+/** Base58 of 64 bytes has at most 88 characters. */
+const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{1,88}$/
+const HEX = /^(?:0x)?([0-9a-f]*)$/i
+
+export interface ReadKeyOptions {
+  /** The kind of key to derive from a mnemonic. */
+  kind: KeyKind
+  /** Derivation path of a mnemonic, in place of the usual one. */
+  path?: string | undefined
+}
+
+/**
+ * Reads a key that is not encrypted: an EVM private key in hex, a Solana one in base58 or as a keypair file, or a
+ * mnemonic. The form decides. Messages contain no part of the text.
+ *
+ * @param file the name of the text in messages
+ * @throws GdnError `invalid_input`
+ */
+export async function readKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
+  const fail = (message: string, hint?: string) =>
+    new GdnError('invalid_input', message, { place: { file }, ...(hint === undefined ? {} : { hint }) })
+  const given = text.trim()
+  if (given === '') throw fail('is empty')
+  // From now on, no output has it.
+  new Secret(given)
+  if (given.startsWith('[')) {
+    const bytes = keypairOfJson(parseStrictJson(given, file, 'invalid_input'))
+    if (bytes === null) throw fail('is not a Solana keypair: a JSON list of 64 numbers from 0 to 255')
+    return ofKeypair(bytes, fail)
+  }
+  const words = given.toLowerCase().normalize('NFKD').split(/\s+/)
+  if (isMnemonic(given)) {
+    const problem = await mnemonicProblem(words)
+    if (problem !== null) throw fail(problem, 'Compare it with your copy. gdn reads mnemonics of BIP-39 in English.')
+    return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
+  }
+  const digits = HEX.exec(given)?.[1]
+  if (digits !== undefined) return ofHex(digits, fail)
+  const bytes = BASE58.test(given) ? base58btc.baseDecode(given) : null
+  if (bytes?.length === KEYPAIR_BYTES) return ofKeypair(bytes, fail)
+  if (bytes?.length === PRIVATE_KEY_BYTES) {
+    throw fail('is a Solana address: its private key has 64 bytes, which are 86 to 88 characters')
+  }
+  throw fail(
+    'is not a key that gdn knows',
+    'Pass a private key (0x and 64 hex digits, or base58 of Solana), a mnemonic, a keystore or a Solana keypair file.',
+  )
+}
+
+type Fail = (message: string) => GdnError
+
+function ofHex(digits: string, fail: Fail): WalletKey {
+  if (digits.length === 40) throw fail('is an EVM address, not its private key')
+  if (digits.length !== 2 * PRIVATE_KEY_BYTES) {
+    throw fail(`has ${digits.length} hex digits: an EVM private key has 64`)
+  }
+  const key = evmKey(Buffer.from(digits, 'hex'))
+  if (key === null) throw fail('is not a private key: it is zero, or too large for secp256k1')
+  return key
+}
+
+function ofKeypair(bytes: Uint8Array, fail: Fail): WalletKey {
+  try {
+    const key = solanaKeyOf(bytes)
+    if (key === null) throw fail('is damaged: the public key of the keypair does not match its private key')
+    return key
+  } finally {
+    bytes.fill(0)
+  }
+}
+
+/** Whether a text is a mnemonic: it has several words. */
+export const isMnemonic = (text: string): boolean => /^[^[{]\S*\s+\S/.test(text.trim())
+
+/** Whether a command's argument is a key instead of a file. Arguments are visible to other users of the machine. */
+export function looksLikeKey(argument: string): boolean {
+  const text = argument.trim()
+  return (
+    /^(0x)?[0-9a-f]{64}$/i.test(text) || /^[1-9A-HJ-NP-Za-km-z]{85,88}$/.test(text) || /^(\p{L}+\s+){11}/u.test(text)
+  )
+}
