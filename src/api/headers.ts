@@ -17,6 +17,8 @@ export const HEADERS = {
   runMaxCost: 'gdn-run-max-cost',
   /** `yes`: the server limits the cost of runs. */
   runMaxCostSupported: 'run-max-cost-supported',
+  /** `yes`: the server limits the fees of runs, with `setrunmaxfee`. */
+  runMaxFeeSupported: 'run-max-fee-supported',
   /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
   backendId: 'gdn-backend-id',
   incarnation: 'gdn-incarnation',

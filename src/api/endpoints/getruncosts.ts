@@ -14,6 +14,10 @@ export const runCosts = z.looseObject({
   fee_paid: digits,
   /** The limit of the run; null without one. */
   max_cost: digits.nullable(),
+  /** The most that the run offers for a unit of gas; null without a limit. */
+  max_fee: digits.nullable(),
+  /** Why nothing is signed for its NFTs now, if that is because of fees. */
+  waiting: z.string().nullable(),
 })
 
 export const getruncosts = defineEndpoint({
@@ -30,6 +34,7 @@ export const getruncosts = defineEndpoint({
       costs: {
         ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '9659500' },
         ...{ fee_paid: '313933750000000000', max_cost: '500000000000000000' },
+        ...{ max_fee: '30000000000', waiting: null },
       },
     },
   },

@@ -23,6 +23,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: this server limits the cost of a run with the request header Gdn-Run-Max-Cost.',
     'yes',
   ),
+  'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
   'Gdn-Backend-Id': header(
     "The UUID of the backend's database. It identifies the backend, regardless of its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',

@@ -23,9 +23,11 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   image: 'URL of a picture: http(s), ipfs or ar.',
   is_free: 'True if it failed without effect. The next request with this reference ID creates it again.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
+  max_fee: 'The most that the run offers for a unit of gas: wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
+  only_if_unset: 'Keeps a limit that the run has.',
   operation: 'The endpoint that the reference IDs were sent to.',
   pending_reason: 'Why the NFT is not minted yet: the last problem with its files. Absent if nothing delays it.',
   receiver_wallet_address: 'Wallet address of the owner.',
@@ -48,6 +50,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   createcollection: { blockchain: 'Blockchain to create the collection on.' },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
   getfees: { blockchain: 'An EVM blockchain.' },
+  setrunmaxfee: { run: 'The name that its requests send in the header Gdn-Run. It may be new.' },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {
     sender_wallet_address:

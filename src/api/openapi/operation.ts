@@ -66,6 +66,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'Idempotency-Supported',
     'Reference-Ids-Supported',
     'Run-Max-Cost-Supported',
+    'Run-Max-Fee-Supported',
     'Gdn-Backend-Id',
     'Gdn-Incarnation',
     'RateLimit-Policy',

@@ -112,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.idempotencySupported]: 'yes',
     [HEADERS.referenceIdsSupported]: 'yes',
     [HEADERS.runMaxCostSupported]: 'yes',
+    [HEADERS.runMaxFeeSupported]: 'yes',
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }

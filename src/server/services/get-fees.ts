@@ -3,7 +3,7 @@ import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { getfees } from '../../api/endpoints/getfees.ts'
 import { currentFees } from '../chain/evm/cost/cached-fees.ts'
 import { coinOf } from '../chain/evm/cost/coin.ts'
-import type { NetworkFees } from '../chain/evm/cost/network-fees.ts'
+import type { CurrentFees } from '../chain/evm/cost/network-fees.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import { badRequest, notNow } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
@@ -31,7 +31,7 @@ export async function getFees(
 }
 
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
-export async function feesOf({ chains }: Pick<ServiceDeps, 'chains'>, blockchain: EvmBlockchain): Promise<NetworkFees> {
+export async function feesOf({ chains }: Pick<ServiceDeps, 'chains'>, blockchain: EvmBlockchain): Promise<CurrentFees> {
   try {
     return await currentFees(chains, blockchain)
   } catch (error) {

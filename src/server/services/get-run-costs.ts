@@ -1,14 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type * as z from 'zod'
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { getruncosts } from '../../api/endpoints/getruncosts.ts'
 import { TITLES } from '../../api/errors.ts'
 import { coinOf } from '../chain/evm/cost/coin.ts'
+import { waitingForFees } from '../chain/evm/cost/run-fee.ts'
+import { waitingFor } from '../chain/evm/remote/fees.ts'
 import { findCollectionById } from '../store/collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
 import { transactionsOfBucket } from '../store/explorer-transactions.ts'
-import { feesPaid, findLimited } from '../store/run-costs.ts'
+import { feesPaid, findLimited, type LimitedRun, transactionsOfRun } from '../store/run-costs.ts'
 import { findRun } from '../store/runs.ts'
+import type { Db } from '../store/schema.ts'
+import { feesOf } from './get-fees.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -37,6 +41,7 @@ export async function getRunCosts(
     fees += part(fee_paid)
   }
   const limited = await findLimited(db, { accountId, run })
+  const waits = limited !== null && (await hasUnsigned(db, limited))
   return {
     requests: { run },
     costs: {
@@ -46,6 +51,24 @@ export async function getRunCosts(
       gas_used: String(gas),
       fee_paid: String(fees),
       max_cost: limited?.max_cost ?? null,
+      max_fee: limited?.max_fee ?? null,
+      waiting: waits ? await waitingOf(chains, blockchain, limited) : null,
     },
   }
+}
+
+async function hasUnsigned(db: Db, run: LimitedRun): Promise<boolean> {
+  const { open, signed } = await transactionsOfRun(db, run)
+  return open > signed
+}
+
+async function waitingOf(
+  chains: ServiceDeps['chains'],
+  blockchain: EvmBlockchain,
+  { max_fee }: LimitedRun,
+): Promise<string | null> {
+  const current = await feesOf({ chains }, blockchain)
+  const waiting = waitingForFees(max_fee, current)
+  if (waiting !== null || !chains.remote.has(blockchain)) return waiting
+  return waitingFor({ baseFee: current.base }, chains.remote.network(blockchain).publicNetwork.feeCap)
 }

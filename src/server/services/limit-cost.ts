@@ -4,6 +4,7 @@ import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
 import { grantBytes, mintBytes } from '../chain/evm/cost/drop-gas.ts'
 import { worstCost } from '../chain/evm/cost/network-fees.ts'
 import { budgetOf, leftOf, type WorstFees } from '../chain/evm/cost/run-budget.ts'
+import { limitFee } from '../chain/evm/cost/run-fee.ts'
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
 import { assignTransactions, findLimited, lockRun, setLimit } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
@@ -23,7 +24,7 @@ export async function prepareCostCheck(
   blockchain: Blockchain,
 ): Promise<CostCheck> {
   if (run === null) return null
-  if (maxCost === null && (await findLimited(store.db, { accountId, run })) === null) return null
+  if (maxCost === null && ((await findLimited(store.db, { accountId, run }))?.max_cost ?? null) === null) return null
   if (!isEvm(blockchain)) throw badRequest(`the cost of a run on ${blockchain} can't be limited`)
   return { maxCost, fees: await feesOf({ chains }, blockchain) }
 }
@@ -44,14 +45,16 @@ interface NewRows {
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
   const { accountId, run, count, isGrant } = rows
-  const { maxCost, fees } = check
+  const { maxCost } = check
   const row = await lockRun(db, { accountId, run })
+  const fees = { ...check.fees, offered: limitFee(check.fees.offered, row.max_fee) }
   const known = row.max_cost === null ? null : BigInt(row.max_cost)
   const limit = limitOf(known, maxCost)
   if (limit === null) return
   const each = worstOfRow(count, isGrant)
   const limited = {
-    ...{ account_id: accountId, run, collection_id: row.collection_id, max_cost: String(limit) },
+    ...row,
+    max_cost: String(limit),
     nft_gas: Math.max(Number(row.nft_gas ?? 0), each.gas),
     nft_bytes: Math.max(Number(row.nft_bytes ?? 0), each.bytes),
   }

@@ -115,19 +115,30 @@ export const OF_COLLECTION = sql<string>`collection_id || ''`
 /**
  * Returns the NFTs of a collection's next batch, oldest first.
  *
- * @param after only NFTs with a higher `seq`
+ * @param options.after only NFTs with a higher `seq`
+ * @param options.except no NFTs of these runs
  */
-export async function listMintable(db: Db, collectionId: string, limit: number, after = 0) {
+export async function listMintable(
+  db: Db,
+  collectionId: string,
+  limit: number,
+  { after = 0, except = [] }: { after?: number; except?: readonly string[] } = {},
+) {
   return db
     .selectFrom('nfts')
     .select(['seq', 'id', 'request_id', 'sender', 'receiver', 'metadata', 'files'])
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
     .$if(after > 0, (query) => query.where('seq', '>', after))
+    .$if(except.length > 0, (query) => query.where(hasOtherRun(except)))
     .orderBy('seq')
     .limit(limit)
     .execute()
 }
+
+/** One lookup for each NFT read: a join could read all requests. */
+const hasOtherRun = (runs: readonly string[]) =>
+  sql<boolean>`coalesce((select run from requests where requests.id = nfts.request_id), '') not in (${sql.join(runs)})`
 
 /** Returns NFTs of a collection that aren't minted yet. */
 export async function countPending(db: Db, collectionId: string): Promise<number> {

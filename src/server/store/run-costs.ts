@@ -4,22 +4,33 @@ import { bucketsOf } from './explorer-counts.ts'
 import { transactionsOfBucket } from './explorer-transactions.ts'
 import type { Db, RunsTable } from './schema.ts'
 
-/** A run with a limit of its cost. */
-export type LimitedRun = Pick<Selectable<RunsTable>, 'account_id' | 'run' | 'collection_id'> & {
-  /** Wei, as decimal digits. */
-  max_cost: string
-  /** The most gas that one of its NFTs reserves, and the bytes of its call data. */
+/** A run with a limit of its cost or its fees. */
+export type LimitedRun = Pick<
+  Selectable<RunsTable>,
+  'account_id' | 'run' | 'collection_id' | 'max_cost' | 'max_fee'
+> & {
+  /** With a limit of its cost: the most gas that one of its NFTs reserves, and the bytes of its call data. */
   nft_gas: number
   nft_bytes: number
 }
 
 const IDS_AT_ONCE = 500
-const COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'nft_gas', 'nft_bytes'] as const
 
-const toLimited = (row: Pick<Selectable<RunsTable>, (typeof COLUMNS)[number]> | undefined): LimitedRun | null =>
-  row === undefined || row.max_cost === null
-    ? null
-    : { ...row, max_cost: row.max_cost, nft_gas: Number(row.nft_gas), nft_bytes: Number(row.nft_bytes) }
+/** A run with a limit of its cost. */
+export type CostLimitedRun = LimitedRun & { max_cost: string }
+
+const COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'max_fee', 'nft_gas', 'nft_bytes'] as const
+
+type Row = Pick<Selectable<RunsTable>, (typeof COLUMNS)[number]>
+
+const toLimited = (row: Row): LimitedRun => ({
+  ...row,
+  nft_gas: Number(row.nft_gas),
+  nft_bytes: Number(row.nft_bytes),
+})
+
+/** As the index `runs_limited` says it. */
+const IS_LIMITED = sql<boolean>`max_cost is not null or max_fee is not null`
 
 /** Returns a run with a limit; null if it has none, or isn't known. */
 export async function findLimited(
@@ -27,23 +38,19 @@ export async function findLimited(
   { accountId, run }: { accountId: string; run: string },
 ): Promise<LimitedRun | null> {
   const query = db.selectFrom('runs').select(COLUMNS).where('account_id', '=', accountId).where('run', '=', run)
-  return toLimited(await query.executeTakeFirst())
+  const row = await query.where(IS_LIMITED).executeTakeFirst()
+  return row === undefined ? null : toLimited(row)
 }
 
 /** Returns the runs into a collection that have a limit. */
 export async function limitedRuns(db: Db, collectionId: string): Promise<LimitedRun[]> {
-  const rows = await db
-    .selectFrom('runs')
-    .select(COLUMNS)
-    .where('collection_id', '=', collectionId)
-    .where('max_cost', 'is not', null)
-    .execute()
-  return rows.flatMap((row) => toLimited(row) ?? [])
+  const query = db.selectFrom('runs').select(COLUMNS).where('collection_id', '=', collectionId).where(IS_LIMITED)
+  return (await query.execute()).map(toLimited)
 }
 
 /** Whether any run has a limit. */
 export async function hasLimitedRuns(db: Db): Promise<boolean> {
-  const row = await db.selectFrom('runs').select('run').where('max_cost', 'is not', null).limit(1).executeTakeFirst()
+  const row = await db.selectFrom('runs').select('run').where(IS_LIMITED).limit(1).executeTakeFirst()
   return row !== undefined
 }
 
@@ -61,11 +68,11 @@ export async function lockRun(db: Db, { accountId, run }: { accountId: string; r
     .executeTakeFirstOrThrow()
 }
 
-/** Sets the limit of a run, and what one of its NFTs reserves. */
+/** Sets the limit of a run's cost and what one of its NFTs reserves, or the limit of its fees. */
 export async function setLimit(
   db: Db,
   { account_id, run }: Pick<LimitedRun, 'account_id' | 'run'>,
-  limit: Pick<LimitedRun, 'max_cost' | 'nft_gas' | 'nft_bytes'>,
+  limit: Pick<CostLimitedRun, 'max_cost' | 'nft_gas' | 'nft_bytes'> | { max_fee: string },
 ): Promise<void> {
   await db.updateTable('runs').set(limit).where('account_id', '=', account_id).where('run', '=', run).execute()
 }

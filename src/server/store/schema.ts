@@ -53,6 +53,8 @@ export interface RunsTable {
   started_at: number
   /** The most that its transactions may cost together: wei, as decimal digits. Null without a limit. */
   max_cost: Generated<string | null>
+  /** The most that its transactions offer for a unit of gas: wei, as decimal digits. Null without a limit. */
+  max_fee: Generated<string | null>
   /** With a limit: the most gas that one of its NFTs reserves, and the bytes of its call data. */
   nft_gas: Generated<number | null>
   nft_bytes: Generated<number | null>

@@ -181,6 +181,7 @@ describe('the examples, sent with real IDs', () => {
       getreferences: { contract_address: collection.address },
       getfees: {},
       getruncosts: { run: 'a-run' },
+      setrunmaxfee: { run: 'a-run', contract_address: collection.address },
       transfernft: {
         contract_address: collection.address,
         nft_gdn_id: second?.nft_gdn_id,

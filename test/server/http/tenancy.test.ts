@@ -70,6 +70,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   getfees: null,
   // Names of runs belong to an account.
   getruncosts: null,
+  setrunmaxfee: ({ contract }) => ({ run: 'r', contract_address: contract, blockchain: 'polygon', max_fee: '1' }),
   files: null,
 }
 

@@ -2,15 +2,21 @@ import { parseTransaction, serializeTransaction } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
-import type { Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createBumper } from '../../../src/server/pipeline/evm/public-network/bump.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { setLimit } from '../../../src/server/store/run-costs.ts'
+import { startRun } from '../../../src/server/store/runs.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
-import { insertTransaction } from '../../helpers/rows.ts'
+import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const noRequest = () => Promise.reject(new Error('no request'))
+
+/** A network without base fees. */
+const pricesOf = async (method: string) => (method === 'eth_gasPrice' ? '0x1' : method === 'eth_call' ? '0x' : null)
 
 const STUCK_MS = 60_000
 const NONCE = 7
@@ -70,10 +76,25 @@ const OFFERED = 800n
 /** An eighth more, which is the least that replaces the offer. */
 const RAISED = 900n
 
+/** Adds a run with a limit of its fees. */
+async function addRun({ db }: Store, max_fee: string): Promise<void> {
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 0 }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(db, { ...request, accepted_at: 0, run: 'run' })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: SIGNER, contract_address: SIGNER, factory_address: SIGNER, enable_api: 1 },
+    ...{ enable_transfer: 1, is_locked: 0, description: null, image: null, status: 'deployed' as const },
+    ...{ next_token_id: '1', next_attempt_at: 0 },
+  })
+  await startRun(db, { account_id: 'a', run: 'run', collection_id: 'c', started_at: 0 })
+  await setLimit(db, { account_id: 'a', run: 'run' }, { max_fee })
+}
+
 /** Bumps a transaction once. Resolves with the fee that it offers then, and the warnings. */
 async function bumpOnce(
   action: 'bump' | 'cancel' | null,
-  { feeCap, balance }: { feeCap: bigint; balance: bigint },
+  { feeCap, balance, maxFee = null }: { feeCap: bigint; balance: bigint; maxFee?: string | null },
 ): Promise<{ offers: bigint | undefined; gas: bigint | undefined; warnings: string[] }> {
   const dir = await freshDataDir()
   const store = await openTestStore(dir.path)
@@ -82,8 +103,10 @@ async function bumpOnce(
     ...{ type: 'eip1559', chainId: 137, to: SIGNER as Hex, nonce: NONCE, gas: GAS },
     ...{ maxFeePerGas: OFFERED, maxPriorityFeePerGas: 8n },
   })
+  if (maxFee !== null) await addRun(store, maxFee)
+  const of = maxFee === null ? { collection_id: null } : { collection_id: 'c', run: 'run' }
   await insertTransaction(store.db, {
-    ...{ id: 't', blockchain: 'polygon', signer: signer.address, nonce: NONCE, kind: 'mint', collection_id: null },
+    ...{ id: 't', blockchain: 'polygon', signer: signer.address, nonce: NONCE, kind: 'mint', ...of },
     ...{ start_id: '1', token_count: 1, directory: 'd', raw, hash: '0xaa', state: 'signed', requested_action: action },
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
   })
@@ -95,9 +118,9 @@ async function bumpOnce(
     ...{ stuckMs: STUCK_MS, feeCap, nextNonce: async () => NONCE, balance: async () => balance },
     suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),
   } as unknown as PublicNetwork
+  const request = (maxFee === null ? noRequest : pricesOf) as EvmNetwork['request']
   const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
-  for (clock of [0, STUCK_MS])
-    await bumper.bump({ chainId: 137, request: noRequest, publicNetwork }, [await read()], new Map())
+  for (clock of [0, STUCK_MS]) await bumper.bump({ chainId: 137, request, publicNetwork }, [await read()], new Map())
   const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
   await store.close()
   await dir.remove()
@@ -171,4 +194,16 @@ it('raises with a stuck transaction those behind it that offer too little, and n
   ])
   await store.close()
   await dir.remove()
+})
+
+it('a stuck transaction of a run offers at most its limit, and an operator may cancel it for more', async () => {
+  const funded = { feeCap: 10_000n, balance: 10n ** 18n }
+  const [enough, tooLow] = [String(RAISED), String(RAISED - 1n)]
+  expect(await bumpOnce(null, { ...funded, maxFee: enough })).toMatchObject({ offers: RAISED, warnings: [] })
+  for (const action of [null, 'bump'] as const) {
+    expect(await bumpOnce(action, { ...funded, maxFee: tooLow })).toMatchObject({
+      ...{ offers: OFFERED, warnings: ['a transaction is stuck and the limit of its run allows no higher fees'] },
+    })
+  }
+  expect(await bumpOnce('cancel', { ...funded, maxFee: tooLow })).toMatchObject({ offers: RAISED, gas: 21_000n })
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
+import { budgetOf, hasMaxCost } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
 import { feesWithin, mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
@@ -19,7 +19,7 @@ const NFT_GAS = 1000
 const OFFERED = 100n
 const ONE = BigInt(NFT_GAS) * OFFERED
 const FEES: Fees = { maxFeePerGas: OFFERED, maxPriorityFeePerGas: 10n }
-const CURRENT = { low: 40n, typical: 50n, high: 90n, offered: OFFERED, data: { bytes: 1, fee: 0n, gas: 0n } }
+const CURRENT = { low: 40n, typical: 50n, high: 90n, offered: OFFERED, base: 40n, data: { bytes: 1, fee: 0n, gas: 0n } }
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
@@ -47,7 +47,7 @@ const limit = (wei: bigint) =>
   setLimit(store.db, { account_id: 'a', run: 'run' }, { max_cost: String(wei), nft_gas: NFT_GAS, nft_bytes: 0 })
 const run = async () => {
   const [only] = await limitedRuns(store.db, 'c')
-  if (only === undefined) throw new Error('the run has no limit')
+  if (only === undefined || !hasMaxCost(only)) throw new Error('the run has no limit')
   return only
 }
 const addNfts = (count: number) =>
@@ -91,6 +91,28 @@ it('a batch offers less where the limit requires it, but no less than a block ta
   })
   expect(await feesWithin(store.db, await run(), batch(2, 4000n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 50n })
   expect(await feesWithin(store.db, await run(), batch(2, 4001n), FEES, CURRENT)).toBeNull()
+})
+
+it('a batch offers no more than the limit of fees, and waits while the next two blocks may need more', async () => {
+  await setLimit(store.db, { account_id: 'a', run: 'run' }, { max_fee: '45' })
+  const [only] = await limitedRuns(store.db, 'c')
+  if (only === undefined) throw new Error('the run has no limit')
+  expect(await feesWithin(store.db, only, batch(1), FEES, CURRENT)).toEqual({
+    maxFeePerGas: 45n,
+    maxPriorityFeePerGas: 10n,
+  })
+  expect(await feesWithin(store.db, only, batch(1), FEES, { ...CURRENT, base: 41n })).toBeNull()
+  const low: Fees = { maxFeePerGas: 30n, maxPriorityFeePerGas: 10n }
+  expect(await feesWithin(store.db, only, batch(1), low, { ...CURRENT, base: 10n })).toEqual(low)
+})
+
+it('a batch keeps within both limits of its run', async () => {
+  await limit(2n * ONE)
+  await setLimit(store.db, { account_id: 'a', run: 'run' }, { max_fee: '60' })
+  await addNfts(2)
+  // At the limit of fees, the same budget pays for more gas.
+  expect(await feesWithin(store.db, await run(), batch(2, 3000n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 60n })
+  expect(await feesWithin(store.db, await run(), batch(2, 4000n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 50n })
 })
 
 it('a batch does not take what other NFTs of the run reserve', async () => {

@@ -1,6 +1,7 @@
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
-import type { NetworkFees } from '../../chain/evm/cost/network-fees.ts'
-import { budgetOf, dataCost, leftOf, worstOfNft, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
+import type { CurrentFees } from '../../chain/evm/cost/network-fees.ts'
+import { budgetOf, dataCost, hasMaxCost, leftOf, worstOfNft, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
+import { isTooExpensive, limitFees } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
 import { type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -14,16 +15,19 @@ interface Batch {
 }
 
 /**
- * Returns the fees with which a batch may be signed, so that the run stays within its limit in the worst case. Null if
+ * Returns the fees with which a batch may be signed, so that the run stays within its limits in the worst case. Null if
  * no block would take it at these fees now.
  */
 export async function feesWithin(
   db: Db,
   run: LimitedRun,
   { gas, data, nfts }: Batch,
-  fees: Fees,
-  current: NetworkFees,
+  suggested: Fees,
+  current: CurrentFees,
 ): Promise<Fees | null> {
+  if (isTooExpensive(run.max_fee, current)) return null
+  const fees = limitFees(suggested, run.max_fee)
+  if (!hasMaxCost(run)) return fees
   const worst = { offered: fees.maxFeePerGas, data: current.data }
   const budget = await budgetOf(db, run, worst)
   const own = BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst)
@@ -43,10 +47,10 @@ export async function feesWithinLocked(
   run: LimitedRun,
   batch: Batch,
   fees: Fees,
-  current: NetworkFees,
+  current: CurrentFees,
 ): Promise<Fees | null> {
-  const { max_cost } = await lockRun(db, { accountId: run.account_id, run: run.run })
-  return await feesWithin(db, { ...run, max_cost: max_cost ?? run.max_cost }, batch, fees, current)
+  const { max_cost, max_fee } = await lockRun(db, { accountId: run.account_id, run: run.run })
+  return await feesWithin(db, { ...run, max_cost, max_fee }, batch, fees, current)
 }
 
 /**
@@ -57,16 +61,25 @@ export async function feesWithinLocked(
  */
 export async function mayReplace(
   db: Db,
-  current: NetworkFees | null,
+  current: CurrentFees | null,
   { run: name, collection_id }: Pick<TransactionRow, 'run' | 'collection_id'>,
   signings: readonly string[],
   raw: Hex,
 ): Promise<boolean> {
   if (name === null || collection_id === null || current === null) return true
   const run = (await limitedRuns(db, collection_id)).find((one) => one.run === name)
-  if (run === undefined) return true
+  if (run === undefined || !hasMaxCost(run)) return true
   await lockRun(db, { accountId: run.account_id, run: name })
   const { max, paid, pending } = await budgetOf(db, run, current)
   const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
   return more === 0n || more <= max - paid - pending
+}
+
+/** Returns the most that the run of a pending transaction offers for a unit of gas; null without a limit. */
+export async function maxFeeOf(
+  db: Db,
+  { run, collection_id }: Pick<TransactionRow, 'run' | 'collection_id'>,
+): Promise<string | null> {
+  if (run === null || collection_id === null) return null
+  return (await limitedRuns(db, collection_id)).find((one) => one.run === run)?.max_fee ?? null
 }

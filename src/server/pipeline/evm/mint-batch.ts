@@ -1,4 +1,6 @@
 import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../chain/evm/collection.ts'
+import type { CurrentFees } from '../../chain/evm/cost/network-fees.ts'
+import { isTooExpensive } from '../../chain/evm/cost/run-fee.ts'
 import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import type { BuiltDirectory } from '../../storage/directory.ts'
@@ -23,22 +25,29 @@ export interface MintBatch {
   gas: bigint
   /** Whether more NFTs are pending than one transaction can mint. */
   isFull: boolean
-  /** Their run, if it has a limit of its cost. */
+  /** Their run, if it has a limit. */
   run: LimitedRun | null
 }
 
 /**
  * Returns the next batch of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
  * transfer in the same step need another call, with one sender at a time. A batch therefore ends where the kind or the
- * sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of a run with a limited cost
- * have transactions of their own.
+ * sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of a run with a limit have
+ * transactions of their own. Those of a run that waits for cheaper blocks let the others pass.
  *
  * @param payable gas that the signer can pay for
+ * @param current fees that runs wait for; null if no run has a limit
  */
-export async function nextBatch(db: Db, collection: CollectionRow, payable: bigint): Promise<MintBatch | null> {
+export async function nextBatch(
+  db: Db,
+  collection: CollectionRow,
+  payable: bigint,
+  current: CurrentFees | null,
+): Promise<MintBatch | null> {
   const locked = collection.is_locked === 1
   const limit = collection.batch_limit ?? MAX_BATCH
-  const rows = await listMintable(db, collection.id, limit)
+  const except = current === null ? [] : await waitingRuns(db, collection.id, current)
+  const rows = await listMintable(db, collection.id, limit, { except })
   const { nfts: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
   const nfts = fitIntoGas(ofRun, payable, locked)
   const [first] = nfts
@@ -53,6 +62,12 @@ export async function nextBatch(db: Db, collection: CollectionRow, payable: bigi
   const kind = first.sender === null ? 'mint' : 'grant'
   const isFull = nfts.length < rows.length || rows.length === limit
   return { nfts, kind, startId, directory, data, gas: gasOf(nfts, locked), isFull, run }
+}
+
+/** Returns the runs that wait for cheaper blocks. */
+async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): Promise<string[]> {
+  const limited = await limitedRuns(db, collectionId)
+  return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
 }
 
 /** Groups consecutive NFTs with the same receiver, as the contract requires. */

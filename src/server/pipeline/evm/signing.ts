@@ -45,7 +45,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
   const behind = await isBehind(store.db, blockchain)
   const capacity = await capacityOfSigners(store.db, blockchain, terms.signers.operators)
   const free = capacity.free()
-  /** Read only if a run has a limit of its cost. */
+  /** Read only if a run has a limit. */
   const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
   /** Gas of the batches that were prepared with this estimate, for other collections. */
   let reserved = 0n
@@ -92,7 +92,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       const possible = () => capacity.free().filter(({ address }) => signers.length === 0 || signers.includes(address))
       let most = 0n
       for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
-      const batch = await nextBatch(db, collection, most)
+      const batch = await nextBatch(db, collection, most, current)
       // A smaller batch waits for the next block with the others, since each transaction costs 60,000 gas.
       if (batch === null || (waiting > 0 && !batch.isFull)) return 'idle'
       const { nfts, kind, startId, data, gas, isFull, run } = batch

@@ -46,7 +46,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     let adopted = 0
     let after = 0
     for (;;) {
-      const waiting = await listMintable(store.db, collection.id, PAGE, after)
+      const waiting = await listMintable(store.db, collection.id, PAGE, { after })
       const mints = waiting.map(({ id }) => mintAddress(signer, id))
       const exist = await network.mintsExist(mints)
       const found: FoundMember[] = []

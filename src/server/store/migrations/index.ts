@@ -9,4 +9,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-mints-in-flight': { up: async (db) => (await import('./0002-mints-in-flight.ts')).allowSeveralMints(db) },
   '0003-costs': { up: async (db) => (await import('./0003-costs.ts')).addCosts(db) },
   '0004-api-version': { up: async (db) => (await import('./0004-api-version.ts')).addApiVersion(db) },
+  '0005-run-fees': { up: async (db) => (await import('./0005-run-fees.ts')).addRunFees(db) },
 }

@@ -2,7 +2,7 @@ import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { EvmNetwork } from '../network.ts'
 import { EMBEDDED_FEES } from '../signers.ts'
-import { type NetworkFees, readNetworkFees } from './network-fees.ts'
+import { type CurrentFees, readNetworkFees } from './network-fees.ts'
 
 /** The chains of a backend. */
 interface Source {
@@ -13,11 +13,11 @@ interface Source {
 /** How old fees may be. Every client may request them, and the quota of the provider pays for it. */
 const FRESH_MS = 3_000
 
-const caches = new WeakMap<Source, Map<EvmBlockchain, () => Promise<NetworkFees>>>()
+const caches = new WeakMap<Source, Map<EvmBlockchain, () => Promise<CurrentFees>>>()
 
 /** Returns the current fees of a blockchain, at most a few seconds old. Rejects if no node responds. */
-export async function currentFees(chains: Source, blockchain: EvmBlockchain): Promise<NetworkFees> {
-  const cache = caches.get(chains) ?? new Map<EvmBlockchain, () => Promise<NetworkFees>>()
+export async function currentFees(chains: Source, blockchain: EvmBlockchain): Promise<CurrentFees> {
+  const cache = caches.get(chains) ?? new Map<EvmBlockchain, () => Promise<CurrentFees>>()
   caches.set(chains, cache)
   const read =
     cache.get(blockchain) ?? remembered(FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))

@@ -17,6 +17,12 @@ export interface NetworkFees {
   data: { bytes: number; fee: bigint; gas: bigint }
 }
 
+/** Same, as a node returned it. */
+export interface CurrentFees extends NetworkFees {
+  /** The base fee of the next block. On a network without one, the gas price. */
+  base: bigint
+}
+
 /** Costs of transactions in wei. */
 export interface Cost {
   /** Includes gas for data, on Arbitrum. */
@@ -55,7 +61,7 @@ const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /** Reads the fees of recent blocks and of data. Rejects as `request` does. */
-export async function readNetworkFees({ request }: Pick<EvmNetwork, 'request'>): Promise<NetworkFees> {
+export async function readNetworkFees({ request }: Pick<EvmNetwork, 'request'>): Promise<CurrentFees> {
   const [prices, data] = await Promise.all([readPrices(request), readDataFee(request)])
   return { ...prices, data }
 }
@@ -69,7 +75,7 @@ interface FeeHistory {
   reward?: readonly (readonly Hex[])[] | null
 }
 
-async function readPrices(request: Ask): Promise<Omit<NetworkFees, 'data'>> {
+async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data'>> {
   const history = await orNull(
     request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]),
   )
@@ -77,7 +83,7 @@ async function readPrices(request: Ask): Promise<Omit<NetworkFees, 'data'>> {
   const next = bases.pop()
   if (next === undefined || bases.length === 0) {
     const price = readQuantity(await request('eth_gasPrice', []))
-    return { low: price, typical: price, high: price, offered: price }
+    return { low: price, typical: price, high: price, offered: price, base: price }
   }
   // Blocks without transactions have no priority fees.
   const rewards = (history?.reward ?? [])
@@ -96,6 +102,7 @@ async function readPrices(request: Ask): Promise<Omit<NetworkFees, 'data'>> {
     typical,
     high: inOrder([high, typical])[1] ?? high,
     offered: OFFERED_BASE_FEES * next + reward(1),
+    base: next,
   }
 }
 

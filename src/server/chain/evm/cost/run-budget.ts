@@ -1,4 +1,4 @@
-import { type LimitedRun, transactionsOfRun } from '../../../store/run-costs.ts'
+import { type CostLimitedRun, type LimitedRun, transactionsOfRun } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { Hex } from '../network.ts'
 import { debtOf } from '../remote/cost.ts'
@@ -17,11 +17,13 @@ export interface RunBudget {
   unsigned: number
 }
 
+export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null
+
 /** The fees by which the worst case is computed. */
 export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
 /** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
-export async function budgetOf(db: Db, run: LimitedRun, fees: WorstFees): Promise<RunBudget> {
+export async function budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget> {
   const { open, paid, raws, signed } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
   return {
@@ -45,7 +47,7 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<NetworkFees,
 
 /** Returns the most that one NFT of a run can cost. */
 export const worstOfNft = (
-  { nft_gas, nft_bytes }: Pick<LimitedRun, 'nft_gas' | 'nft_bytes'>,
+  { nft_gas, nft_bytes }: Pick<CostLimitedRun, 'nft_gas' | 'nft_bytes'>,
   fees: WorstFees,
 ): bigint => worstCost({ gasLimit: BigInt(nft_gas), bytes: nft_bytes }, fees)
 

@@ -2,13 +2,14 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
 import { readNetworkFees } from '../../../chain/evm/cost/network-fees.ts'
+import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { FindSigner, SignedBytes } from '../../../chain/evm/signers.ts'
 import type { Log } from '../../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { delaysOthers, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
-import { mayReplace } from '../limit-fees.ts'
+import { maxFeeOf, mayReplace } from '../limit-fees.ts'
 
 /** Maximum multiple of the network's usual fees for automatic increases. */
 const FAR_ABOVE = 4n
@@ -80,8 +81,18 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     }
     const call = parseTransaction(raw as Hex)
     const original = feesOf(call)
-    const suggested = await publicNetwork.suggestFees()
+    const cancels = action === 'cancel' ? 1 : action === 'free' ? 2 : (earlier.at(-1)?.cancels ?? 0)
+    const atLimit = async () => {
+      warnOnce(transaction, 'a transaction is stuck and the limit of its run allows no higher fees')
+      if (action !== null || cancels > 0 || !(await delaysOthers(store.db, transaction))) return false
+      // An empty transaction costs less than what it replaces. The NFTs are signed for again when the limit allows it.
+      return await signAgain({ chainId, publicNetwork, request }, transaction, earlier, 'free')
+    }
+    // Freeing a nonce isn't limited: other work waits for it.
+    const maxFee = cancels > 0 ? null : await maxFeeOf(store.db, transaction)
+    const suggested = limitFees(await publicNetwork.suggestFees(), maxFee)
     const fees = raiseFees(highest(original, earlier), suggested)
+    if (maxFee !== null && fees.maxFeePerGas > BigInt(maxFee)) return await atLimit()
     if (fees.maxFeePerGas > publicNetwork.feeCap) {
       warnOnce(transaction, 'a transaction is stuck and its fees are at the cap')
       return false
@@ -93,7 +104,6 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       )
       return false
     }
-    const cancels = action === 'cancel' ? 1 : action === 'free' ? 2 : (earlier.at(-1)?.cancels ?? 0)
     const { data = '0x', gas = 0n, to = null } = isEmpty ? emptyCall(signer.address) : call
     // No node accepts it, and each signing would make it more expensive once the funds are back.
     if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
@@ -138,13 +148,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       ])
       return true
     })
-    if (isOverLimit) {
-      warnOnce(transaction, 'a transaction is stuck and the limit of its run allows no higher fees')
-      // An empty transaction costs less than what it replaces. The NFTs are signed for again when the limit allows it.
-      if (action === null && cancels === 0 && (await delaysOthers(store.db, transaction))) {
-        return await signAgain({ chainId, publicNetwork, request }, transaction, earlier, 'free')
-      }
-    }
+    if (isOverLimit) return await atLimit()
     if (stored) {
       for (const one of warned) if (one.startsWith(id)) warned.delete(one)
       const { maxFeePerGas } = fees

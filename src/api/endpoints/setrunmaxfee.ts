@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain } from '../fields.ts'
+
+const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
+
+export const setrunmaxfee = defineEndpoint({
+  name: 'setrunmaxfee',
+  summary: 'Limit the fees of a run',
+  origin: 'extension',
+  permissions: ['nft:create'],
+  request: z
+    .strictObject({
+      run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+      contract_address: address,
+      blockchain,
+      max_fee: wei,
+      /** Keeps a limit that the run has. */
+      only_if_unset: z.boolean().optional(),
+    })
+    .check(checkAddresses('contract_address')),
+  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_fee: wei }),
+  example: {
+    request: {
+      run: 'd1f0a9c4',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      max_fee: '30000000000',
+    },
+    response: {
+      requests: {
+        run: 'd1f0a9c4',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        blockchain: 'polygon',
+        max_fee: '30000000000',
+      },
+      max_fee: '30000000000',
+    },
+  },
+})

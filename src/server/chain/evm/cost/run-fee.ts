@@ -1,0 +1,37 @@
+import { inGwei } from '../../../../core/units.ts'
+import type { Fees } from '../network.ts'
+import type { CurrentFees } from './network-fees.ts'
+
+/** Fees by which a run with a limit waits. */
+type Current = Pick<CurrentFees, 'base'>
+
+/**
+ * Returns the price that the next two blocks take for certain: a block raises the base fee by an eighth at most. What is
+ * signed below it would hold a nonce, and with it all later transactions of the signer.
+ */
+const neededNow = ({ base }: Current): bigint => (base * 9n) / 8n
+
+/** Whether a run waits for cheaper blocks. */
+export const isTooExpensive = (maxFee: string | null, current: Current): boolean =>
+  maxFee !== null && neededNow(current) > BigInt(maxFee)
+
+/** Returns why nothing is signed for a run with a limit of its fees; null if fees don't prevent it. */
+export const waitingForFees = (maxFee: string | null, current: Current): string | null =>
+  maxFee === null || !isTooExpensive(maxFee, current)
+    ? null
+    : `the next blocks need up to ${inGwei(neededNow(current))} gwei, and the run offers ${inGwei(BigInt(maxFee))} gwei at most`
+
+/** Returns fees that are no higher than the limit of a run. */
+export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {
+  if (maxFee === null) return fees
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  return {
+    ...fees,
+    maxFeePerGas: limitFee(maxFeePerGas, maxFee),
+    maxPriorityFeePerGas: limitFee(maxPriorityFeePerGas, maxFee),
+  }
+}
+
+/** Returns a fee that is no higher than the limit of a run. */
+export const limitFee = (fee: bigint, maxFee: string | null): bigint =>
+  maxFee !== null && fee > BigInt(maxFee) ? BigInt(maxFee) : fee

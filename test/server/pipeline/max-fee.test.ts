@@ -1,0 +1,70 @@
+import { parseGwei, parseTransaction } from 'viem'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import {
+  createTestCollection,
+  mint,
+  plainMetadata,
+  showCollection,
+  showNfts,
+  type TestCollection,
+  until,
+  withStore,
+} from '../../helpers/backend.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+
+let real: PublicNetwork
+let remote: RemoteBackend
+
+beforeEach(async () => {
+  real = await startPublicNetwork()
+  remote = await startRemoteBackend(real)
+})
+afterEach(async () => {
+  await remote?.close()
+  await real?.close()
+})
+
+async function mineUntil(done: () => Promise<boolean>): Promise<void> {
+  await until(async () => {
+    await real.mine()
+    return done()
+  }, Boolean)
+}
+const areDeployed = async (ids: readonly string[]) =>
+  (await showNfts(remote.backend, ids)).every(({ status }) => status === 'deployed')
+const baseFee = async () =>
+  BigInt((await real.call<{ baseFeePerGas: Hex }>('eth_getBlockByNumber', ['latest', false])).baseFeePerGas)
+const mints = () =>
+  withStore(remote.dataDir, ({ db }) =>
+    db.selectFrom('transactions').selectAll().where('kind', '=', 'mint').orderBy('nonce').execute(),
+  )
+async function deployedCollection(): Promise<TestCollection> {
+  const collection = await createTestCollection(remote.backend)
+  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  return collection
+}
+
+it('a run waits for cheaper blocks without a nonce, then offers no more than its limit', async () => {
+  const [collection, other] = [await deployedCollection(), await deployedCollection()]
+  const maxFee = parseGwei('2')
+  const limit = { run: 'run', contract_address: collection.address, blockchain: 'polygon', max_fee: String(maxFee) }
+  expect((await remote.backend.post('/api/v1/setrunmaxfee', limit)).status).toBe(200)
+  // A block without transactions lowers it by an eighth, so it takes about 50 blocks.
+  await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${parseGwei('1000').toString(16)}`])
+  await real.mine()
+  const mine = await mint(remote.backend, collection, plainMetadata(3), { headers: { 'gdn-run': 'run' } })
+  const theirs = [
+    ...(await mint(remote.backend, collection, plainMetadata(2))),
+    ...(await mint(remote.backend, other, plainMetadata(1))),
+  ]
+  await mineUntil(() => areDeployed(theirs))
+  expect(await baseFee()).toBeGreaterThan(maxFee)
+  expect((await mints()).map(({ run }) => run)).toEqual([null, null])
+  const { costs } = (await remote.backend.post('/api/v1/getruncosts', { run: 'run' })).json
+  expect(costs.waiting).toMatch(/^the next blocks need up to [0-9.]+ gwei, and the run offers 2 gwei at most$/)
+  await mineUntil(() => areDeployed(mine))
+  const [last] = (await mints()).filter(({ run }) => run === 'run')
+  expect(parseTransaction(last?.raw as Hex).maxFeePerGas).toBeLessThanOrEqual(maxFee)
+})
