@@ -81,6 +81,7 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
     if (hold === null) throw new Error('a run changed within a transaction')
     settleOpen(sql, known.id)
     if (options.maxCost !== undefined) updateDrop(sql, known.id, { max_cost: String(options.maxCost) })
+    if (options.maxFee !== undefined) updateDrop(sql, known.id, { max_fee: String(options.maxFee) })
     removeOtherSets(sql, known.id, known.setId)
     return { kind: 'taken', hold }
   }
@@ -137,6 +138,7 @@ function newDrop(options: BatchOptions, generation: number): NewDrop {
     chunkSize: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
     inOrder: options.inOrder ?? false,
     maxCost: options.maxCost ?? null,
+    maxFee: options.maxFee ?? null,
     again,
     marker: options.markerKey ?? null,
     // Its rows are live at the same time as those of the runs that they are minted in addition to.
@@ -183,13 +185,14 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
   }
 }
 
-function withOptions(drop: Drop, { chunkSize, inOrder, maxCost }: BatchOptions): Drop {
+function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee }: BatchOptions): Drop {
   const size = chunkSize ?? drop.chunkSize
   return {
     ...drop,
     chunkSize: Math.min(size, drop.largest ?? size),
     inOrder: inOrder ?? drop.inOrder,
     maxCost: maxCost ?? drop.maxCost,
+    maxFee: maxFee ?? drop.maxFee,
   }
 }
 

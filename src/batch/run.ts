@@ -88,6 +88,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
       stopped: context.stopped,
       ...(await nameRows(resultsOf(store), counts, twice)),
       reconciled,
+      waiting: sweeper.waitsFor,
       exitCode: exitCodeOf(counts, twice, context.stopped, waits),
     }
   } finally {
@@ -137,9 +138,19 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
       }
     },
   }
+  await limitFees(context)
   const sender = new Sender(context, outbox, store.drop.inOrder, { aside: () => void sweeper.lookAside() })
   await sender.run()
   return { requests: sender.requests, attempts: sender.attempts }
+}
+
+/** Limits the fees of the run on its server. Only a limit that this command was given replaces another. */
+async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {
+  if (drop.maxFee === null) return
+  const { contract: contract_address, blockchain, id: run } = drop
+  const request = { run, contract_address, blockchain, max_fee: String(drop.maxFee) }
+  const keep = options.maxFee === undefined ? { only_if_unset: true } : {}
+  await client.call('setrunmaxfee', { ...request, ...keep }, { signal: halt })
 }
 
 export function checkOptions({

@@ -31,6 +31,8 @@ export class Sweeper {
   /** Requests whose IDs are all assigned to their rows. */
   readonly #checked = new Set<number>()
 
+  /** What the server waits for before it mints accepted rows; null if nothing is known. */
+  waitsFor: string | null = null
   #aside: Promise<void> | null = null
   #asideAt: number
 
@@ -48,11 +50,24 @@ export class Sweeper {
     for (;;) {
       const pending = store.counts.accepted
       if (pending === 0 || this.#context.halt.aborted) return
-      this.#context.emit({ type: 'waiting', pending })
+      this.#context.emit({ type: 'waiting', pending, reason: this.waitsFor })
       await this.#sweep(() => now() < deadline)
+      this.waitsFor = store.counts.accepted === 0 ? null : await this.#askForReason()
       if (store.counts.accepted === 0 || now() >= deadline) return
       if (!(await this.#context.pause(Math.min(interval, Math.max(1, deadline - now()))))) return
       interval = Math.min(MAX_INTERVAL_MS, interval * 1.5)
+    }
+  }
+
+  /** Asks why a run with a limit of its fees waits. */
+  async #askForReason(): Promise<string | null> {
+    const { store, client, halt, run } = this.#context
+    if (store.drop.maxFee === null) return null
+    try {
+      return (await client.call('getruncosts', { run }, { signal: halt })).costs.waiting
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      return this.waitsFor
     }
   }
 

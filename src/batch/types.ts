@@ -11,8 +11,8 @@ import type { RawDatabase } from '../sqlite/driver.ts'
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'createnfttrans'
 
-/** The endpoints that a batch reads. */
-export type ReadEndpoint = 'getnfts' | 'getnftgdnids' | 'getreferences'
+/** The endpoints that a batch calls and that create nothing. */
+export type ReadEndpoint = 'getnfts' | 'getnftgdnids' | 'getreferences' | 'getruncosts' | 'setrunmaxfee'
 
 /** The result of one attempt. `not_sent`: not a byte left this machine. `cut`: the outcome is unknown. */
 export type SendResult =
@@ -37,7 +37,7 @@ export interface BatchClient {
     body: Uint8Array,
     options: { idempotencyKey: string; run: string; maxCost?: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<SendResult>
-  /** Returns details of NFTs, or the IDs of a collection, at the allowed rate. Throws GdnError. */
+  /** Reads details of NFTs, collections and runs, or limits the fees of a run, at the allowed rate. Throws GdnError. */
   call<Name extends ReadEndpoint>(
     endpoint: Name,
     request: RequestOf<Name>,
@@ -100,6 +100,8 @@ export interface BatchOptions {
   reading?: Readonly<Record<string, unknown>>
   /** The most that the transactions of the run may cost, in wei. It is kept with the run. */
   maxCost?: bigint
+  /** The most that the run offers for a unit of gas, in wei. It is kept with the run. */
+  maxFee?: bigint
   /** Rows per request; 50 by default. */
   chunkSize?: number
   /** Keep the manifest's order of rows. Then one request at a time is in flight. */
@@ -222,8 +224,11 @@ export type BatchEvent =
   | { type: 'holding'; reason: 'rate_limited' | 'max_cost' | 'unreachable' | 'unknown'; ms: number; message: string }
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
-  /** Everything was sent; polling until the accepted rows are deployed or failed. */
-  | { type: 'waiting'; pending: number }
+  /**
+   * Everything was sent; polling until the accepted rows are deployed or failed. `reason`: what the server waits for; null
+   * if nothing is known.
+   */
+  | { type: 'waiting'; pending: number; reason?: string | null }
   /** Before a new run: how many unknown NFTs of the collection were compared with its rows. */
   | { type: 'looking_up'; done: number; total: number }
   /** Resolving unknown rows. `ms`: how long it still waits; `done` of `total`: NFTs read. */
@@ -266,6 +271,8 @@ export interface BatchSummary {
   /** Rows with a second NFT: of another request of this run or another run, or of another client. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
   /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
+  /** What the server waits for before it mints accepted rows; null if nothing is known. */
+  waiting?: string | null
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
 }

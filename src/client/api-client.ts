@@ -96,6 +96,8 @@ export interface ApiClient {
   supportsReferences(): boolean | null
   /** Whether the server limits the cost of runs; null until it has responded. */
   limitsCosts(): boolean | null
+  /** Whether the server limits the fees of runs; null until it has responded. */
+  limitsFees(): boolean | null
   /**
    * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
    * `refresh` it queries the server again, including its support of reference IDs.

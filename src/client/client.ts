@@ -217,6 +217,7 @@ export function createClient(options: ClientOptions): ApiClient {
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
     limitsCosts: dispatch.limitsCosts,
+    limitsFees: dispatch.limitsFees,
     learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),

@@ -45,6 +45,7 @@ export interface Dispatch {
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
   limitsCosts(): boolean | null
+  limitsFees(): boolean | null
   /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
@@ -55,6 +56,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   let idempotency: boolean | null = null
   let references: boolean | null = null
   let costs: boolean | null = null
+  let fees: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
@@ -66,6 +68,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) references ??= false
     if (headers[HEADERS.runMaxCostSupported] === 'yes') costs = true
     else if (isOfServer) costs ??= false
+    if (headers[HEADERS.runMaxFeeSupported] === 'yes') fees = true
+    else if (isOfServer) fees ??= false
     const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
     if (limit !== null) rateLimits.set(name, limit)
   }
@@ -109,12 +113,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
     limitsCosts: () => costs,
+    limitsFees: () => fees,
     learn({ status, headers }) {
       const isHonored = headers[HEADERS.idempotencySupported] === 'yes'
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
       idempotency = isHonored
       references = headers[HEADERS.referenceIdsSupported] === 'yes'
       costs = headers[HEADERS.runMaxCostSupported] === 'yes'
+      fees = headers[HEADERS.runMaxFeeSupported] === 'yes'
       return idempotency
     },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,

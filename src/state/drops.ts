@@ -25,6 +25,8 @@ export interface Drop {
   inOrder: boolean
   /** The most that its transactions may cost, in wei; null without a limit. */
   maxCost: bigint | null
+  /** The most that it offers for a unit of gas, in wei; null without a limit. */
+  maxFee: bigint | null
   /** The most rows that the server accepts in one request; null while it has accepted every size. */
   largest: number | null
   /** Started with `--again`: rows that other runs have are minted again on purpose. */
@@ -84,6 +86,7 @@ interface DropRow {
   chunk_size: number
   in_order: number
   max_cost: string | null
+  max_fee: string | null
   largest: number | null
   again: number
   marker: string | null
@@ -121,6 +124,7 @@ function dropOf(row: DropRow): Drop {
     chunkSize: row.chunk_size,
     inOrder: row.in_order === 1,
     maxCost: row.max_cost === null ? null : BigInt(row.max_cost),
+    maxFee: row.max_fee === null ? null : BigInt(row.max_fee),
     largest: row.largest,
     again: row.again === 1,
     marker: row.marker,
@@ -182,8 +186,8 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
   const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
   sql.run(
     `INSERT INTO drops (run_id, family, generation, collection_id, contract, manifest, run_name, reading, chunk_size,
-      in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation, max_cost)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation, max_cost,
+      max_fee) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     drop.id,
     drop.family,
     drop.generation,
@@ -203,6 +207,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
     drop.backend.id,
     drop.backend.incarnation,
     drop.maxCost === null ? null : String(drop.maxCost),
+    drop.maxFee === null ? null : String(drop.maxFee),
   )
 }
 
@@ -227,6 +232,7 @@ type DropColumn =
   | 'chunk_size'
   | 'in_order'
   | 'max_cost'
+  | 'max_fee'
   | 'largest'
   | 'listed_at'
   | 'set_id'

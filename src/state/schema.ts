@@ -224,4 +224,6 @@ CREATE TABLE known_nfts (
   'ALTER TABLE drops ADD COLUMN first_set INTEGER',
   // The most that the transactions of the run may cost, in wei.
   'ALTER TABLE drops ADD COLUMN max_cost TEXT',
+  // The most that the run offers for a unit of gas, in wei.
+  'ALTER TABLE drops ADD COLUMN max_fee TEXT',
 ]

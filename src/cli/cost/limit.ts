@@ -2,6 +2,7 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { formatUnits } from '../../core/units.ts'
+import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, findFees } from './fees.ts'
@@ -9,6 +10,8 @@ import { type MaxCost, moneyText, weiFor } from './price.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
+  /** Wei. */
+  maxFeeGwei?: bigint
 }
 
 const bad = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--max-cost' }, hint })
@@ -26,7 +29,7 @@ export async function costLimit(
   connection: Pick<Connection, 'client' | 'server'>,
 ): Promise<bigint | null> {
   const { client, server } = connection
-  const { maxCost } = flags
+  const { maxCost, maxFeeGwei } = flags
   if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit it.')
   await client.learnIdempotency({ signal: deps.signals.signal })
   const isLimited = client.limitsCosts() === true
@@ -51,19 +54,18 @@ export async function costLimit(
     wei = weiFor(maxCost, price)
     deps.io.note(`${moneyText(maxCost)} are ${formatUnits(wei, SHOWN_DECIMALS)} ${coin} at ${moneyText(price)}.`)
   }
-  if (found !== null) await refuseBelowOne(wei, found.fees, coin)
+  if (found !== null) await refuseBelowOne(wei, limitedBy(maxFeeGwei, found.fees), coin)
   if (isLimited) return wei
   deps.io.warn(`${server.origin} doesn't enforce --max-cost. Costs are only estimated: run gdn cost.`)
   return null
 }
 
+const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
+  maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees
+
 const SHOWN_DECIMALS = 6
 
-async function refuseBelowOne(
-  wei: bigint,
-  fees: Awaited<ReturnType<typeof findFees>>['fees'],
-  coin: string,
-): Promise<void> {
+async function refuseBelowOne(wei: bigint, fees: NetworkFees, coin: string): Promise<void> {
   const [{ worstCost }, { ONE_NFT }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/chain/evm/cost/drop-gas.ts'),

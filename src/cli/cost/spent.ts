@@ -6,7 +6,15 @@ import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 
 /** The fields of what a run has spent. */
-export const SPENT_FIELDS = ['gas_used', 'fee_paid_wei', 'max_cost_wei', 'currency', 'simulated']
+export const SPENT_FIELDS = [
+  'gas_used',
+  'fee_paid_wei',
+  'max_cost_wei',
+  'max_fee_wei',
+  'currency',
+  'simulated',
+  'waiting',
+]
 
 /** Returns what a run has spent, from its server; null if the server doesn't say. */
 export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<Run, 'id'>): Promise<DataRecord | null> {
@@ -19,8 +27,10 @@ export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<R
         gas_used: costs.gas_used,
         fee_paid_wei: costs.fee_paid,
         max_cost_wei: costs.max_cost,
+        max_fee_wei: costs.max_fee,
         currency: costs.currency,
         simulated: costs.is_simulated,
+        waiting: costs.waiting,
       }
     } finally {
       await client.close()

@@ -14,11 +14,10 @@ export type LimitedRun = Pick<
   nft_bytes: number
 }
 
-const IDS_AT_ONCE = 500
-
 /** A run with a limit of its cost. */
 export type CostLimitedRun = LimitedRun & { max_cost: string }
 
+const IDS_AT_ONCE = 500
 const COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'max_fee', 'nft_gas', 'nft_bytes'] as const
 
 type Row = Pick<Selectable<RunsTable>, (typeof COLUMNS)[number]>
@@ -30,7 +29,7 @@ const toLimited = (row: Row): LimitedRun => ({
 })
 
 /** As the index `runs_limited` says it. */
-const IS_LIMITED = sql<boolean>`max_cost is not null or max_fee is not null`
+const IS_LIMITED = sql<boolean>`(max_cost is not null or max_fee is not null)`
 
 /** Returns a run with a limit; null if it has none, or isn't known. */
 export async function findLimited(

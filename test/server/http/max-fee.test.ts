@@ -41,7 +41,7 @@ async function send(run: string | null, { count = 1, to = collection } = {}): Pr
   expect(status).toBe(200)
   return (json.nfts as { nft_gdn_ids: string }[]).map(({ nft_gdn_ids }) => nft_gdn_ids)
 }
-const costs = async () => (await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs
+const costs = async (run = RUN) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
 const signedFor = () =>
   withStore(dataDir.path, ({ db }) =>
     db.selectFrom('transactions').selectAll().where('run', '=', RUN).orderBy('nonce').execute(),
@@ -56,6 +56,7 @@ it('signs nothing for a run until fees are low enough, while other runs and coll
     max_fee: TOO_LOW,
     waiting: expect.stringMatching(/^the next blocks need up to [0-9.]+ gwei, and the run offers .+ gwei at most$/),
   })
+  expect(await costs('another')).toMatchObject({ max_fee: null, waiting: null })
   expect(await signedFor()).toEqual([])
 
   await backend.close()

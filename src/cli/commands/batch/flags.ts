@@ -5,6 +5,7 @@ import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../comman
 import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { addCostFlags } from '../../cost/fees.ts'
 import type { LimitFlags } from '../../cost/limit.ts'
+import { maxFee } from '../../cost/max-fee.ts'
 import { maxCost } from '../../cost/price.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import {
@@ -150,6 +151,15 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
     group: 'Cost',
     parse: maxCost,
   })
+  valueFlag(
+    command,
+    '--max-fee-gwei <gwei>',
+    'Most that the run offers for a unit of gas. It waits for cheaper blocks',
+    {
+      group: 'Cost',
+      parse: maxFee,
+    },
+  )
   addServerFlags(command)
   return addOutputFlags(command)
 }

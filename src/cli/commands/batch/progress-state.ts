@@ -13,7 +13,7 @@ export type Phase =
       message: string
     }
   | { kind: 'reconciling'; step: 'waiting' | 'listing' | 'reading'; until: number; done: number; total: number }
-  | { kind: 'waiting' }
+  | { kind: 'waiting'; reason: string | null }
   | { kind: 'stopping' }
 
 /** The rate covers the last minute. It is known after this many responses in this time. */
@@ -94,7 +94,7 @@ export class ProgressState {
       case 'reconciled':
         break
       case 'waiting':
-        this.#enter({ kind: 'waiting' })
+        this.#enter({ kind: 'waiting', reason: event.reason ?? null })
     }
   }
 

@@ -155,7 +155,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'reconciling':
       return `${lookingFor(counts?.unknown ?? 0)}${stepText(phase, now)}`
     case 'waiting':
-      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed`
+      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed${phase.reason === null ? '' : `: ${safe(phase.reason)}`}`
     case 'stopping':
       return 'Stopping: waiting 5 s at most for responses in flight. Press Ctrl-C again to stop now.'
   }

@@ -46,7 +46,8 @@ export function errorOfRun(
   if (doubledRows.length > 0) {
     parts.push(`${count(doubledRows.length, 'row')} possibly minted twice:`, ...byReason(doubledRows))
   }
-  if (counts.accepted > 0) parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet`)
+  if (counts.accepted > 0)
+    parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet${reasonText(summary)}`)
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
@@ -67,6 +68,8 @@ export function errorOfRun(
     },
   })
 }
+
+const reasonText = ({ waiting }: BatchSummary): string => (waiting == null ? '' : `: ${waiting}`)
 
 interface Verified {
   counts: { differing: number }

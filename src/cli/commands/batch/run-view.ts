@@ -49,6 +49,7 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
       ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
       ['spent', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
+      ['waiting', record.waiting],
       ['running', record.running ? 'yes, by another process' : null],
     ],
   }

@@ -9,6 +9,7 @@ import type { ManifestItem } from '../../../manifest/read.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { costLimit, type LimitFlags } from '../../cost/limit.ts'
+import { feeLimit } from '../../cost/max-fee.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { isInActions } from '../../io/in-actions.ts'
 import { safe } from '../../io/io.ts'
@@ -55,14 +56,22 @@ export async function sendRun(
   const progress = new BatchProgress(io, signals, known)
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
-    const { maxCost } = flags
+    const { maxCost, maxFeeGwei } = options.reconcileOnly === true ? {} : flags
+    const { blockchain } = options
     const limit =
-      maxCost === undefined || options.reconcileOnly === true
+      maxCost === undefined
         ? null
-        : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, { client, server })
+        : await costLimit(deps, { ...flags, maxCost }, settings, blockchain, { client, server })
+    const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
     const summary = await run(
-      { ...options, ...(limit === null ? {} : { maxCost: limit }), inFlight: IN_FLIGHT, signal: signals.signal },
+      {
+        ...options,
+        ...(limit === null ? {} : { maxCost: limit }),
+        ...(maxFee === null ? {} : { maxFee }),
+        inFlight: IN_FLIGHT,
+        signal: signals.signal,
+      },
       {
         client,
         pacer,

@@ -1,0 +1,45 @@
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { parseUnits } from '../../core/units.ts'
+import type { Parse } from '../command.ts'
+import type { Connection, Deps } from '../deps.ts'
+
+const DECIMALS = 9
+/** As of `max_fee_gwei` in the configuration of a backend. */
+const MAX_GWEI = 1_000_000n
+
+/** Parses gwei to wei. */
+export const maxFee: Parse<bigint> = Object.assign(
+  (raw: string, flag: string) => {
+    const wei = parseUnits(raw, DECIMALS)
+    if (wei !== null && wei > 0n && wei <= MAX_GWEI * 10n ** BigInt(DECIMALS)) return wei
+    const shown = JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
+    throw new GdnError('usage', `must be gwei such as 30 or 0.05, at most ${MAX_GWEI}, not ${shown}`, {
+      place: { flag },
+    })
+  },
+  { takes: { type: 'string' } as const },
+)
+
+/**
+ * Returns the limit of a run's fees in wei; null if the server doesn't limit fees.
+ *
+ * @throws GdnError `usage` on a blockchain whose fees can't be limited
+ */
+export async function feeLimit(
+  { io, signals }: Deps,
+  wei: bigint,
+  blockchain: Blockchain,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+): Promise<bigint | null> {
+  if (!isEvm(blockchain)) {
+    throw new GdnError('usage', `fees on ${blockchain} can't be limited`, {
+      place: { flag: '--max-fee-gwei' },
+      hint: 'Omit it.',
+    })
+  }
+  await client.learnIdempotency({ signal: signals.signal })
+  if (client.limitsFees() === true) return wei
+  io.warn(`${server.origin} doesn't enforce --max-fee-gwei. It signs at the fees of the network.`)
+  return null
+}
