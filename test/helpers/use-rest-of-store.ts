@@ -47,6 +47,7 @@ export async function useRestOfStore(
   await runCosts.setLimit(db, limited, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
   await nfts.listMintable(db, collectionId, 1, { except: ['limited'] })
   await runCosts.assignTransactions(db, limited)
+  await transactions.delaysOthers(db, signed)
   await runCosts.transactionsOfRun(db, limited)
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])

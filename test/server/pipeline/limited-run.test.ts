@@ -67,14 +67,14 @@ const ofRun = () =>
     db.selectFrom('transactions').selectAll().where('run', '=', RUN).orderBy('nonce').execute(),
   )
 
-async function mintLimited({ address, blockchain }: TestCollection, wei: bigint): Promise<string[]> {
+async function mintLimited({ address, blockchain }: TestCollection, more: Record<string, string>): Promise<string[]> {
   const body = {
     contract_address: address,
     blockchain,
     receiver_wallet_address: WALLETS[1],
     metadata: plainMetadata(2),
   }
-  const headers = { 'gdn-run': RUN, 'gdn-run-max-cost': String(wei) }
+  const headers = { 'gdn-run': RUN, ...more }
   const { json } = await backend.post('/api/v1/createnft', body, headers)
   return (json.nfts as { nft_gdn_ids: string }[]).map(({ nft_gdn_ids }) => nft_gdn_ids)
 }
@@ -85,7 +85,7 @@ it('a run whose limit allows no higher fees does not hold up its signer, and is 
   // A tenth more than the worst case.
   const limit = (mintGasLimit([{ receiver: '0x', count: 2 }]) * BigInt(fees.gas_price.offered) * 11n) / 10n
   await stop()
-  const ids = await mintLimited(limited, limit)
+  const ids = await mintLimited(limited, { 'gdn-run-max-cost': String(limit) })
   const [stuck] = await until(ofRun, (rows) => rows.length > 0)
   baseFee *= 4n
   startMining()
@@ -99,4 +99,23 @@ it('a run whose limit allows no higher fees does not hold up its signer, and is 
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
   const paid = (await ofRun()).reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
   expect(paid).toBeLessThanOrEqual(limit)
+})
+
+it('a run whose limit of fees is reached does not hold up its signer either, and is minted when fees fall', async () => {
+  const [limited, other] = [await deployedCollection(), await deployedCollection()]
+  const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+  const max_fee = String(fees.gas_price.offered)
+  const limit = { run: RUN, contract_address: limited.address, blockchain: limited.blockchain, max_fee }
+  expect((await backend.post('/api/v1/setrunmaxfee', limit)).status).toBe(200)
+  await stop()
+  const ids = await mintLimited(limited, {})
+  const [stuck] = await until(ofRun, (rows) => rows.length > 0)
+  baseFee *= 4n
+  startMining()
+  await settled(backend, await mint(backend, other, plainMetadata(1)))
+  expect((await ofRun()).find(({ id }) => id === (stuck as TransactionRow).id)?.state).toBe('cancelled')
+  expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
+  baseFee /= 4n
+  await settled(backend, ids)
+  expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
 })

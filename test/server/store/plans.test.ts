@@ -57,6 +57,8 @@ const WHOLE = [
   /select count\(\*\) (as count )?from nfts where .*owner = \?/,
   // It counts distinct owners in pages of the index, without waiting for it.
   /^select count\(distinct owner\) .* limit 20000 \)/,
+  // After the nonce of a pending transaction there are only other pending ones.
+  /^select id from transactions where blockchain = \? and signer = \? and state = 'signed' and nonce > \? /,
   // It sums up the gas of a collection's transactions in the index, without waiting for it.
   /^select sum\(gas\) as gas from/,
   // It reads NFTs that failed or were accepted with a run, up to a page; a bucket has at most 4,096 NFTs.
