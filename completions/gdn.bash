@@ -808,6 +808,7 @@ blockchain
 contract
 wallet
 rate
+api_version
 storage
 storage_endpoint
 storage_region
@@ -825,6 +826,7 @@ blockchain
 contract
 wallet
 rate
+api_version
 storage
 storage_endpoint
 storage_region

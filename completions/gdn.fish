@@ -1039,6 +1039,7 @@ function __gdn_values
         'contract' \
         'wallet' \
         'rate' \
+        'api_version' \
         'storage' \
         'storage_endpoint' \
         'storage_region' \
@@ -1057,6 +1058,7 @@ function __gdn_values
         'contract' \
         'wallet' \
         'rate' \
+        'api_version' \
         'storage' \
         'storage_endpoint' \
         'storage_region' \

@@ -798,6 +798,7 @@ blockchain
 contract
 wallet
 rate
+api_version
 storage
 storage_endpoint
 storage_region
@@ -815,6 +816,7 @@ blockchain
 contract
 wallet
 rate
+api_version
 storage
 storage_endpoint
 storage_region

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { blockchainHint } from '../api/blockchain-hint.ts'
-import { blockchain } from '../api/fields.ts'
+import { apiVersion, blockchain } from '../api/fields.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
@@ -31,6 +31,8 @@ const settings = {
   wallet: line.optional(),
   /** Requests per second. */
   rate: rate.optional(),
+  /** The version of the API that requests follow. */
+  api_version: apiVersion.optional(),
 }
 
 const checked = (problemOf: (value: string) => string | null) =>

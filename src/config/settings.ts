@@ -1,5 +1,6 @@
 import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import type { ApiVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import type { Secret } from '../core/secret.ts'
@@ -39,6 +40,8 @@ export interface Settings {
   /** An address, or a name such as `@alice`. */
   wallet: Setting<string> | null
   rate: Setting<number> | null
+  /** The version of the API that requests follow; 1.1 if it is null. */
+  apiVersion: Setting<ApiVersion> | null
   /** E-mail address of the account, for wallets. */
   email: Setting<string> | null
   /** Another allowed origin of signed URLs than the server's. */
@@ -92,6 +95,7 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     contract: pick(layers, target, 'contract', flags.contract, env.GDN_CONTRACT, 'GDN_CONTRACT'),
     wallet: pick(layers, target, 'wallet', flags.wallet),
     rate: pick(layers, target, 'rate', flags.rate),
+    apiVersion: pick(layers, target, 'api_version', undefined),
     email: profile.email === undefined ? null : { value: profile.email, from: `profile ${profileName}` },
     walletUrl: walletUrlOf(layers),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
@@ -146,9 +150,9 @@ function profileNamed(user: UserConfig, name: string): ProfileSettings {
 }
 
 // Settings that belong to a server. They are taken from a file only if that file's own server is in use.
-const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate'])
+const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 
-function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain'>(
+function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(
   { project, profile, profileName }: Layers,
   target: Target | null,
   name: Name,

@@ -10,6 +10,7 @@ export const SETTINGS_SHOWN = [
   'contract',
   'wallet',
   'rate',
+  'api_version',
   ...STORAGE_NAMES,
   ...WALLET_NAMES,
   ...PRICE_NAMES,
@@ -22,9 +23,9 @@ export interface SettingInEffect {
   from: string | null
 }
 
-/** Returns every setting with its value in effect and its source. Unset storage and wallet settings are left out. */
+/** Returns every setting with its value in effect and its source. Unset versions, storage and wallet settings are left out. */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
-  const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
+  const { profile, baseUrl, blockchain, contract, wallet, rate, apiVersion } = settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({
     name,
     value: setting?.value ?? null,
@@ -37,6 +38,7 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
     row('contract', contract),
     row('wallet', wallet),
     row('rate', rate),
+    ...(apiVersion === null ? [] : [row('api_version', apiVersion)]),
     ...STORAGE_NAMES.flatMap((name) => {
       const value = settings.storage[name]
       return value === undefined ? [] : [row(name, { value, from: `profile ${profile}` })]

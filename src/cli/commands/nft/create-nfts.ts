@@ -12,6 +12,7 @@ import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
+import { versionHint } from '../../request/api-version.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { operateOnce } from '../../request/operate.ts'
 import { DEFAULT_TIMEOUT_MS, hasFailed, isFinal, waitForNfts } from '../../request/waiting.ts'
@@ -23,7 +24,7 @@ import { howToEnableTransfer } from './transfer-hint.ts'
 interface NftRequest {
   contract_address: string
   blockchain: Blockchain
-  sender_wallet_address?: string
+  sender_wallet_address?: string | undefined
   receiver_wallet_address: string
   metadata: NftMetadata[]
 }
@@ -70,7 +71,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
     if (endpoint !== 'createnfttrans' || !(error instanceof GdnError)) throw error
     if (error.code !== 'refused' || error.hint !== undefined) throw error
     const { message, details } = error
-    const hint = howToEnableTransfer(connection, message, request)
+    const hint = versionHint(settings, message) ?? howToEnableTransfer(connection, message, request)
     throw hint === undefined ? error : new GdnError('refused', message, { hint, details, cause: error })
   })
 }
@@ -79,7 +80,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
 async function finish(
   deps: Deps,
   connection: Connection,
-  { request, flags, output }: NftCreation,
+  { endpoint, request, flags, output }: NftCreation,
   taken: AcceptedOperation,
 ) {
   const { io } = deps
@@ -107,7 +108,7 @@ async function finish(
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
-  const { records, ended, problem } = await waitForNfts(deps, connection, ids, timeout, isAtItsEnd(sent))
+  const { records, ended, problem } = await waitForNfts(deps, connection, ids, timeout, isAtItsEnd(endpoint, sent))
   await print(accepted.map((nft) => ({ ...nft, ...records.find((record) => record.nft_gdn_id === nft.nft_gdn_id) })))
   if (problem === null) {
     io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)
@@ -115,10 +116,16 @@ async function finish(
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }
 
-/** Returns whether an NFT needs no more waiting. A granted NFT must have left its first owner. */
-function isAtItsEnd({ sender_wallet_address: sender, receiver_wallet_address: receiver }: NftRequest) {
-  const leaves = (owner: string | null | undefined) =>
-    sender === undefined || sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
+/** Returns whether an NFT needs no more waiting. A granted NFT must have left its first owner, if that is known. */
+function isAtItsEnd(
+  endpoint: NftCreation['endpoint'],
+  { sender_wallet_address: sender, receiver_wallet_address: receiver }: NftRequest,
+) {
+  const leaves = (owner: string | null | undefined) => {
+    if (endpoint === 'createnft') return true
+    if (sender === undefined) return typeof owner === 'string' && sameAddress(owner, receiver)
+    return sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
+  }
   return ({ status, receiver_wallet_address: owner }: Pick<NftRecord, 'status' | 'receiver_wallet_address'>) =>
     hasFailed(status) || (isFinal(status) && leaves(owner))
 }

@@ -1,5 +1,5 @@
 import { isBlockchain } from '../../../api/blockchains.ts'
-import { createnfttrans } from '../../../api/endpoints/createnfttrans.ts'
+import { createnfttrans, createTransRequest12 } from '../../../api/endpoints/createnfttrans.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -9,6 +9,7 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { askAddress, orAsk } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
+import { isV12 } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { configuredWallet } from '../../request/named-addresses.ts'
 import { addOperationFlags } from '../../request/operate.ts'
@@ -19,7 +20,7 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = grant): GdnCommand {
   const grantCommand = new GdnCommand({
     about:
-      'On the chain, the sender is the first owner and the receiver is the current owner. The collection must let the API transfer its NFTs (--enable-transfer). Local files are uploaded first.',
+      'On the chain, the sender is the first owner and the receiver is the current owner. With api_version 1.2, the default sender is the owner of the collection. The collection must let the API transfer its NFTs (--enable-transfer). Local files are uploaded first.',
     examples: [
       [
         'Mint an NFT to an artist and transfer it to a collector',
@@ -57,17 +58,20 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
     })
   }
   const { blockchain, sender_wallet_address } = prepared.request
-  const given = flags.sender ?? sender_wallet_address ?? (await configuredWallet(settings, deps.addresses))
-  const sender = await orAsk<unknown>(deps.io, given, () =>
-    askAddress(deps.io, {
-      message: 'First owner',
-      flag: '--sender',
-      addresses: deps.addresses,
-      blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,
-    }),
-  )
-  const fields = { ...prepared.request, sender_wallet_address: sender }
-  const request = checkRequest(createnfttrans.request, fields, prepared.file)
+  const named = flags.sender ?? sender_wallet_address
+  const ask = async () =>
+    await orAsk<unknown>(deps.io, await configuredWallet(settings, deps.addresses), () =>
+      askAddress(deps.io, {
+        message: 'First owner',
+        flag: '--sender',
+        addresses: deps.addresses,
+        blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,
+      }),
+    )
+  const sender = named ?? (isV12(settings) ? undefined : await ask())
+  const fields = { ...prepared.request, ...(sender === undefined ? {} : { sender_wallet_address: sender }) }
+  const schema = isV12(settings) ? createTransRequest12 : createnfttrans.request
+  const request = checkRequest(schema, fields, prepared.file)
   await createNfts(deps, {
     endpoint: 'createnfttrans',
     request,

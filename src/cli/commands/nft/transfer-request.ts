@@ -13,11 +13,12 @@ import type { WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askAddress, askLine, orAsk } from '../../prompt/ask-missing.ts'
+import { isV12 } from '../../request/api-version.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate.ts'
 import { hasFailed } from '../../request/waiting.ts'
 import { blockchainOf } from './blockchain-of.ts'
-import { refuseUnknown } from './show.ts'
+import { unknownNfts } from './show.ts'
 
 export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   receiver?: string
@@ -97,20 +98,18 @@ function receiverProblem(receiver: string): string | null {
   return 'is a Solana address, but the API does not transfer NFTs on Solana'
 }
 
-/** Returns the request. Missing fields are looked up on the server. */
+/** Returns the request. Missing fields are looked up on the server, except for a blockchain that v1.2 doesn't need. */
 export async function completeTransfer(
   deps: Deps,
   { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
   { nftGdnId, receiver, fields }: TransferGiven,
 ): Promise<Record<string, unknown>> {
-  const isWhole = ['contract_address', 'token_id', 'sender_wallet_address', 'blockchain'].every(
-    (name) => name in fields,
-  )
-  if (isWhole) return fields
+  const needed = ['contract_address', 'token_id', 'sender_wallet_address', ...(isV12(settings) ? [] : ['blockchain'])]
+  if (needed.every((name) => name in fields)) return fields
   const request = { nft_gdn_ids: [nftGdnId] }
   const { nfts } = await client.call('getnfts', request, { signal: deps.signals.signal })
   const nft = nfts.find(({ nft_gdn_id }) => nft_gdn_id === nftGdnId)
-  if (nft === undefined) return refuseUnknown([nftGdnId]) ?? fields
+  if (nft === undefined) throw unknownNfts([nftGdnId])
   refuseUndeployed(nft, server)
   const owner = nft.receiver_wallet_address
   if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
@@ -123,7 +122,7 @@ export async function completeTransfer(
     ...(owner ? { sender_wallet_address: owner } : {}),
     ...fields,
   }
-  if ('blockchain' in fields) return complete
+  if ('blockchain' in fields || isV12(settings)) return complete
   const blockchain = await blockchainOf(deps, { ...nft, contract_address: contract }, { settings, server })
   refuseWithoutTransfer(blockchain)
   return { ...complete, blockchain }

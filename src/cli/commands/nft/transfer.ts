@@ -1,10 +1,11 @@
 import type * as z from 'zod'
-import { transfernft } from '../../../api/endpoints/transfernft.ts'
+import { transfernft, transferRequest12 } from '../../../api/endpoints/transfernft.ts'
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
+import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -13,15 +14,17 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { TRANSFER_VIEW } from '../../render/views.ts'
+import { isV12, versionHint } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce } from '../../request/operate.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
+import { knownBlockchain } from './blockchain-of.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import { completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
 import { waitForTransfer } from './wait-for-transfer.ts'
 
-type TransferRequest = z.output<typeof transfernft.request>
+type TransferRequest = z.output<typeof transferRequest12>
 
 export function command(deps: Deps, run = transfer): GdnCommand {
   const transferCommand = new GdnCommand({
@@ -78,7 +81,8 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   const connection = await deps.connect(settings)
   let sent: Partial<TransferRequest> = {}
   const complete = async () => {
-    const request = checkRequest(transfernft.request, await completeTransfer(deps, connection, given), given.file)
+    const schema = isV12(settings) ? transferRequest12 : transfernft.request
+    const request = checkRequest(schema, await completeTransfer(deps, connection, given), given.file)
     sent = request
     return request
   }
@@ -99,9 +103,10 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       note: 'nft transfer',
       async request() {
         const request = await complete()
+        const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
         const { token_id, contract_address, receiver_wallet_address } = request
         const question = `Transfer token ${token_id} of ${contract_address} to ${receiver_wallet_address}`
-        await confirmSpending(deps.io, flags.yes, request.blockchain, server, question)
+        await confirmSpending(deps.io, flags.yes, blockchain, server, question)
         return request
       },
     },
@@ -112,7 +117,8 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     const hints = [
       message.includes('enable_transfer')
         ? undefined
-        : `Run \`gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)}\` to see its owner.`,
+        : (versionHint(settings, message) ??
+          `Run \`gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)}\` to see its owner.`),
       howToEnableTransfer(connection, message, sent),
     ]
     const hint = hints.filter((line) => line !== undefined).join('\n')
