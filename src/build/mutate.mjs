@@ -58,6 +58,10 @@ const GROUPS = {
     ],
     tests: ['test/wallet/signed-url.test.ts', 'test/server/http/{presigned-url,wallet}.test.ts'],
   },
+  'imported-keys': {
+    code: ['src/wallet/{derivation-path,mnemonic,new-key,read-key,store-key}.ts', 'src/keystore/solana-key.ts'],
+    tests: ['test/wallet/{read-key,store-key}.test.ts', 'test/keystore/solana.test.ts'],
+  },
   addresses: {
     code: ['src/files/address.ts'],
     tests: ['test/files/address.test.ts'],

@@ -2,11 +2,15 @@ import { base58btc } from 'multiformats/bases/base58'
 import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 import { parseStrictJson } from '../core/strict-json.ts'
+import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { PRIVATE_KEY_BYTES, type WalletKey } from '../keystore/private-key.ts'
 import { KEYPAIR_BYTES, keypairOfJson } from '../keystore/solana-key.ts'
 import { DEFAULT_PATHS } from './derivation-path.ts'
 import { keyOfMnemonic, mnemonicProblem } from './mnemonic.ts'
 import { evmKey, type KeyKind, solanaKeyOf } from './new-key.ts'
+
+/** Mnemonics have at least 47 characters, and private keys 64. */
+const MIN_SECRET = 32
 
 /** Base58 of 64 bytes has at most 88 characters. */
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{1,88}$/
@@ -31,8 +35,9 @@ export async function readKey(text: string, file: string, { kind, path }: ReadKe
     new GdnError('invalid_input', message, { place: { file }, ...(hint === undefined ? {} : { hint }) })
   const given = text.trim()
   if (given === '') throw fail('is empty')
-  // From now on, no output has it.
-  new Secret(given)
+  if (given.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')
+  // From now on, no output has it. A shorter text is no key, but may be a word of a message.
+  if (given.length >= MIN_SECRET) new Secret(given)
   if (given.startsWith('[')) {
     const bytes = keypairOfJson(parseStrictJson(given, file, 'invalid_input'))
     if (bytes === null) throw fail('is not a Solana keypair: a JSON list of 64 numbers from 0 to 255')

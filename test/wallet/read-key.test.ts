@@ -121,6 +121,7 @@ describe('a private key', () => {
     ['an address', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'is an EVM address, not its private key'],
     ['an address of Solana', newKey('solana').address, 'is a Solana address'],
     ['another character', `${KEY.slice(0, -1)}g`, 'is not a key that gdn knows'],
+    ['a megabyte', 'k'.repeat(2 ** 20), 'is too large for a key'],
     ['a word', 'password', 'is not a key that gdn knows'],
     ['a list of 63 numbers', JSON.stringify(bytes().slice(1)), 'is not a Solana keypair'],
     ['a number above 255', JSON.stringify([256, ...bytes().slice(1)]), 'is not a Solana keypair'],
@@ -162,6 +163,12 @@ test('a keypair with any byte changed is rejected or has another address', async
     }),
     { numRuns: runs(200) },
   )
+})
+
+test('a short text that is no key is not redacted in its error', async () => {
+  const error: unknown = await read('private key').catch((reason: unknown) => reason)
+  expect((error as GdnError).message).toBe('has 2 words: a mnemonic has 12, 15, 18, 21 or 24')
+  expect(new GdnError('usage', 'pass a private key').message).toBe('pass a private key')
 })
 
 test('recognizes a key or mnemonic in an argument, and no name of a file', () => {
