@@ -174,8 +174,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     settings: settings.clusters,
     openSigner: async ({ signer }) => {
       if (!works) return null
-      const { openKeypair } = await import('./chain/solana/open-keypair.ts')
-      return openKeypair(signer, credentialsDirectory)
+      const { openSolanaSigner } = await import('./chain/solana/open-signer.ts')
+      return await openSolanaSigner(signer, credentialsDirectory)
     },
     ...{ providers, onRequest },
   })

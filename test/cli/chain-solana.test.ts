@@ -1,11 +1,24 @@
-import { writeFile } from 'node:fs/promises'
+import { createPublicKey, verify } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { base58btc } from 'multiformats/bases/base58'
+import { generatePrivateKey } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { Secret } from '../../src/core/secret.ts'
+import { prepareSeal } from '../../src/keystore/seal.ts'
+import { openSolanaSigner } from '../../src/server/chain/solana/open-signer.ts'
 import { GENESIS_HASHES } from '../../src/server/settings/solana-clusters.ts'
+import { readKey } from '../../src/wallet/read-key.ts'
 import { type ClusterPlace, clusterPlace, newKeypair } from '../helpers/cluster-backend.ts'
+import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { startCluster, type TestCluster } from '../helpers/solana-cluster.ts'
 import { cli, errorOf } from './harness.ts'
+
+vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
+  ...(await original()),
+  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+}))
 
 let cluster: TestCluster
 let place: ClusterPlace
@@ -137,6 +150,37 @@ describe('a Solana cluster on the command line', () => {
     await place.write({ more: { signer: { keypair_file: 'other.json' } } })
     const result = await gdn('chain', 'setup', 'solana')
     expect([result.code, errorOf(result).message]).toEqual([2, expect.stringContaining(place.signer)])
+    await place.write()
+  })
+
+  test('accepts a keystore of the signer in place of its keypair file', async () => {
+    const at = (name: string) => join(place.dataDir, name)
+    const key = await readKey(await readFile(at('signer.json'), 'utf8'), 'signer.json', { kind: 'solana' })
+    const seal = await prepareSeal(new Secret(PASSWORD))
+    await writeFile(at('payer.json'), seal.keystore(key.privateKey, key.address), { mode: 0o600 })
+    await writePassword(at('pw'))
+    await place.write({ more: { signer: { keystore: 'payer.json', password_file: 'pw' } } })
+    expect((await json('chain', 'status', 'solana'))[0]).toMatchObject({ signer: place.signer })
+    expect((await json('chain', 'list'))[0]).toMatchObject({ operators: [at('payer.json')] })
+
+    const signer = await openSolanaSigner({ keystore: at('payer.json'), password_file: at('pw') }, undefined)
+    const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), base58btc.baseDecode(signer.address)])
+    const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' })
+    expect(verify(null, Buffer.from('message'), publicKey, signer.sign(Buffer.from('message')))).toBe(true)
+    await place.write()
+  })
+
+  test.each([
+    ['an EVM keystore', { keystore: 'evm.json', password_file: 'pw' }, 'is an EVM wallet, but this network is Solana'],
+    ['a wrong password', { keystore: 'payer.json', password_file: 'wrong' }, 'the password is wrong'],
+    ['no password', { keystore: 'payer.json' }, 'needs either password_file or password_credential'],
+    ['two kinds of signers', { keystore: 'a', password_file: 'pw', keypair_file: 'b' }, 'keypair_file'],
+  ])('rejects %s', async (_what, signer, said) => {
+    await writeKeystore(join(place.dataDir, 'evm.json'), generatePrivateKey())
+    await writeFile(join(place.dataDir, 'wrong'), 'another password', { mode: 0o600 })
+    await place.write({ more: { signer } })
+    const result = await gdn('chain', 'status', 'solana')
+    expect([result.code, errorOf(result).message]).toEqual([2, expect.stringContaining(said)])
     await place.write()
   })
 })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { formatUnits } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { tokenCosts } from '../chain/solana/costs.ts'
-import { openKeypair } from '../chain/solana/open-keypair.ts'
+import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
@@ -80,8 +80,10 @@ async function examineSigner(
     })
   }
   // A process that only accepts requests has no key, and needs none.
-  const isHere = signer.keypair_file === undefined || existsSync(signer.keypair_file)
-  const address = accepted !== undefined && !isHere ? accepted : openKeypair(signer, credentialsDirectory).address
+  const file = 'keystore' in signer ? signer.keystore : signer.keypair_file
+  const isHere = file === undefined || existsSync(file)
+  const address =
+    accepted !== undefined && !isHere ? accepted : (await openSolanaSigner(signer, credentialsDirectory)).address
   if (accepted !== undefined && accepted !== address) {
     throw new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
       hint: 'Configure the keypair that it was set up with.',

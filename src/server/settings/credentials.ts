@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import type { Secret } from '../../core/secret.ts'
+import { passwordIn, passwordProblem, readPasswordFile } from '../../keystore/password.ts'
+import type { KeystoreEntry } from './signer-schema.ts'
 
 /** Directory where containers mount secrets. */
 const CONTAINER_SECRETS = '/run/secrets'
@@ -26,4 +29,14 @@ export function readCredential(
   }
   // The service manager also sets the permissions: the directory belongs to the service.
   return { text: readFileSync(path, 'utf8'), path }
+}
+
+/** Returns the password of a signer's keystore. @throws GdnError as `readCredential`; `invalid_input` for the file */
+export function readSignerPassword(
+  { keystore, password_file, password_credential = '' }: KeystoreEntry,
+  credentialsDirectory: string | undefined,
+): Secret {
+  if (password_file !== undefined) return readPasswordFile(password_file)
+  const { text, path } = readCredential(password_credential, `opens ${keystore}`, credentialsDirectory)
+  return passwordIn(text, path, passwordProblem)
 }

@@ -61,6 +61,12 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
   return Object.fromEntries(fields) as Entry
 }
 
+/** Like besides, also for a keystore. */
+const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
+  'keystore' in entry
+    ? { ...besides(entry, path), keystore: resolve(dirname(path), String(entry.keystore)) }
+    : besides(entry, path)
+
 /** Returns the content of the file, unchanged. @throws as `readSettings` */
 export const readSettingsFile = (path: string): SettingsFile =>
   parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
@@ -76,7 +82,7 @@ function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: 
     pollMs: entry.poll_seconds * 1000,
     priceCap: BigInt(entry.max_compute_unit_price),
     blockExplorerUrl: entry.block_explorer_url ?? null,
-    signer: besides(entry.signer, path),
+    signer: withPaths(entry.signer, path),
   }
 }
 
@@ -124,9 +130,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? networkOf(chainId)?.blockExplorerUrl ?? null,
     operators: entry.operators.map((operator) =>
-      'keystore' in operator
-        ? { ...besides(operator, path), keystore: resolve(dirname(path), operator.keystore) }
-        : toRemoteSigner(operator, path),
+      'keystore' in operator ? withPaths(operator, path) : toRemoteSigner(operator, path),
     ),
     admin: entry.admin && toRemoteSigner(entry.admin, path),
   }

@@ -7,7 +7,7 @@ import { credentialName, fileOrCredential } from './secret-schema.ts'
 const file = z.string().min(1)
 
 /** The keystore of a key, and its password in a file or in a credential of the service manager. */
-const keystoreSigner = z
+export const keystoreSigner = z
   .strictObject({
     keystore: file,
     password_file: file.optional(),
@@ -78,17 +78,23 @@ export type KeystoreEntry = z.output<typeof keystoreSigner>
 export type RemoteSignerEntry = z.output<typeof remoteSigner>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 
-/** An operator: a keystore, or with the field `remote_signer` a signer in another process. */
-export const signer = z.unknown().transform((entry, context): SignerEntry => {
-  const isRemote = typeof entry === 'object' && entry !== null && 'remote_signer' in entry
-  const result = (isRemote ? remoteSigner : keystoreSigner).safeParse(entry, {
-    error: sentences,
-    reportInput: true,
+/** Returns the schema of a signer whose kind a field decides, so that problems are those of the kind that was meant. */
+export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
+  field: string,
+  having: With,
+  without: Without,
+) {
+  return z.unknown().transform((entry, context): z.output<With> | z.output<Without> => {
+    const isHaving = typeof entry === 'object' && entry !== null && field in entry
+    const result = (isHaving ? having : without).safeParse(entry, { error: sentences, reportInput: true })
+    if (result.success) return result.data
+    for (const issue of result.error.issues) context.issues.push(issue as z.core.$ZodRawIssue)
+    return z.NEVER
   })
-  if (result.success) return result.data
-  for (const issue of result.error.issues) context.issues.push(issue as z.core.$ZodRawIssue)
-  return z.NEVER
-})
+}
+
+/** An operator: a keystore, or with the field `remote_signer` a signer in another process. */
+export const signer = signerBy('remote_signer', remoteSigner, keystoreSigner)
 
 /** The name of a signer in lists: its file, or its address and the host that signs. */
 export const signerName = (entry: SignerEntry): string =>

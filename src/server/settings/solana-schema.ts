@@ -2,6 +2,7 @@ import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
 import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
+import { keystoreSigner, signerBy } from './signer-schema.ts'
 import { CLUSTERS } from './solana-clusters.ts'
 
 const HASH_BYTES = 32
@@ -20,12 +21,15 @@ function isHash(text: string): boolean {
 }
 
 /** A keypair file from solana-keygen, or a credential of the service manager. */
-const signer = z
+const keypairSigner = z
   .strictObject({
     keypair_file: z.string().min(1).optional(),
     keypair_credential: credentialName.optional(),
   })
   .check(fileOrCredential('keypair_file', 'keypair_credential', { needed: true }))
+
+/** A keypair, or with the field `keystore` an encrypted keystore of gdn. */
+const signer = signerBy('keystore', keystoreSigner, keypairSigner)
 
 /** A Solana cluster behind RPC URLs. */
 export const solanaChain = z
@@ -57,4 +61,8 @@ export const solanaChain = z
   .check(refuseUnknownHosts)
 
 export type SolanaChainEntry = z.output<typeof solanaChain>
-export type KeypairEntry = z.output<typeof signer>
+export type SolanaSignerEntry = z.output<typeof signer>
+
+/** The file of a signer, or the name of its credential. */
+export const solanaSignerName = (entry: SolanaSignerEntry): string =>
+  'keystore' in entry ? entry.keystore : (entry.keypair_file ?? entry.keypair_credential ?? '')

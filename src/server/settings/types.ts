@@ -1,7 +1,7 @@
 import type { EvmBlockchain, SolanaBlockchain } from '../../api/blockchains.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 import type { RemoteSignerEntry, SignerEntry } from './signer-schema.ts'
-import type { KeypairEntry } from './solana-schema.ts'
+import type { SolanaSignerEntry } from './solana-schema.ts'
 import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 
 /** A network that the backend reaches by RPC URL. */
@@ -41,7 +41,7 @@ export interface ClusterSettings {
   priceCap: bigint
   blockExplorerUrl: string | null
   /** Its path is absolute. */
-  signer: KeypairEntry
+  signer: SolanaSignerEntry
 }
 
 export type Clusters = ReadonlyMap<SolanaBlockchain, ClusterSettings>

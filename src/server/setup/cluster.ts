@@ -5,7 +5,7 @@ import { openBeside } from '../administration.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { tokenCosts } from '../chain/solana/costs.ts'
-import { openKeypair } from '../chain/solana/open-keypair.ts'
+import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/signer.ts'
 import { loadSettings, settingsPath } from '../settings/settings.ts'
@@ -67,7 +67,7 @@ export async function withCluster<Result>(
       hint: `Add ${blockchain} with rpc_urls and signer below chains, or pass another file with --config.`,
     })
   }
-  const signer = openKeypair(settings.signer, credentialsDirectory)
+  const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
   const store = await openBeside(place, { make: true })
   const network = createRemoteSolana({
     ...settings,

@@ -37,10 +37,11 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
-  const [{ loadSettings, settingsPath }, { networkOf }, { signerName }] = await Promise.all([
+  const [{ loadSettings, settingsPath }, { networkOf }, { signerName }, { solanaSignerName }] = await Promise.all([
     import('../../../server/settings/settings.ts'),
     import('../../../server/settings/networks.ts'),
     import('../../../server/settings/signer-schema.ts'),
+    import('../../../server/settings/solana-schema.ts'),
   ])
   const { dataDir, settingsFile } = await chainPlace(deps, flags)
   const { chains, clusters } = await loadSettings(dataDir, settingsFile)
@@ -76,7 +77,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
         genesis_hash: cluster.genesisHash,
         nodes: hosts(cluster.rpcUrls),
         commitment: cluster.commitment,
-        operators: [cluster.signer.keypair_file ?? cluster.signer.keypair_credential],
+        operators: [solanaSignerName(cluster.signer)],
         block_explorer_url: cluster.blockExplorerUrl,
       }),
     ),

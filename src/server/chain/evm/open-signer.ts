@@ -3,10 +3,9 @@ import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { openEvmKeystore, refuseSolana } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
-import { passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
-import { readCredential } from '../../settings/credentials.ts'
-import type { KeystoreEntry, SignerEntry } from '../../settings/signer-schema.ts'
+import { readSignerPassword } from '../../settings/credentials.ts'
+import type { SignerEntry } from '../../settings/signer-schema.ts'
 import { createSigner } from './create-signer.ts'
 import type { Hex } from './network.ts'
 import type { Signer } from './signers.ts'
@@ -18,7 +17,8 @@ import type { Signer } from './signers.ts'
  * @throws GdnError `invalid_input` with the file that has the problem
  */
 export async function openSigner(entry: SignerEntry, credentialsDirectory: string | undefined): Promise<Signer> {
-  if ('keystore' in entry) return await openKeystoreFile(entry.keystore, readPassword(entry, credentialsDirectory))
+  if ('keystore' in entry)
+    return await openKeystoreFile(entry.keystore, readSignerPassword(entry, credentialsDirectory))
   const { openRemoteSigner } = await import('./remote-signer/open-remote-signer.ts')
   return openRemoteSigner(entry, { credentialsDirectory })
 }
@@ -59,13 +59,4 @@ function addressIn(keystore: string): Hex {
   throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
     hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
   })
-}
-
-function readPassword(
-  { keystore, password_file, password_credential = '' }: KeystoreEntry,
-  credentialsDirectory: string | undefined,
-): Secret {
-  if (password_file !== undefined) return readPasswordFile(password_file)
-  const { text, path } = readCredential(password_credential, `opens ${keystore}`, credentialsDirectory)
-  return passwordIn(text, path, passwordProblem)
 }

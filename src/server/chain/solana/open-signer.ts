@@ -1,8 +1,13 @@
 import { GdnError } from '../../../core/errors.ts'
+import type { Secret } from '../../../core/secret.ts'
+import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
+import { openKeystore } from '../../../keystore/open.ts'
+import { isSolanaKeystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { privateKeyBytes } from '../../../keystore/private-key.ts'
 import { addressOfKeypair, keypairOfJson } from '../../../keystore/solana-key.ts'
-import { readCredential } from '../../settings/credentials.ts'
-import type { KeypairEntry } from '../../settings/solana-schema.ts'
+import { readCredential, readSignerPassword } from '../../settings/credentials.ts'
+import type { SolanaSignerEntry } from '../../settings/solana-schema.ts'
 import { type SolanaSigner, signerOfSeed } from './signer.ts'
 
 const SEED_BYTES = 32
@@ -10,19 +15,38 @@ const SEED_BYTES = 32
 const MAX_FILE_BYTES = 4096
 
 /**
- * Opens the signer of a keypair file from solana-keygen: a JSON list of 64 bytes, the seed and then the public key.
+ * Opens the signer of a cluster: a keystore of gdn, or a keypair file from solana-keygen, which is a JSON list of 64
+ * bytes, the seed and then the public key.
  *
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
- * @throws GdnError `invalid_input` for a file that others may read, or that isn't a keypair; its content is never
+ * @throws GdnError `invalid_input` for a file that others may read, or that isn't a key of Solana; its content is never
  * quoted
  */
-export function openKeypair(entry: KeypairEntry, credentialsDirectory: string | undefined): SolanaSigner {
+export async function openSolanaSigner(
+  entry: SolanaSignerEntry,
+  credentialsDirectory: string | undefined,
+): Promise<SolanaSigner> {
+  if ('keystore' in entry) return await fromKeystore(entry.keystore, readSignerPassword(entry, credentialsDirectory))
   if (entry.keypair_file !== undefined) {
     return parseKeypair(readPrivateFile(entry.keypair_file, MAX_FILE_BYTES), entry.keypair_file)
   }
   const name = entry.keypair_credential ?? ''
   const { text, path } = readCredential(name, 'signs for a Solana cluster', credentialsDirectory)
   return parseKeypair(text, path)
+}
+
+async function fromKeystore(file: string, password: Secret): Promise<SolanaSigner> {
+  const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
+  if (!isSolanaKeystore(parseKeystore(text, file))) {
+    throw new GdnError('invalid_input', 'is an EVM wallet, but this network is Solana', { place: { file } })
+  }
+  const { privateKey } = await openKeystore(text, password, file)
+  const keypair = privateKeyBytes(privateKey)
+  try {
+    return signerOfSeed(keypair.subarray(0, SEED_BYTES))
+  } finally {
+    keypair.fill(0)
+  }
 }
 
 function parseKeypair(text: string, file: string): SolanaSigner {
