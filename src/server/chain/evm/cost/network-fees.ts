@@ -70,24 +70,27 @@ type Ask = EvmNetwork['request']
 
 interface FeeHistory {
   /** One more than blocks: the last is of the next block. */
-  baseFeePerGas?: readonly Hex[]
+  baseFeePerGas?: unknown
   /** For each block, the priority fees at the percentiles. */
-  reward?: readonly (readonly Hex[])[] | null
+  reward?: unknown
 }
+
+/** Numbers of a node, which may return anything. */
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data'>> {
   const history = await orNull(
     request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]),
   )
-  const bases = (history?.baseFeePerGas ?? []).map(readQuantity)
+  const bases = listIn(history?.baseFeePerGas).map(readQuantity)
   const next = bases.pop()
   if (next === undefined || bases.length === 0) {
     const price = readQuantity(await request('eth_gasPrice', []))
     return { low: price, typical: price, high: price, offered: price, base: price }
   }
   // Blocks without transactions have no priority fees.
-  const rewards = (history?.reward ?? [])
-    .map((fees) => fees.map(readQuantity))
+  const rewards = listIn(history?.reward)
+    .map((fees) => listIn(fees).map(readQuantity))
     .filter((fees) => fees.some((fee) => fee > 0n))
   const reward = (index: number) =>
     percentile(
@@ -136,8 +139,8 @@ async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   const { call, raw } = sample()
   const bytes = (raw.length - 2) / 2
   const ask = async (to: Hex, data: Hex): Promise<Hex | null> => {
-    const answer = await orNull(request<Hex>('eth_call', [{ to, data }, 'latest']))
-    return answer === null || !/^0x([0-9a-f]{64})+$/i.test(answer) ? null : answer
+    const answer = await orNull(request<unknown>('eth_call', [{ to, data }, 'latest']))
+    return typeof answer === 'string' && /^0x([0-9a-f]{64}){1,3}$/i.test(answer) ? (answer as Hex) : null
   }
   const fee = encodeFunctionData({ abi: ORACLES, functionName: 'getL1Fee', args: [raw] })
   const gas = encodeFunctionData({

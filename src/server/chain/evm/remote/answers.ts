@@ -60,18 +60,22 @@ export class NodeFailed extends GdnError {
 /** Whether any response in a batch means "rate limited". */
 export function outcomeOf(reply: unknown): RpcOutcome {
   const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
-  const errors = replies.flatMap(({ error }) => error ?? [])
+  const errors = replies.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
   if (errors.some(isLimit)) return 'limited'
   return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
+}
+
+/** The error in a response, which may be anything. */
+function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
+  return new RpcError(typeof code === 'number' ? code : INTERNAL, text, data)
 }
 
 /** The response to one call. */
 export function answerOf(reply: unknown): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
-    const code = typeof error.code === 'number' ? error.code : INTERNAL
-    const message = typeof error.message === 'string' ? error.message.slice(0, MAX_MESSAGE).toWellFormed() : ''
-    return { error: new RpcError(code, message, error.data) }
+    return { error: errorIn(error) }
   }
   if (result === undefined) throw new NodeFailed('a node returned an invalid response')
   return { result }

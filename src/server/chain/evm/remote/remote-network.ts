@@ -157,7 +157,10 @@ function effectOf(raw: unknown): EvmReceipt | null {
 /** Identifies the nodes of an EVM network. */
 export const chainIdentity = (chainId: number): Identity => ({
   method: 'eth_chainId',
-  problem: (answer) => (Number(answer) === chainId ? null : `belongs to chain ${Number(answer)}, not ${chainId}`),
+  problem(answer) {
+    const found = readQuantity(answer)
+    return found === BigInt(chainId) ? null : `belongs to chain ${found}, not ${chainId}`
+  },
 })
 
 const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })

@@ -87,6 +87,19 @@ test('the worst case takes the gas limit, the highest offer, and twice the data'
   expect(worstCost({ gasLimit: 100n, bytes: 1 }, fees)).toBe((100n + 2n) * 30n + 2n)
 })
 
+test.each<[string, unknown, unknown]>([
+  ['lists are objects', { baseFeePerGas: { a: 1 }, reward: { a: 1 } }, nothing()],
+  ['lists are text', { baseFeePerGas: '0x1234', reward: 'xyz' }, nothing()],
+  ['blocks are missing', { ...HISTORY, reward: [null, '0x1', {}] }, nothing()],
+  ['the fee for data has a megabyte', HISTORY, `0x${word(1).repeat(20_000)}`],
+  ['the fee for data is no text', HISTORY, { toString: 1 }],
+])('a node whose answers have another form still has prices: %s', async (_, history, called) => {
+  const answers = { eth_feeHistory: () => history, eth_call: () => called, eth_gasPrice: () => gwei(5) }
+  const fees = await readNetworkFees(nodeOf(answers))
+  expect(fees.typical).toBeGreaterThan(0n)
+  expect(fees.data).toMatchObject({ fee: 0n, gas: 0n })
+})
+
 test('an unreachable node is an error', async () => {
   const failing: Pick<EvmNetwork, 'request'> = { request: () => Promise.reject(new Error('no node responds')) }
   await expect(readNetworkFees(failing)).rejects.toThrow('no node responds')
