@@ -6,7 +6,7 @@ import { createSigner } from './chain/evm/create-signer.ts'
 import { newKey } from './chain/evm/embedded/embedded-signers.ts'
 import { encodeDeployFactory, factoryAddress } from './chain/evm/factory.ts'
 import { sendAs } from './chain/evm/fork/send-as.ts'
-import { type Fork, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
+import { type Fork, forkError, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
 import { deployFactoryGasLimit } from './chain/evm/gas-limits.ts'
 import type { Hex } from './chain/evm/network.ts'
 import { MINTS_IN_FLIGHT } from './chain/evm/remote/remote-network.ts'
@@ -90,7 +90,7 @@ export async function startForkedBackend(
     }
   } catch (error) {
     await fork.close()
-    throw fork.failed.aborted ? fork.failed.reason : error
+    throw forkError(blockchain, fork.failed, error)
   }
 }
 

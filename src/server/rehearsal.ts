@@ -9,7 +9,7 @@ import { coinOf } from './chain/evm/cost/coin.ts'
 import { createSigner } from './chain/evm/create-signer.ts'
 import { newKey } from './chain/evm/embedded/embedded-signers.ts'
 import { sendAs } from './chain/evm/fork/send-as.ts'
-import { FORK_BLOCK_MS, type Fork, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
+import { FORK_BLOCK_MS, type Fork, forkError, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
 import type { Hex } from './chain/evm/network.ts'
 import { openAddresses } from './chain/evm/open-signer.ts'
 import { readQuantity } from './chain/evm/quantity.ts'
@@ -140,7 +140,7 @@ export async function openRehearsal(
     }
   } catch (error) {
     await fork.close()
-    throw fork.failed.aborted ? fork.failed.reason : error
+    throw forkError(blockchain, fork.failed, error)
   }
 }
 

@@ -17,6 +17,7 @@ const KEY = 'k3yOfAProviderThatNobodyMaySee'
 let network: PublicNetwork
 let proxy: RpcProxy
 let isDown = false
+let isOdd = false
 let home: GdnHome
 let temporary: string
 
@@ -28,7 +29,11 @@ afterAll(() => network?.close())
 
 beforeEach(async () => {
   isDown = false
-  proxy = await startRpcProxy(network.url, { refuse: () => (isDown ? { status: 503 } : undefined) })
+  isOdd = false
+  proxy = await startRpcProxy(network.url, {
+    refuse: () => (isDown ? { status: 503 } : undefined),
+    answer: ({ method }) => (isOdd && method === 'eth_getBalance' ? { result: { odd: true } } : undefined),
+  })
   home = await makeHome()
   temporary = home.dir
 })
@@ -98,6 +103,14 @@ test('ends the command with one message when the network can no longer be read',
   expect(String(stderr)).not.toContain(KEY)
   expect(folders()).toEqual([])
   await expectNoProcesses(join(temporary, 'gdn-exec-'))
+})
+
+test('names the network whose answers a fork cannot use', async () => {
+  isOdd = true
+  const { code, stderr } = await home.run(exec(`base=${proxy.url}/${KEY}`, 'true'), { env: env() })
+  expect(code).toBe(6)
+  expect(stderr).toMatch(/^error: the fork of base can't continue: failed to get account/)
+  expect(folders()).toEqual([])
 })
 
 test.each(['SIGINT', 'SIGKILL'] as const)('leaves nothing behind after %s', async (signal) => {

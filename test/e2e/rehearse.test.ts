@@ -100,8 +100,11 @@ test('rehearses a drop without a change of the network, the backend or the clien
   await writeFile(join(home.dir, 'drop.csv'), manifest(450))
   const before = { ...(await real()), data: contentOf(dataDir), state: contentOf(join(home.dir, 'state')) }
   const line = rehearse('drop.csv', '--json', '--state-dir', join(home.dir, 'state'))
-  const { code, stdout, stderr } = await home.run(line, { env: { TMPDIR: home.dir } })
+  const summary = join(home.dir, 'summary.md')
+  const actions = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary }
+  const { code, stdout, stderr } = await home.run(line, { env: { TMPDIR: home.dir, ...actions } })
   expect(stderr).toBe('')
+  expect(existsSync(summary)).toBe(false)
   expect(code).toBe(0)
   const report = JSON.parse(stdout) as Report
   expect(report).toMatchObject({ rows: 450, minted: 450, failed: 0, waiting: 0, failures: [] })

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { excerpt } from '../../../../core/excerpt.ts'
 import { sleep } from '../../../../core/time.ts'
 import type { Providers } from '../../rpc/providers.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
@@ -145,8 +146,15 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     }
   } catch (error) {
     await close()
-    throw failing.signal.aborted ? failing.signal.reason : error
+    throw forkError(blockchain, failing.signal, error)
   }
+}
+
+/** Returns what an error means that occurred on a fork: the network failed, or what it returned can't be used. */
+export function forkError(blockchain: string, failed: AbortSignal, error: unknown): unknown {
+  if (failed.aborted) return failed.reason
+  if (!(error instanceof RpcError)) return error
+  return lost(blockchain, new GdnError('bad_answer', excerpt(error.message), { cause: error }))
 }
 
 function lost(blockchain: string, error: GdnError): GdnError {
