@@ -43,6 +43,7 @@ test('the prices are those of recent blocks, without blocks that nobody paid for
     typical: 17_000_000_000n,
     high: 28_000_000_000n,
     offered: 32_000_000_000n,
+    base: 15_000_000_000n,
     data: { bytes: fees.data.bytes, fee: 0n, gas: 0n },
   })
 })
