@@ -48,7 +48,7 @@ const RUN =
   'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server backend_id manifest drop started_at'
 const MOVED = 'file database tables rows nfts seconds'
 const DATABASE = 'database kind applied pending accounts collections nfts processes'
-const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
+const KEY = 'id name email prefix permissions api_version status created_at expires_at revoked_at'
 const TX =
   'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used requested_action created_at explorer_url'
 const WEBHOOK = 'id url events email status waiting delivered failed failing_since created_at'
