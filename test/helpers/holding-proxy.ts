@@ -7,6 +7,8 @@ export interface HoldingProxy {
   hold(endpoint: string | null): void
   /** Resolves when a request was forwarded and its response is held. */
   held(): Promise<void>
+  /** Cuts the connections whose responses are held. */
+  cut(): void
   close(): Promise<void>
 }
 
@@ -22,12 +24,16 @@ export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { host: _host, connection: _connection, ...headers } = request.headers
-    const answer = await fetch(target + (request.url ?? ''), {
+    const exchanged = await fetch(target + (request.url ?? ''), {
       method: request.method ?? 'GET',
       headers: headers as Record<string, string>,
       ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
     })
-    const body = Buffer.from(await answer.arrayBuffer())
+      .then(async (answer) => ({ answer, body: Buffer.from(await answer.arrayBuffer()) }))
+      .catch(() => null)
+    // The server was killed.
+    if (exchanged === null) return void response.destroy()
+    const { answer, body } = exchanged
     if (holding !== null && request.url?.endsWith(`/${holding}`)) {
       open.add(response)
       return tell()
@@ -46,6 +52,10 @@ export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
       })
     },
     held: () => kept,
+    cut() {
+      for (const response of open) response.destroy()
+      open.clear()
+    },
     close: () =>
       new Promise((resolve) => {
         for (const response of open) response.destroy()

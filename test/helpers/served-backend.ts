@@ -30,7 +30,8 @@ export function serve(
   env: Readonly<Record<string, string>> = {},
 ): Starting {
   const node = process.env.GDN_TEST_NODE ?? process.execPath
-  const argv = [GDN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, ...flags]
+  const port = flags.includes('--port') ? [] : ['--port', '0']
+  const argv = [GDN, 'serve', '--json', ...port, '--data-dir', dataDir, ...flags]
   const child = spawn(node, argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: dataDir, ...env } })
   let stderr = ''
   child.stderr?.on('data', (chunk) => {
