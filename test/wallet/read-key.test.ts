@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { base58btc } from 'multiformats/bases/base58'
 import { english, generateMnemonic, mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
+import { keypairOfSeed } from '../../src/keystore/solana-key.ts'
 import { readPath } from '../../src/wallet/derivation-path.ts'
 import { ed25519Seed } from '../../src/wallet/mnemonic.ts'
 import { newKey } from '../../src/wallet/new-key.ts'
@@ -16,11 +18,13 @@ const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 
 const read = (text: string, kind: 'evm' | 'solana' = 'evm', path?: string) => readKey(text, 'stdin', { kind, path })
 
-async function problemOf(text: string): Promise<string> {
+async function rejection(text: string): Promise<GdnError> {
   const error: unknown = await read(text).catch((reason: unknown) => reason)
-  if (error instanceof GdnError && error.code === 'invalid_input') return error.message
+  if (error instanceof GdnError && error.code === 'invalid_input') return error
   throw new Error(`not rejected: ${String(error)}`)
 }
+
+const problemOf = async (text: string) => (await rejection(text)).message
 
 describe('a mnemonic', () => {
   // Published: by Hardhat and Foundry, and by Trezor and Phantom for the first mnemonic of BIP-39.
@@ -49,6 +53,7 @@ describe('a mnemonic', () => {
 
   test.each([
     ['11 words', JUNK.split(' ').slice(1).join(' '), 'has 11 words: a mnemonic has 12, 15, 18, 21 or 24'],
+    ['a misspelled first word', JUNK.replace('test', 'tset'), 'not in the English list of BIP-39: word 1 of 12'],
     ['a misspelled word', JUNK.replace('junk', 'jumk'), 'not in the English list of BIP-39: word 12 of 12'],
     ['a wrong checksum', JUNK.replace('junk', 'about'), 'wrong checksum'],
     ['two words in another order', `junk ${JUNK.slice(0, -5)}`, 'wrong checksum'],
@@ -81,6 +86,8 @@ describe('a derivation path', () => {
     'm/',
     "44'/60'",
     "M/44'",
+    'xm/0',
+    `m/0/${2 ** 31}`,
     'm/00',
     'm/-1',
     "m/44''",
@@ -131,6 +138,27 @@ describe('a private key', () => {
   ])('with %s is rejected', async (_what, text, said) => {
     expect(await problemOf(text)).toContain(said)
   })
+})
+
+test('a keypair with the byte 255 is read, and one with -1 in its place is rejected', async () => {
+  const keypair = [...keypairOfSeed(new Uint8Array(32).fill(255))]
+  const { address } = await read(JSON.stringify(keypair))
+  expect(address).toBe(base58btc.baseEncode(Uint8Array.from(keypair.slice(32))))
+  expect(await problemOf(JSON.stringify([-1, ...keypair.slice(1)]))).toContain('is not a Solana keypair')
+})
+
+test('a rejection has the name of the text, and a hint where the fix is not obvious', async () => {
+  expect(await rejection('password')).toMatchObject({
+    place: { file: 'stdin' },
+    hint: expect.stringContaining('Pass a'),
+  })
+  expect(await rejection(KEY.slice(0, -1))).toMatchObject({ place: { file: 'stdin' }, hint: undefined })
+})
+
+test('a text that was read as a key is redacted in every message, also if it is none', async () => {
+  const almost = randomBytes(33).toString('hex')
+  await rejection(almost)
+  expect(new GdnError('unexpected', `a library failed at ${almost}`).message).not.toContain(almost)
 })
 
 test('any text is read or rejected, without a part of it in the message', async () => {

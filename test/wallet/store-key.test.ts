@@ -51,6 +51,17 @@ describe.each(['evm', 'solana'] as const)('a key of %s', (kind) => {
   })
 })
 
+test('a key that can not be read back is not stored', async () => {
+  const reservation = await reserve(folder, 'alice')
+  const { file } = await store(await reserve(folder, 'other'))
+  const broken: Reservation = {
+    ...reservation,
+    keep: (text, check) => reservation.keep(text, async () => await check(file)),
+  }
+  expect((await failure(store(broken))).message).toContain('another key than was written')
+  expect(readdirSync(folder)).toEqual(['other.json'])
+})
+
 test('a failed write names the file, and releases the name', async () => {
   const reservation = await reserve(folder, 'alice')
   const broken = { ...reservation, keep: () => Promise.reject(new Error('the disk is gone')) }
