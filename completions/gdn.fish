@@ -7,6 +7,7 @@ function __gdn_words
       printf '%s\n' 'collection Create, show, change and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
+        'plan Compare a manifest with the NFTs that exist' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
@@ -117,6 +118,7 @@ function __gdn_words
         'collection Create, show, change and list collections' \
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
+        'plan Compare a manifest with the NFTs that exist' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
@@ -173,6 +175,8 @@ function __gdn_arguments
       printf '%s\n' '@runs'
     case 'batch rm'
       printf '%s\n' '@runs'
+    case 'plan'
+      printf '%s\n' 'file'
     case 'cost'
       printf '%s\n' 'file'
     case 'wallet import'
@@ -282,6 +286,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-2979e6 server-b79987 output-766381'
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-766381'
+    case 'plan'
+      printf '%s\n' 'flags-e47e58 server-b79987 output-eb3ce9'
     case 'cost'
       printf '%s\n' 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
@@ -660,6 +666,29 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
+    case 'flags-e47e58'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--take-over - - Replace what others changed with what the manifest says' \
+        '--detailed-exit-code - - Exit with 10 when changes are pending'
+    case 'output-eb3ce9'
+      printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown' \
+        '--json - - Same as --output json' \
+        '--fields - text Print only these fields' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
+        '--help -h - Help for this command'
     case 'flags-196456'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
@@ -986,6 +1015,13 @@ function __gdn_values
         'deployed' \
         'failed' \
         'unknown'
+    case 'output-2'
+      printf '%s\n' 'table' \
+        'json' \
+        'ndjson' \
+        'csv' \
+        'ids' \
+        'markdown'
     case 'format-2'
       printf '%s\n' 'keystore' \
         'private-key' \

@@ -27,6 +27,22 @@ const UPLOADED = `ipfs://b${'a'.repeat(58)}`
  */
 export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
   checkOptions(options)
+  return await lookingAtRun(options, async (store) => {
+    const prepared = await prepare(store, options, deps, { writes: false })
+    await deps.confirm?.(prepared.planned)
+    return await describePlan(store, prepared, options, deps)
+  })
+}
+
+/**
+ * Passes the run of a manifest for reading. A new run is not stored, and nothing in the state directory changes.
+ *
+ * @throws GdnError `run_busy` while another process holds it
+ */
+export async function lookingAtRun<Result>(
+  options: BatchOptions,
+  look: (store: RunStore) => Promise<Result>,
+): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
   // Without a state there is nothing to compare with, and none is created.
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
@@ -34,10 +50,7 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
     for (const { holder } of await state.read((sql) => dropsOf(sql, familyId(options)))) {
       if (holder !== null && (await lookAt(holder, LOCK_TIMING)).kind === 'alive') throw isAtWork(holder)
     }
-    const store = await lookAtStore(state, options)
-    const prepared = await prepare(store, options, deps, { writes: false })
-    await deps.confirm?.(prepared.planned)
-    return await describePlan(store, prepared, options, deps)
+    return await look(await lookAtStore(state, options))
   } finally {
     state.close()
     await rm(elsewhere, { recursive: true, force: true })

@@ -75,6 +75,8 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
 
 const cost = verb('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
 
+const plan = verb('plan', 'Compare a manifest with the NFTs that exist', () => import('./commands/plan.ts'))
+
 const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   verb(
     'generate',
@@ -167,7 +169,7 @@ const open = verb('open', 'Open the web explorer of a backend', () => import('./
 const completion = verb('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
 export const CATALOGUE: readonly Group[] = [
-  { title: 'Minting', entries: [collection, nft, batch, cost, wallet] },
+  { title: 'Minting', entries: [collection, nft, batch, plan, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },

@@ -10,6 +10,7 @@ export const EXIT = {
   failedRows: 7,
   pending: 8,
   unknownOutcome: 9,
+  changesPending: 10,
   sigint: 130,
   sigterm: 143,
 } as const

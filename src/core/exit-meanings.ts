@@ -24,6 +24,10 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
     short: 'outcome unknown',
     long: 'A request was sent, but its outcome is unknown. gdn sends it again only where a second NFT is impossible. gdn batch reconcile resolves the rows of a run. Where rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.',
   },
+  changesPending: {
+    short: 'changes pending',
+    long: 'gdn plan --detailed-exit-code found changes.',
+  },
   sigint: { short: 'interrupted', long: 'Interrupted by Ctrl-C.' },
   sigterm: { short: 'terminated', long: 'Terminated by a signal.' },
 }

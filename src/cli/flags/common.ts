@@ -42,10 +42,12 @@ export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): Gd
   return addCommonFlags(command)
 }
 
-export function addOutputFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids', {
+/** @param more output formats that only this command has */
+export function addOutputFlags(command: GdnCommand, more: readonly string[] = []): GdnCommand {
+  const modes = [...OUTPUT_MODES, ...more]
+  valueFlag(command, '-o, --output <mode>', `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)}`, {
     group: OUTPUT,
-    parse: oneOf(OUTPUT_MODES),
+    parse: oneOf(modes),
   })
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)
   valueFlag(command, '--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })

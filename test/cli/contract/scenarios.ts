@@ -567,6 +567,15 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'db status': { shape: 'object', json: DATABASE, prepare: () => onKeys('db', 'status') },
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
+  plan: {
+    shape: 'array',
+    json: 'action want line key title nft_gdn_id token_id revision changes reason reference_id',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      const { url } = await api(service() as Record<string, (body: never) => Reply>)
+      return { argv: ['plan', path('drop.csv'), ...TARGET, '--base-url', url], options }
+    },
+  },
   'chain list': {
     shape: 'array',
     json: 'blockchain chain_id currency testnet network retired_since successor fee_model nodes genesis_hash confirmations finality commitment operators block_explorer_url',

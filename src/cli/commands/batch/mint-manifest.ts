@@ -22,6 +22,45 @@ import { summaryView } from './summary.ts'
 /** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
+  const plansOffline = flags.dryRun === true && flags.lookup === false
+  const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
+  const { settings, options } = opened
+  const { sendRun, verifyFinished } = await import('./send-run.ts')
+  const { runBatch } = await import('../../../batch/run.ts')
+  try {
+    if (flags.dryRun) {
+      const { printBatchDryRun } = await import('./dry-run.ts')
+      return await printBatchDryRun(deps, { ...opened, flags })
+    }
+    await sendRun(deps, { ...opened, output, flags, run: runBatch })
+  } catch (error) {
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
+    if (error instanceof GdnError && error.code === 'run_finished') {
+      const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
+      if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
+      return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags, kept_accepted)
+    }
+    throw withWayOut(error, flags)
+  }
+}
+
+/** A manifest with its run: its collection, its server and its rows. */
+export interface OpenedManifest {
+  settings: Settings
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+  files: FileUrls | null
+  localFiles: LocalFiles
+  mapped: MappedColumns
+}
+
+/** Finds the collection and the server of a manifest. @throws GdnError `usage`, `invalid_manifest`, `unreachable` */
+export async function openManifest(
+  deps: Deps,
+  manifest: string,
+  flags: BatchMintFlags,
+  how: 'once' | 'patiently' = 'patiently',
+): Promise<OpenedManifest> {
   if (manifest === '-' && flags.run === undefined) {
     throw new GdnError('usage', 'is required for a manifest from standard input', {
       place: { flag: '--run' },
@@ -31,8 +70,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   if (manifest !== '-') await checkManifestFile(manifest)
   const settings = await deps.settings(flags)
   const server = await settings.server()
-  const plansOffline = flags.dryRun === true && flags.lookup === false
-  const backend = await deps.identify(server, plansOffline ? 'once' : 'patiently')
+  const backend = await deps.identify(server, how)
   const mapped = new MappedColumns(deps.io)
   const fromFlags = manifestOptions(deps, flags)
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
@@ -56,23 +94,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     reading: readingOf(fromFlags),
     ...runOptions(flags, settings),
   }
-  const { sendRun, verifyFinished } = await import('./send-run.ts')
-  const { runBatch } = await import('../../../batch/run.ts')
-  try {
-    if (flags.dryRun) {
-      const { printBatchDryRun } = await import('./dry-run.ts')
-      return await printBatchDryRun(deps, { options, read, files, localFiles, mapped, settings, flags })
-    }
-    await sendRun(deps, { settings, options, read, files, localFiles, output, flags, run: runBatch })
-  } catch (error) {
-    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
-    if (error instanceof GdnError && error.code === 'run_finished') {
-      const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
-      if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
-      return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags, kept_accepted)
-    }
-    throw withWayOut(error, flags)
-  }
+  return { settings, options, read, files, localFiles, mapped }
 }
 
 interface Details {

@@ -1,0 +1,67 @@
+import { GdnError } from '../../core/errors.ts'
+import { EXIT } from '../../core/exit-codes.ts'
+import { GdnCommand, switchFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { createOutput } from '../render/output.ts'
+import { TARGET_ALIASES } from './batch/flags.ts'
+import { openManifest } from './batch/mint-manifest.ts'
+import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from './plan/open-plan.ts'
+import { planMarkdown } from './plan/plan-markdown.ts'
+import { firstChanges, PLAN_VIEW, pendingCount, planRecord, printPlanNotes } from './plan/plan-view.ts'
+
+export interface PlanFlags extends Omit<OpenFlags, 'output'> {
+  output?: OpenFlags['output'] | 'markdown'
+  detailedExitCode?: boolean
+}
+
+export function command(deps: Deps, run = plan): GdnCommand {
+  const planCommand = new GdnCommand({
+    about:
+      "Compares each row with its NFT: by the ID of the row, or else by its content. Prints what is to be minted, updated and transferred, what others have changed, and what the server can't do. Nothing is sent. -o markdown prints a comment for a pull request. The URL of a local file is known only after its upload, so a file that changed under the same name is not noticed.",
+    examples: [
+      ['Show what differs', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
+      ['Exit with 10 if anything differs', 'gdn plan drop.csv --detailed-exit-code --quiet'],
+      ['Write a comment for a pull request', 'gdn plan drop.csv -o markdown > plan.md'],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  planCommand.argument('<manifest>')
+  addPlanFlags(planCommand)
+  switchFlag(planCommand, '--detailed-exit-code', 'Exit with 10 when changes are pending')
+  addServerFlags(planCommand)
+  addOutputFlags(planCommand, ['markdown'])
+  return planCommand.action(async (manifest: string, flags: PlanFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}
+
+export async function plan(deps: Deps, manifest: string, { output: mode, ...flags }: PlanFlags): Promise<void> {
+  const { io } = deps
+  const isMarkdown = mode === 'markdown'
+  if (isMarkdown && flags.json) {
+    throw new GdnError('usage', '--json and --output markdown contradict each other', { hint: 'Use one of them.' })
+  }
+  const shown = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
+  const output = createOutput(io, shown, PLAN_VIEW)
+  const opened = await openManifest(deps, manifest, flags)
+  const connection = await deps.connect(opened.settings, 'bulk')
+  try {
+    await openPlan(deps, connection, opened, flags, async (found) => {
+      const isTable = !isMarkdown && output.mode === 'table'
+      if (isMarkdown) await io.data(await planMarkdown(manifest, found))
+      else if (isTable) {
+        if (found.counts.rows > found.counts.unchanged) await output.many(firstChanges(found))
+      } else await output.many(records(found.changes()))
+      printPlanNotes(io, found, isTable)
+      if (flags.detailedExitCode && pendingCount(found.counts) > 0) deps.setExitCode(EXIT.changesPending)
+    })
+  } finally {
+    await connection.client.close()
+  }
+}
+
+async function* records(changes: AsyncIterable<Parameters<typeof planRecord>[0]>): AsyncGenerator<DataRecord> {
+  for await (const change of changes) yield planRecord(change)
+}

@@ -1,0 +1,86 @@
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/make-plan.ts'
+import { type Io, safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { count } from '../../render/count.ts'
+import type { View } from '../../render/view.ts'
+
+/** Changes that a terminal shows. */
+const MAX_SHOWN = 50
+const MAX_VALUE = 40
+
+export const PLAN_VIEW: View = {
+  fields: [
+    ...['action', 'want', 'line', 'key', 'title', 'nft_gdn_id', 'token_id', 'revision', 'changes', 'reason'],
+    'reference_id',
+  ],
+  columns: ['action', 'line', 'title', 'changes', 'reason'],
+  id: 'nft_gdn_id',
+  cells: ({ changes, ...record }) => ({ ...record, changes: fieldsText(changes as PlannedChange['fields']) }),
+}
+
+/** A change as scripts read it. */
+export const planRecord = (change: PlannedChange): DataRecord => {
+  const { action, want, line, key, title, nftGdnId, tokenId, revision, fields, reason, reference } = change
+  return {
+    action,
+    want,
+    line,
+    key,
+    title,
+    nft_gdn_id: nftGdnId,
+    token_id: tokenId,
+    revision,
+    changes: fields,
+    reason,
+    reference_id: reference,
+  }
+}
+
+const shorten = (text: string) => (text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text)
+const shown = (value: string | null) => (value === null ? 'none' : `"${safe(shorten(value))}"`)
+
+const fieldsText = (fields: PlannedChange['fields']): string =>
+  fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
+
+/** Yields the changes that a terminal shows: the first ones. */
+export async function* firstChanges(plan: ChangePlan): AsyncGenerator<DataRecord> {
+  let left = MAX_SHOWN
+  for await (const change of plan.changes()) {
+    if (left-- === 0) return
+    yield planRecord(change)
+  }
+}
+
+/** The changes that `apply` makes, and those that prevent it. */
+export const pendingCount = ({ mint, update, transfer, impossible }: PlanCounts): number =>
+  mint + update + transfer + impossible
+
+const changesIn = ({ mint, update, transfer, drift, impossible }: PlanCounts): number =>
+  mint + update + transfer + drift + impossible
+
+/** Returns the counts as a sentence: `2 to mint, 1 to transfer, 97 unchanged`. */
+export function countsText(counts: PlanCounts): string {
+  const parts = [
+    [counts.mint, 'to mint'],
+    [counts.update, 'to update'],
+    [counts.transfer, 'to transfer'],
+    [counts.drift, 'changed elsewhere'],
+    [counts.impossible, 'impossible'],
+    [counts.unchanged, 'unchanged'],
+  ] as const
+  return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
+}
+
+/** Prints what the table of changes does not have. */
+export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isTable: boolean): void {
+  const hidden = changesIn(counts) - MAX_SHOWN
+  if (isTable && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
+  for (const note of notes) io.note(safe(`${note}.`))
+  if (counts.drift > 0) {
+    io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
+  }
+  if (counts.impossible > 0) {
+    io.note('Revert the rows whose changes are impossible.')
+  }
+  io.note(`${count(counts.rows, 'row')}: ${countsText(counts)}.`)
+}

@@ -1,0 +1,148 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { sameAddress } from '../api/same-address.ts'
+import type { FieldChange } from '../batch/types.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+import { ownersOf } from '../operations/reconcile/owners.ts'
+
+/** What a row wants of its NFT. */
+export type Want = 'mint' | 'update' | 'transfer'
+
+/**
+ * `drift`: others changed the NFT, which keeps that. `impossible`: the server or the contract doesn't permit the
+ * change.
+ */
+export type Action = Want | 'drift' | 'impossible'
+
+/** A difference between a row and its NFT. */
+export interface Change {
+  action: Action
+  /** What the change is, or would be without drift or obstacle. */
+  want: Want
+  /** What differs: on the server (`from`) and in the manifest (`to`). */
+  fields: FieldChange[]
+  reason: string | null
+  nftGdnId: string | null
+  tokenId: string | null
+  /** The revision of the metadata that the change replaces; null where the server has none. */
+  revision: number | null
+  /** The reference ID of the request; null for a mint, which has that of its row. */
+  reference: string | null
+}
+
+/** The NFT of a row. */
+export interface Seen {
+  nft: NftRecord
+  /** Whether its owner is the one that this manifest named last. */
+  isOwnerOurs: boolean
+  /** Whether its metadata is what this manifest gave it last. */
+  isMetadataOurs: boolean
+  /** Whether a transfer to the receiver of the row is in progress. */
+  isMoving: boolean
+}
+
+/** What the server and the options permit. */
+export interface Abilities {
+  updates: boolean
+  /** Why NFTs of the collection can't be transferred; null if they can. */
+  noTransfers: string | null
+  takeOver: boolean
+  /** Whether the sender of a row may still own its NFT: the server may transfer it after the mint. */
+  sendersOwn: boolean
+  /** The metadata key of the run's markers, which is no difference. */
+  marker: string | null
+}
+
+type Row = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'>
+
+export const NO_UPDATES = "the server can't update NFTs"
+const NOT_DEPLOYED = 'the NFT is not deployed yet'
+
+/**
+ * Returns how an NFT differs from its row. A local file is not compared, because its URL is known only after the
+ * upload: an NFT with any file under its key has no difference.
+ */
+export function compareRow(row: Row, { nft, ...seen }: Seen, can: Abilities): Change[] {
+  const { nft_gdn_id: nftGdnId, status } = nft
+  const tokenId = nft.token_id ?? null
+  const revision = revisionOf(nft)
+  const of = { nftGdnId, tokenId, revision, reference: null }
+  if (status === 'failed') {
+    const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
+    return [{ ...of, action: 'impossible', want: 'mint', fields: [], reason }]
+  }
+  const owner = nft.receiver_wallet_address ?? null
+  const fields = metadataChanges(row, nft, can.marker)
+  const moved = isMoved(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
+  if (nft.burned === true) {
+    const all = [...fields, ...moved]
+    return [{ ...of, action: 'drift', want: 'transfer', fields: all, reason: 'the NFT was burned' }]
+  }
+  const changes: Change[] = []
+  if (fields.length > 0) {
+    const isOurs = seen.isMetadataOurs || can.takeOver
+    const reason = isOurs ? whyNoUpdate(nft, can) : 'its metadata was changed elsewhere'
+    changes.push({ ...of, action: isOurs ? orImpossible('update', reason) : 'drift', want: 'update', fields, reason })
+  }
+  if (moved.length > 0) {
+    const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
+    const obstacle = status === 'deployed' ? can.noTransfers : NOT_DEPLOYED
+    const reason = isOurs ? obstacle : 'its owner was changed elsewhere'
+    const action = isOurs ? orImpossible('transfer', reason) : 'drift'
+    const isGoingOn = action === 'transfer' && seen.isMoving
+    changes.push({ ...of, action, want: 'transfer', fields: moved, reason: isGoingOn ? 'in progress' : reason })
+  }
+  return changes
+}
+
+const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
+
+export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
+
+/** Whether the owner of an NFT is not the receiver of its row. */
+export function isMoved(row: Row, owner: string | null, { sendersOwn }: Pick<Abilities, 'sendersOwn'>): boolean {
+  if (owner === null) return false
+  const owners = sendersOwn ? ownersOf(row) : [row.receiver]
+  return !owners.some((one) => sameAddress(one, owner))
+}
+
+function whyNoUpdate(nft: NftRecord, { updates }: Abilities): string | null {
+  if (!updates) return NO_UPDATES
+  if (nft.status !== 'deployed') return NOT_DEPLOYED
+  if (nft.is_frozen === true) return 'its metadata is frozen'
+  return nft.is_dynamic === true ? null : 'the NFT is not dynamic'
+}
+
+type Fields = Map<string, string>
+
+/** Returns the differences of title, description, files, attributes and extra keys. */
+function metadataChanges({ metadata, localFiles }: Row, nft: NftRecord, marker: string | null): FieldChange[] {
+  const given = nft.request_metadata
+  const from = fieldsOf(given !== null && typeof given === 'object' ? (given as Record<string, unknown>) : {})
+  const to = fieldsOf(metadata)
+  for (const { key, path } of localFiles) to.set(`file:${key}`, from.get(`file:${key}`) ?? path)
+  if (marker !== null) from.delete(`extra:${marker}`)
+  return [...new Set([...to.keys(), ...from.keys()])]
+    .filter((field) => from.get(field) !== to.get(field))
+    .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))
+}
+
+/** Returns metadata field by field. A tag may occur several times. */
+function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
+  const fields: Fields = new Map()
+  for (const [name, value] of Object.entries(texts)) {
+    fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOf(value))
+  }
+  for (const { key, url } of pairsIn(file_fields)) fields.set(`file:${textOf(key)}`, textOf(url))
+  for (const { tag, value } of pairsIn(attribute)) {
+    const name = `attr:${textOf(tag)}`
+    let field = name
+    for (let copy = 2; fields.has(field); copy++) field = `${name}#${copy}`
+    fields.set(field, textOf(value))
+  }
+  return fields
+}
+
+const pairsIn = (list: unknown): Readonly<Record<string, unknown>>[] =>
+  Array.isArray(list) ? list.filter((one) => one !== null && typeof one === 'object') : []
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))

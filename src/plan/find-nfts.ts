@@ -1,0 +1,251 @@
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
+import type { NftRecord } from '../api/nft-record.ts'
+import { operationDigest } from '../api/operation-digest.ts'
+import { sameAddress } from '../api/same-address.ts'
+import type { KeptRow } from '../batch/manifest-row.ts'
+import { referenceId } from '../batch/row-key.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import type { BatchClient, BatchOptions } from '../batch/types.ts'
+import type { RowRecord } from '../state/rows.ts'
+import type { OperationState } from '../state/transitions.ts'
+
+/** A row of a page, with what is known of its mint. */
+export interface Candidate {
+  row: KeptRow
+  /** The reference ID of its mint. */
+  reference: string
+  /** The reference ID on the server; null where that is free, unknown or not supported. */
+  named: Named | null
+  /** Its operation in the state; null where the run has not sent it. */
+  sent: Sent | null
+  /** Its NFT; null if it isn't minted. */
+  nftGdnId: string | null
+}
+
+/** What a reference ID names on the server. */
+interface Named {
+  operation: 'createnft' | 'createnfttrans'
+  nftGdnId: string
+  digest: string
+}
+
+/** The operation of a row in the state. */
+interface Sent {
+  id: string
+  state: OperationState
+  reason: string | null
+  nft: string | null
+}
+
+/** What `findNfts` and `lastOwners` need to know of the collection and its server. */
+export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchain'> {
+  signal: AbortSignal | undefined
+  client: Pick<BatchClient, 'call'>
+  /** Whether the server knows reference IDs. */
+  hasReferences: boolean
+}
+
+/** Returns the rows of a page with their NFTs: by their reference IDs, or else by the run in the state. */
+export async function findCandidates(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<Candidate[]> {
+  const { drop } = store
+  const sent = await sentRows(store, page)
+  const candidates = page.map((record): Candidate => {
+    const row = store.keep(record)
+    const known = sent.get(record.position) ?? null
+    const reference = referenceId(drop.referenceScope, record.reference ?? record.key)
+    return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }
+  })
+  if (!place.hasReferences) return candidates
+  for (const operation of ['createnft', 'createnfttrans'] as const) {
+    const asked = candidates.filter(({ row }) => (row.row.sender === null) === (operation === 'createnft'))
+    const found = await lookUp(place, operation, new Set(asked.map(({ reference }) => reference)))
+    for (const candidate of asked) {
+      const one = found.get(candidate.reference)
+      if (one === undefined || typeof one.nft_gdn_id !== 'string') continue
+      candidate.named = { operation, nftGdnId: one.nft_gdn_id, digest: one.digest }
+      candidate.nftGdnId = one.nft_gdn_id
+    }
+  }
+  return candidates
+}
+
+/** Returns the operations of a page of rows, by position. */
+async function sentRows({ state, drop }: RunStore, page: readonly RowRecord[]): Promise<Map<number, Sent>> {
+  const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
+  const rows = await state.read((sql) =>
+    sql.all<Sent & { position: number }>(
+      `SELECT r.position, o.id, o.state, coalesce(n.error, o.reason) AS reason, n.nft_gdn_id AS nft FROM temp.draft r
+        JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+        LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        WHERE r.position BETWEEN ? AND ?`,
+      drop.id,
+      drop.scope,
+      first,
+      last,
+    ),
+  )
+  return new Map(rows.map(({ position, ...one }) => [position, one]))
+}
+
+interface Found {
+  nft_gdn_id?: string | null | undefined
+  status: string
+  digest: string
+  accepted_date: string
+}
+
+/** Returns what reference IDs name, without those that failed without effect. */
+async function lookUp(
+  { client, contractAddress, blockchain, signal }: Place,
+  operation: 'createnft' | 'createnfttrans' | 'transfernft',
+  ids: ReadonlySet<string>,
+): Promise<Map<string, Found>> {
+  if (ids.size === 0) return new Map()
+  const { references } = await client.call(
+    'getreferences',
+    { operation, reference_ids: [...ids], contract_address: contractAddress, blockchain },
+    { signal },
+  )
+  return new Map(references.filter(({ is_free }) => !is_free).map((one) => [one.reference_id, one]))
+}
+
+/** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
+export async function readRecords(
+  { client, signal }: Place,
+  candidates: readonly Candidate[],
+): Promise<Map<string, NftRecord>> {
+  const ids = [...new Set(candidates.flatMap(({ nftGdnId }) => nftGdnId ?? []))]
+  const found = new Map<string, NftRecord>()
+  for (let from = 0; from < ids.length; from += MAX_IDS_PER_REQUEST) {
+    const wanted = ids.slice(from, from + MAX_IDS_PER_REQUEST)
+    const { nfts } = await client.call('getnfts', { nft_gdn_ids: wanted }, { signal })
+    for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+  }
+  return found
+}
+
+/** What is known of the owner of an NFT that is not the receiver of its row. */
+export interface OwnerHistory {
+  /** Whether this manifest named that owner last. */
+  isOurs: boolean
+  isMoving: boolean
+  /** The reference ID of a transfer to the receiver: the next one, or the one in progress. */
+  reference: string
+}
+
+/**
+ * Returns the history of owners. The reference ID of a transfer has the receiver and the number of the copy. So each
+ * machine finds the transfers of this manifest to the present owner and to the receiver.
+ *
+ * @param scope identifies the collection in reference IDs of transfers
+ */
+export async function ownerHistories(
+  store: RunStore,
+  place: Place,
+  scope: string,
+  moved: readonly { candidate: Candidate; nft: NftRecord }[],
+): Promise<Map<number, OwnerHistory>> {
+  const named = await lastTransfers(
+    store,
+    place,
+    new Set(
+      moved.flatMap(({ candidate, nft }) => [
+        transferName(scope, candidate, nft.receiver_wallet_address ?? ''),
+        transferName(scope, candidate, candidate.row.row.receiver),
+      ]),
+    ),
+  )
+  const histories = new Map<number, OwnerHistory>()
+  for (const { candidate, nft } of moved) {
+    const owner = nft.receiver_wallet_address ?? ''
+    const name = transferName(scope, candidate, candidate.row.row.receiver)
+    const there = named.get(name)
+    const here = named.get(transferName(scope, candidate, owner))
+    const isMoving = there?.status === 'initiated'
+    const wasThere = there?.status === 'deployed'
+    const isOurs =
+      here === undefined
+        ? !wasThere && (await isMintedTo(store, candidate, nft, owner))
+        : !(wasThere && there.accepted_date > here.accepted_date)
+    const copy = isMoving ? there.copy : (there?.copy ?? -1) + 1
+    histories.set(candidate.row.position, { isOurs, isMoving, reference: `${name}:${copy}` })
+  }
+  return histories
+}
+
+const transferName = (scope: string, { reference }: Candidate, receiver: string): string =>
+  `${referenceId(scope, reference)}:to:${receiver.toLowerCase()}`
+
+interface Transfer {
+  copy: number
+  status: string
+  accepted_date: string
+}
+
+/** Returns the last transfer under each name that may have had an effect. */
+async function lastTransfers(
+  store: RunStore,
+  place: Place,
+  names: ReadonlySet<string>,
+): Promise<Map<string, Transfer>> {
+  const last = new Map<string, Transfer>()
+  let open = [...names]
+  for (let copy = 0; open.length > 0; copy++) {
+    const found = new Map<string, Pick<Found, 'status' | 'accepted_date'>>()
+    for (let from = 0; from < open.length; from += MAX_IDS_PER_REQUEST) {
+      const ids = new Set(open.slice(from, from + MAX_IDS_PER_REQUEST).map((name) => `${name}:${copy}`))
+      const page = place.hasReferences ? await lookUp(place, 'transfernft', ids) : await sentTransfers(store, ids)
+      for (const [id, one] of page) found.set(id, one)
+    }
+    open = open.filter((name) => {
+      const one = found.get(`${name}:${copy}`)
+      if (one !== undefined) last.set(name, { copy, status: one.status, accepted_date: one.accepted_date })
+      return one !== undefined
+    })
+  }
+  return last
+}
+
+/** The same from the state, for servers without reference IDs. A transfer of unknown outcome is in progress. */
+async function sentTransfers({ state }: RunStore, ids: ReadonlySet<string>) {
+  const rows = await state.read((sql) =>
+    sql.all<{ id: string; state: OperationState; accepted_date: string | null }>(
+      "SELECT id, state, accepted_date FROM operations WHERE id IN (SELECT value FROM json_each(?)) AND state <> 'failed'",
+      JSON.stringify([...ids]),
+    ),
+  )
+  return new Map(
+    rows.map(({ id, state, accepted_date }) => [
+      id,
+      { status: state === 'deployed' ? 'deployed' : 'initiated', accepted_date: accepted_date ?? '' },
+    ]),
+  )
+}
+
+/** Whether a row was minted to this owner: by the digest of its reference ID, or by its request in the state. */
+async function isMintedTo(
+  { state }: RunStore,
+  { row, named, sent }: Candidate,
+  nft: NftRecord,
+  receiver_wallet_address: string,
+): Promise<boolean> {
+  const metadata = nft.request_metadata
+  if (named !== null && metadata !== null && typeof metadata === 'object') {
+    const fields = { metadata: metadata as Record<string, unknown>, receiver_wallet_address }
+    const { sender } = row.row
+    const digest =
+      sender === null
+        ? operationDigest('createnft', fields)
+        : operationDigest(named.operation, { ...fields, sender_wallet_address: sender })
+    if (digest === named.digest) return true
+  }
+  if (sent === null) return false
+  const request = await state.read((sql) =>
+    sql.get<{ body: string }>(
+      'SELECT q.body FROM requests q JOIN operations o ON o.request_id = q.id WHERE o.id = ?',
+      sent.id,
+    ),
+  )
+  const body = request === undefined ? {} : (JSON.parse(request.body) as { receiver_wallet_address?: string })
+  return sameAddress(body.receiver_wallet_address ?? '', receiver_wallet_address)
+}

@@ -1,0 +1,123 @@
+import { writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const CSV = `id,title,description,receiver\na,Dawn,x,${OWNER}\nb,Dusk,x,${OWNER}\n`
+
+/** A machine with a manifest, and a hosted service without extensions. */
+async function machine(text = CSV) {
+  const { path, options } = await folder({ 'drop.csv': text })
+  const { createnft, getnfts } = service()
+  const owners = new Map<string, string>()
+  const api = await fakeApi({
+    '*': (body: never, { path: asked }): Reply => {
+      const name = asked.split('/').at(-1)
+      if (name === 'createnft') return createnft(body)
+      if (name === 'getnftgdnids') {
+        return { body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] } }
+      }
+      if (name !== 'getnfts') return { status: 404, body: { error: { title: 'Not Found', message: 'no' } } }
+      const reply = getnfts(body) as { body: { nfts: { nft_gdn_id: string; receiver_wallet_address: string }[] } }
+      const nfts = reply.body.nfts.map((nft) => ({
+        ...nft,
+        receiver_wallet_address: owners.get(nft.nft_gdn_id) ?? nft.receiver_wallet_address,
+      }))
+      return { body: { ...reply.body, nfts } }
+    },
+  })
+  const target = [...TARGET, '--base-url', api.url]
+  return {
+    api,
+    owners,
+    write: (manifest: string) => writeFile(path('drop.csv'), manifest),
+    mint: () => cli(['batch', 'mint', path('drop.csv'), ...target, '--rate', '100'], options),
+    plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
+  }
+}
+
+describe('gdn plan', () => {
+  test('compares with the run in the state where the server has no reference IDs, and asks no extension', async () => {
+    const { api, owners, write, mint, plan } = await machine()
+    const fresh = await plan()
+    expect(fresh.stderr).toContain('The server has no reference IDs, and this machine has no run of this manifest')
+    expect(fresh.stdout.split('\n').map((line) => line.split('\t')[0])).toEqual(['mint', 'mint', ''])
+    expect(await mint()).toMatchObject({ code: 0 })
+    expect(await plan()).toMatchObject({ code: 0, stdout: '' })
+    await write(CSV.replace(`Dawn,x,${OWNER}`, `Dawn,y,${OTHER}`))
+    const edited = await plan('-o', 'csv', '--fields', 'action,key,reason')
+    expect(edited.stdout.split('\r\n')).toEqual([
+      'action,key,reason',
+      "impossible,a,the server can't update NFTs",
+      'transfer,a,',
+      '',
+    ])
+    owners.set('id-0', CONTRACT)
+    const moved = await plan('-o', 'ndjson', '--fields', 'action,changes')
+    expect(moved.stdout.split('\n').map((line) => line && JSON.parse(line).action)).toEqual(['impossible', 'drift', ''])
+    const extensions = ['getreferences', 'getcollections', 'updatednft', 'burnnft', 'freezenft', 'gettransactions']
+    for (const name of extensions) expect(api.bodies(name)).toEqual([])
+  })
+
+  test('shows the first 50 changes, and tells how to print all', async () => {
+    const rows = Array.from({ length: 60 }, (_, n) => `r${n},Title ${n},x,${OWNER}`)
+    const { plan } = await machine(`id,title,description,receiver\n${rows.join('\n')}\n`)
+    const { stdout, stderr } = await plan()
+    expect(stdout.trimEnd().split('\n')).toHaveLength(50)
+    expect(stderr).toContain('And 10 more changes. Add `-o ndjson` to print all of them.')
+    expect(stderr).toContain('60 rows: 60 to mint.')
+    expect((await plan('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(60)
+    expect((await plan('--json')).stderr).toBe('')
+  })
+
+  test('fails without sending anything for a row ID twice', async () => {
+    const { api, plan } = await machine(CSV.replace('b,Dusk', 'a,Dusk'))
+    const result = await plan('--json')
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toContain('id "a" is already used in line 2')
+    expect(api.bodies('createnft')).toEqual([])
+  })
+
+  test('prints one error for --json with Markdown', async () => {
+    const { plan } = await machine()
+    const result = await plan('--json', '-o', 'markdown')
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toBe('--json and --output markdown contradict each other')
+  })
+})
+
+describe('gdn plan -o markdown', () => {
+  test('makes text of the manifest inert in a comment of a pull request', async () => {
+    const hostile = [
+      '</code></td></table><img src=x onerror=alert(1)>',
+      '@everyone #1 https://evil.example `x` **y** | z',
+      '"a\n\n# heading\n- item"',
+      '\u202egnp.exe',
+    ]
+    const rows = hostile.map((title, n) => `r${n},${title},x,${OWNER}`)
+    const { plan } = await machine(`id,title,description,receiver\n${rows.join('\n')}\n`)
+    const { code, stdout } = await plan('-o', 'markdown')
+    expect(code).toBe(0)
+    expect(stdout).toContain('| mint | 4 |')
+    expect(stdout).toContain('<code>&lt;/code&gt;&lt;/td&gt;&lt;/table&gt;&lt;img src=x onerror=alert(1)&gt;</code>')
+    expect(stdout).toContain('<code>@everyone #1 https://evil.example `x` **y** | z</code>')
+    expect(stdout).toContain('<code>a\\u000a\\u000a# heading\\u000a- item</code>')
+    expect(stdout).not.toContain('\u202e')
+    const table = stdout.slice(stdout.indexOf('<table>'), stdout.indexOf('</table>'))
+    expect(table).not.toContain('\n\n')
+    expect(table.match(/<\w+/g)?.every((tag) => ['<table', '<tr', '<th', '<td', '<code'].includes(tag))).toBe(true)
+  })
+
+  test('leaves changes out beyond 60,000 characters, and says how many', async () => {
+    const rows = Array.from({ length: 1_000 }, (_, n) => `r${n},${'&'.repeat(40)} ${n},x,${OWNER}`)
+    const { plan } = await machine(`id,title,description,receiver\n${rows.join('\n')}\n`)
+    const { stdout } = await plan('-o', 'markdown')
+    expect(stdout.length).toBeLessThanOrEqual(60_000)
+    const [, shown = '', all] = stdout.match(/<summary>(\d+) of (\d+) changes/) ?? []
+    expect(all).toBe('1000')
+    expect(stdout).toContain(`${1_000 - Number(shown)} changes are left out.`)
+    expect(stdout.match(/<tr><td>/g)).toHaveLength(Number(shown))
+  })
+})

@@ -1,0 +1,229 @@
+import { describe, expect, test } from 'vitest'
+import type { NftRecord } from '../../src/api/nft-record.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { type Abilities, type Change, compareRow, NO_UPDATES, type Seen } from '../../src/plan/compare.ts'
+import { seededRandom } from '../helpers/seed.ts'
+
+const [ALICE, BOB, CAROL] = [
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+  '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+  '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+]
+const METADATA = { title: 'Dawn', description: '', file_fields: [] }
+const CAN: Abilities = { updates: true, noTransfers: null, takeOver: false, sendersOwn: false, marker: null }
+
+const rowOf = (more: Partial<ManifestRow> = {}): ManifestRow => ({
+  ...{ line: 2, id: 'a', receiver: ALICE ?? '', sender: null, metadata: METADATA, localFiles: [] },
+  ...more,
+})
+
+const seenOf = (nft: Partial<NftRecord> = {}, more: Partial<Seen> = {}): Seen => ({
+  nft: {
+    nft_gdn_id: 'id-0',
+    token_id: '1',
+    contract_address: null,
+    receiver_wallet_address: ALICE,
+    status: 'deployed',
+    request_metadata: METADATA,
+    metadata_url: null,
+    revision: 0,
+    is_dynamic: true,
+    ...nft,
+  },
+  isOwnerOurs: true,
+  isMetadataOurs: true,
+  isMoving: false,
+  ...more,
+})
+
+const short = (changes: readonly Change[]) => changes.map(({ action, want, reason }) => `${action} ${want}: ${reason}`)
+
+describe('compareRow', () => {
+  test('finds no difference in an NFT that is as its row says, in any case of the address', () => {
+    expect(compareRow(rowOf(), seenOf({ receiver_wallet_address: ALICE?.toLowerCase() }), CAN)).toEqual([])
+  })
+
+  test('names each field that differs, before and after', () => {
+    const metadata = {
+      ...{ title: 'Dusk', description: '', file_fields: [{ key: 'art', url: 'ipfs://b' }] },
+      ...{
+        attribute: [
+          { tag: 'Mood', value: 'calm' },
+          { tag: 'Mood', value: 'dark' },
+        ],
+        year: '2026',
+      },
+    }
+    const before = {
+      title: 'Dawn',
+      description: '',
+      file_fields: [{ key: 'art', url: 'ipfs://a' }],
+      attribute: [{ tag: 'Mood', value: 'calm' }],
+      place: 'sea',
+    }
+    const [change] = compareRow(rowOf({ metadata }), seenOf({ request_metadata: before }), CAN)
+    expect(change?.fields).toEqual([
+      { field: 'title', from: 'Dawn', to: 'Dusk' },
+      { field: 'extra:year', from: null, to: '2026' },
+      { field: 'file:art', from: 'ipfs://a', to: 'ipfs://b' },
+      { field: 'attr:Mood#2', from: null, to: 'dark' },
+      { field: 'extra:place', from: 'sea', to: null },
+    ])
+  })
+
+  test('does not compare local files, and ignores the marker of the run', () => {
+    const localFiles = [{ key: 'art', path: '/art.png' }]
+    const row = rowOf({ metadata: { ...METADATA, file_fields: [{ key: 'art', url: '' }] }, localFiles })
+    const uploaded = { ...METADATA, file_fields: [{ key: 'art', url: 'ipfs://a' }], mark: 'f3' }
+    expect(compareRow(row, seenOf({ request_metadata: uploaded }), { ...CAN, marker: 'mark' })).toEqual([])
+    const [change] = compareRow(row, seenOf(), CAN)
+    expect(change?.fields).toEqual([{ field: 'file:art', from: null, to: '/art.png' }])
+  })
+
+  test.each<[string, Partial<NftRecord>, Partial<Seen>, Partial<Abilities>, string[]]>([
+    ['an edit', { request_metadata: { ...METADATA, title: 'x' } }, {}, {}, ['update update: null']],
+    [
+      'an edit on a server without updates',
+      { request_metadata: { ...METADATA, title: 'x' } },
+      {},
+      { updates: false },
+      [`impossible update: ${NO_UPDATES}`],
+    ],
+    [
+      'an edit of an NFT that is not dynamic',
+      { request_metadata: { ...METADATA, title: 'x' }, is_dynamic: false },
+      {},
+      {},
+      ['impossible update: the NFT is not dynamic'],
+    ],
+    [
+      'an edit of a frozen NFT',
+      { request_metadata: { ...METADATA, title: 'x' }, is_frozen: true },
+      {},
+      {},
+      ['impossible update: its metadata is frozen'],
+    ],
+    [
+      'an edit of a pending NFT',
+      { request_metadata: { ...METADATA, title: 'x' }, status: 'initiated' },
+      {},
+      {},
+      ['impossible update: the NFT is not deployed yet'],
+    ],
+    [
+      'metadata changed elsewhere',
+      { request_metadata: { ...METADATA, title: 'x' } },
+      { isMetadataOurs: false },
+      {},
+      ['drift update: its metadata was changed elsewhere'],
+    ],
+    [
+      'metadata changed elsewhere, taken over',
+      { request_metadata: { ...METADATA, title: 'x' } },
+      { isMetadataOurs: false },
+      { takeOver: true },
+      ['update update: null'],
+    ],
+    ['a new receiver', { receiver_wallet_address: BOB }, {}, {}, ['transfer transfer: null']],
+    [
+      'a new receiver where nothing is transferred',
+      { receiver_wallet_address: BOB },
+      {},
+      { noTransfers: 'no' },
+      ['impossible transfer: no'],
+    ],
+    [
+      'a transfer in progress',
+      { receiver_wallet_address: BOB },
+      { isMoving: true },
+      {},
+      ['transfer transfer: in progress'],
+    ],
+    [
+      'an owner changed elsewhere',
+      { receiver_wallet_address: BOB },
+      { isOwnerOurs: false },
+      {},
+      ['drift transfer: its owner was changed elsewhere'],
+    ],
+    [
+      'an owner changed elsewhere, taken over',
+      { receiver_wallet_address: BOB },
+      { isOwnerOurs: false },
+      { takeOver: true },
+      ['transfer transfer: null'],
+    ],
+    [
+      'a burned NFT',
+      { burned: true, receiver_wallet_address: `0x${'0'.repeat(40)}` },
+      {},
+      { takeOver: true },
+      ['drift transfer: the NFT was burned'],
+    ],
+    [
+      'a failed NFT whose reference ID is taken',
+      { status: 'failed', error: 'no gas' },
+      {},
+      {},
+      ['impossible mint: its mint failed and may have had an effect: no gas'],
+    ],
+    [
+      'an edit and a new receiver',
+      { receiver_wallet_address: BOB, request_metadata: { ...METADATA, title: 'x' } },
+      {},
+      {},
+      ['update update: null', 'transfer transfer: null'],
+    ],
+  ])('finds %s', (_, nft, seen, can, expected) => {
+    expect(short(compareRow(rowOf(), seenOf(nft, seen), { ...CAN, ...can }))).toEqual(expected)
+  })
+
+  test('accepts the sender as the owner only where the server may transfer later', () => {
+    const row = rowOf({ sender: BOB ?? null })
+    const seen = seenOf({ receiver_wallet_address: BOB })
+    expect(compareRow(row, seen, { ...CAN, sendersOwn: true })).toEqual([])
+    expect(short(compareRow(row, seen, CAN))).toEqual(['transfer transfer: null'])
+  })
+
+  test('finds nothing more once its changes were applied, for any row and NFT', () => {
+    const { random } = seededRandom('compare')
+    const pick = <Item>(...items: Item[]): Item => items[Math.floor(random() * items.length)] as Item
+    const metadataOf = () => ({
+      title: pick('Dawn', 'Dusk', '<b>', 'a#2'),
+      description: pick('', 'one', 'two'),
+      file_fields: pick([], [{ key: 'art', url: pick('ipfs://a', 'ipfs://b') }]),
+      ...pick(
+        {},
+        {
+          attribute: [
+            { tag: 'Mood', value: pick('a', 'b') },
+            { tag: pick('Mood', 'Mood#2'), value: 'c' },
+          ],
+        },
+      ),
+      ...pick<Record<string, string>>({}, { year: pick('2025', '2026') }, { constructor: 'x' }),
+    })
+    for (let round = 0; round < 5_000; round++) {
+      const row = rowOf({ metadata: metadataOf(), receiver: pick(ALICE, BOB, CAROL) ?? '' })
+      const seen = seenOf(
+        {
+          request_metadata: metadataOf(),
+          receiver_wallet_address: pick(ALICE, BOB, CAROL),
+          is_dynamic: pick(true, true, false),
+          is_frozen: pick(true, false, false),
+          revision: pick(0, 7),
+        },
+        { isOwnerOurs: pick(true, false), isMetadataOurs: pick(true, false) },
+      )
+      const can = { ...CAN, updates: pick(true, false), noTransfers: pick(null, 'no'), takeOver: pick(true, false) }
+      const before = compareRow(row, seen, can)
+      const applied = { ...seen, nft: { ...seen.nft } }
+      for (const { action } of before) {
+        if (action === 'update') applied.nft.request_metadata = row.metadata
+        if (action === 'transfer') applied.nft.receiver_wallet_address = row.receiver
+      }
+      const left = before.filter(({ action }) => action === 'drift' || action === 'impossible')
+      expect(compareRow(row, applied, can)).toEqual(left)
+    }
+  })
+})

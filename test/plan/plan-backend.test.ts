@@ -1,0 +1,164 @@
+import { writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { folder } from '../cli/drop.ts'
+import { cli } from '../cli/harness.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+} from '../helpers/backend.ts'
+
+const [ALICE, BOB, CAROL] = WALLETS
+const csv = (...rows: [id: string, title: string, receiver: string][]) =>
+  ['id,title,description,receiver', ...rows.map(([id, title, receiver]) => `${id},${title},x,${receiver}`)].join('\n')
+
+interface Found {
+  action: string
+  want: string
+  key: string
+  changes: { field: string; from: string | null; to: string | null }[]
+  reason: string | null
+}
+
+describe('gdn plan against a backend', () => {
+  let data: Awaited<ReturnType<typeof freshDataDir>>
+  let backend: TestBackend
+  beforeAll(async () => {
+    data = await freshDataDir()
+    backend = await startTestBackend(data.path)
+  })
+  afterAll(async () => {
+    await backend.close()
+    await data.remove()
+  })
+
+  /** A machine with a state of its own. */
+  async function machine(collection: TestCollection) {
+    const { path, options } = await folder()
+    const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
+    const target = ['-c', collection.address, '-b', collection.blockchain, '--base-url', backend.url]
+    const run = async (command: string[], manifest: string, ...more: string[]) => {
+      await writeFile(path('drop.csv'), manifest)
+      return await cli([...command, path('drop.csv'), ...target, ...more], { ...options, env })
+    }
+    return {
+      mint: async (manifest: string, ...more: string[]) => {
+        const { code, stderr } = await run(['batch', 'mint'], manifest, ...more)
+        expect(code, stderr).toBe(0)
+      },
+      run,
+      plan: async (manifest: string, ...more: string[]) => {
+        const { code, stdout, stderr } = await run(['plan'], manifest, '--json', ...more)
+        expect(code, stderr).toBe(0)
+        const found = JSON.parse(stdout) as Found[]
+        return found.map(({ action, want, key, changes, reason }) => {
+          const fields = changes.map(({ field, from, to }) => `${field} ${from} → ${to}`)
+          return [`${action} ${want} ${key}`, ...fields, ...(reason === null ? [] : [reason])].join(', ')
+        })
+      },
+    }
+  }
+
+  const collectionOf = (more: object = {}) => createTestCollection(backend, { enable_transfer: true, ...more })
+
+  async function nftsOf({ address, blockchain }: TestCollection) {
+    const { nft_gdn_ids } = await call(backend, 'getnftgdnids', { contract_addresses: address, blockchain })
+    return (await call(backend, 'getnfts', { nft_gdn_ids })).nfts
+  }
+
+  /** Transfers the NFT with a title, without gdn. */
+  async function move(collection: TestCollection, title: string, receiver: string) {
+    const find = async () =>
+      (await nftsOf(collection)).find(({ request_metadata: of }) => (of as { title: string }).title === title)
+    const nft = await find()
+    await call(backend, 'transfernft', {
+      contract_address: collection.address,
+      blockchain: collection.blockchain,
+      token_id: nft?.token_id,
+      nft_gdn_id: nft?.nft_gdn_id,
+      sender_wallet_address: nft?.receiver_wallet_address,
+      receiver_wallet_address: receiver,
+    })
+    await until(find, (found) => found?.receiver_wallet_address === receiver)
+  }
+
+  test('is empty after a mint, on the same machine and on another one without a state', async () => {
+    const collection = await collectionOf()
+    const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
+    const one = await machine(collection)
+    expect(await one.plan(rows)).toEqual(['mint mint a', 'mint mint b'])
+    await one.mint(rows)
+    expect(await one.plan(rows)).toEqual([])
+    const other = await machine(collection)
+    expect(await other.plan(rows)).toEqual([])
+    expect(await other.plan(csv(['b', 'Dusk', BOB], ['c', 'Noon', ALICE], ['a', 'Dawn', ALICE]))).toEqual([
+      'mint mint c',
+    ])
+  })
+
+  test('finds edits and new receivers, on both machines', async () => {
+    const collection = await collectionOf()
+    const one = await machine(collection)
+    await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+    const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
+    const expected = [
+      "impossible update a, title Dawn → Dawn!, the server can't update NFTs",
+      `transfer transfer b, receiver ${BOB} → ${CAROL}`,
+    ]
+    expect(await one.plan(edited)).toEqual(expected)
+    expect(await (await machine(collection)).plan(edited)).toEqual(expected)
+  })
+
+  test('names owners that others changed, and keeps them unless they are taken over', async () => {
+    const collection = await collectionOf()
+    const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
+    const one = await machine(collection)
+    await one.mint(rows)
+    await move(collection, 'Dawn', CAROL)
+    const drift = `drift transfer a, receiver ${CAROL} → ${ALICE}, its owner was changed elsewhere`
+    for (const each of [one, await machine(collection)]) {
+      expect(await each.plan(rows)).toEqual([drift])
+      // A receiver that was edited since the mint makes no difference.
+      expect(await each.plan(csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB]))).toEqual([drift.replace(ALICE, BOB)])
+      expect(await each.plan(rows, '--take-over')).toEqual([`transfer transfer a, receiver ${CAROL} → ${ALICE}`])
+    }
+  })
+
+  test('plans a row that was minted by a sender as its receiver has it', async () => {
+    const collection = await collectionOf({ wallet_address: ALICE })
+    const granted = `id,title,description,receiver,sender\na,Dawn,x,${BOB},${ALICE}`
+    const one = await machine(collection)
+    await one.mint(granted)
+    expect(await one.plan(granted)).toEqual([])
+    const other = await machine(collection)
+    expect(await other.plan(granted)).toEqual([])
+    expect(await other.plan(granted.replace(BOB, CAROL))).toEqual([`transfer transfer a, receiver ${BOB} → ${CAROL}`])
+  })
+
+  test('says that a row without an id vanished when it was edited', async () => {
+    const collection = await collectionOf()
+    const one = await machine(collection)
+    const rows = `title,description,receiver\nDawn,x,${ALICE}\nDusk,x,${ALICE}`
+    await one.mint(rows)
+    const { stderr } = await one.run(['plan'], rows.replace('Dusk', 'Dust'))
+    expect(stderr).toContain(
+      '1 row that was minted is no longer in the manifest. Without an id, an edited row is a new',
+    )
+    const named = `id,title,description,receiver\na,Dawn,x,${ALICE}\nb,Dusk,x,${ALICE}`
+    expect(await one.plan(named)).toEqual([])
+  })
+
+  test('exits with 10 for pending changes, if asked to', async () => {
+    const collection = await collectionOf()
+    const one = await machine(collection)
+    const rows = csv(['a', 'Dawn', ALICE])
+    expect((await one.run(['plan'], rows, '--detailed-exit-code')).code).toBe(10)
+    await one.mint(rows)
+    expect((await one.run(['plan'], rows, '--detailed-exit-code')).code).toBe(0)
+  })
+})
