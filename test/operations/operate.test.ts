@@ -658,25 +658,37 @@ describe('a server that creates each reference ID once', () => {
     expect(ids[1]).toMatch(/^[0-9a-f-]{36}\/2$/)
   })
 
-  test.each(CREATING)('resolves %s by its references after a restore, and receives nothing again', async (endpoint) => {
-    const service = new Service(true)
-    service.references = true
-    const first = { backend: { id: 'one', incarnation: 'first' } }
-    // The server sends an earlier response, so that the client knows its capabilities.
-    const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
-      await client.learnIdempotency()
-      return REQUESTS[endpoint]
-    }
-    service.faults = ['cut_after', ...Array<Fault>(20).fill('cut_before')]
-    expect((await machine.command(service, endpoint, { ...first, asking: request })).error).toEqual(unknown)
-    service.faults = []
-    service.hidden.add('nft-1')
-    const arrived = service.arrived.length
-    const tried = await machine.command(service, endpoint, { backend: { id: 'one', incarnation: 'second' } })
-    expect(tried).toMatchObject({ error: null, printed: { by: 'found' } })
-    expect(service.arrived).toHaveLength(arrived)
-    expect(service.made).toBe(1)
-  })
+  // api-v1.2.md: the last two name neither the blockchain nor the sender.
+  test.each([
+    ...CREATING.map((endpoint) => ({ endpoint, version: '1.1', body: REQUESTS[endpoint] })),
+    { endpoint: 'transfernft', version: '1.2', body: { ...REQUESTS.transfernft, blockchain: undefined } },
+    {
+      endpoint: 'createnfttrans',
+      version: '1.2',
+      body: { ...REQUESTS.createnfttrans, sender_wallet_address: undefined },
+    },
+  ] as const)(
+    'resolves $endpoint of version $version by its references after a restore, and receives nothing again',
+    async ({ endpoint, body }) => {
+      const service = new Service(true)
+      service.references = true
+      const first = { backend: { id: 'one', incarnation: 'first' } }
+      // The server sends an earlier response, so that the client knows its capabilities.
+      const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
+        await client.learnIdempotency()
+        return body
+      }
+      service.faults = ['cut_after', ...Array<Fault>(20).fill('cut_before')]
+      expect((await machine.command(service, endpoint, { ...first, asking: request })).error).toEqual(unknown)
+      service.faults = []
+      service.hidden.add('nft-1')
+      const arrived = service.arrived.length
+      const tried = await machine.command(service, endpoint, { backend: { id: 'one', incarnation: 'second' } })
+      expect(tried).toMatchObject({ error: null, printed: { by: 'found' } })
+      expect(service.arrived).toHaveLength(arrived)
+      expect(service.made).toBe(1)
+    },
+  )
 
   test('receives no reference IDs if it does not announce them', async () => {
     const service = new Service(true)
