@@ -2,6 +2,9 @@ import { redactText } from './redact.ts'
 
 const MAX_LENGTH = 200
 
+/** Returns text as it is, and anything else as JSON: a server may send an object that has no text of its own. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+
 /** Returns the beginning of a server's text on one line, without secrets and control characters, for a message. */
 export function excerpt(text: string): string {
   const line = redactText(text)

@@ -133,6 +133,11 @@ describe('Sourcify', () => {
       /^no match {2}\[2J \[redacted\] x+…$/,
     ],
     [
+      'its reason is no text',
+      [unknown, accepted, completed({ error: { message: { toString: 1 } } })],
+      /^\{"toString":1\}$/,
+    ],
+    [
       'it does not have the chain',
       [unknown, { status: 404, json: { customCode: 'unsupported_chain', message: 'Chain 137 not found' } }],
       /^Chain 137 not found$/,
@@ -236,6 +241,7 @@ describe('Etherscan', () => {
       /^Fail - Unable to verify/,
     ],
     ['the chain needs another plan', [no('Free API access is not supported for this chain')], /^Free API access/],
+    ['its reason is no text', [no({ toString: 1 } as never)], /^\{"toString":1\}$/],
     ['its reason is hostile', [no(HOSTILE)], /^no match {2}\[2J \[redacted\] x+…$/],
   ])('rejects if %s', async (_, replies, message) => {
     const verdict = await etherscan(await serve(replies)).verify(FACTORY)

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { textOf } from '../../../core/excerpt.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
 import { connectVerifier, rejected, type Verdict, type Verifier, type VerifierOptions } from './verifier.ts'
@@ -27,7 +28,7 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
         ? http.ask({ method: 'GET', url: `${at}&${form}` })
         : http.ask({ method: 'POST', url: at, type: 'application/x-www-form-urlencoded', body: form }))
       const ok = json.status === '1'
-      const result = String(json.result ?? json.message ?? '')
+      const result = textOf(json.result ?? json.message ?? '')
       if (!ok && /rate limit/i.test(result)) {
         await http.wait()
         continue

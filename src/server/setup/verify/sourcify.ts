@@ -1,3 +1,4 @@
+import { textOf } from '../../../core/excerpt.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
 import { connectVerifier, rejected, type Verdict, type Verifier, type VerifierOptions } from './verifier.ts'
 
@@ -66,4 +67,4 @@ const objectIn = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
 
 const reasonIn = ({ message, customCode }: Record<string, unknown>): string =>
-  String(message ?? customCode ?? 'the service gave no reason')
+  textOf(message ?? customCode ?? 'the service gave no reason')

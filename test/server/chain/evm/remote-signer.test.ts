@@ -248,6 +248,7 @@ describe('a signer that fails', () => {
     ['rejects the token', { status: 401, text: TOKEN }, 'unauthorized', /rejected the credentials \(HTTP 401\)/],
     ['forbids the request', { status: 403, json: ERROR }, 'unauthorized', /rejected the credentials \(HTTP 403\)/],
     ['has an error', { json: ERROR }, 'refused', /refused eth_signTransaction: no {2}\[31mkey \[0m \[redacted\]$/],
+    ['has an error without text', { json: { error: { message: { toString: 1 } } } }, 'refused', /: \{"toString":1\}$/],
     ['has an error with its status', { status: 400, json: ERROR }, 'refused', /refused eth_signTransaction: no/],
     ['has a page', { text: '<html>' }, 'bad_answer', /did not return a JSON-RPC response/],
     ['has no result', { json: { jsonrpc: '2.0', id: 1 } }, 'bad_answer', /did not return a JSON-RPC response/],
@@ -308,7 +309,7 @@ describe('a signer that fails', () => {
   })
 
   it('has no key of the account', async () => {
-    const { url } = await serve(result([stranger.address]))
+    const { url } = await serve(result([stranger.address, { toString: 1 }, null]))
     const error = await failureOf(open(url + PATH).check())
     expect(error.message).toMatch(`does not have the key of ${account.address}`)
   })

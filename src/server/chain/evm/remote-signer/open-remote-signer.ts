@@ -74,7 +74,8 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
         if (!isMissingMethod(error)) throw error
         return `${rpc.host} responds, but does not list its accounts`
       }
-      if (Array.isArray(accounts) && accounts.some((one) => isAddress(String(one)) && getAddress(one) === address)) {
+      const isOwn = (one: unknown) => typeof one === 'string' && isAddress(one) && getAddress(one) === address
+      if (Array.isArray(accounts) && accounts.some(isOwn)) {
         return `${rpc.host} has the key of ${address}`
       }
       throw new GdnError('invalid_config', `the signer at ${rpc.host} does not have the key of ${address}`, {

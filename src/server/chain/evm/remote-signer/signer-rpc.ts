@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
-import { excerpt } from '../../../../core/excerpt.ts'
+import { excerpt, textOf } from '../../../../core/excerpt.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
 /** Far above the bytes of any transaction, with which some signers also return its fields. */
@@ -76,7 +76,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       const answer = parse(text)
       const error = objectIn(answer?.error)
       if (error !== null) {
-        const why = excerpt(String(error.message ?? 'without a reason'))
+        const why = excerpt(textOf(error.message ?? 'without a reason'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
           details: { code: error.code },
         })
