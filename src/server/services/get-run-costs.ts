@@ -9,7 +9,7 @@ import { waitingFor } from '../chain/evm/remote/fees.ts'
 import { findCollectionById } from '../store/collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
 import { transactionsOfBucket } from '../store/explorer-transactions.ts'
-import { feesPaid, findLimited, type LimitedRun, transactionsOfRun } from '../store/run-costs.ts'
+import { feesPaid, feesPaidInVain, findLimited, type LimitedRun, transactionsOfRun } from '../store/run-costs.ts'
 import { findRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesOf } from './get-fees.ts'
@@ -39,6 +39,11 @@ export async function getRunCosts(
     const part = (amount: string | null) => (BigInt(amount ?? 0) * BigInt(shares.get(id) ?? 0)) / BigInt(token_count)
     gas += part(gas_used)
     fees += part(fee_paid)
+  }
+  for (const { id, gas_used, fee_paid } of await feesPaidInVain(db, of)) {
+    if (shares.has(id)) continue
+    gas += BigInt(gas_used ?? 0)
+    fees += BigInt(fee_paid ?? 0)
   }
   const limited = await findLimited(db, { accountId, run })
   const waits = limited !== null && (await hasUnsigned(db, limited))

@@ -162,3 +162,14 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
   }
   return found
 }
+
+/** Returns what reverted and cancelled transactions of a run with a limit have used and paid. */
+export async function feesPaidInVain(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
+  return await db
+    .selectFrom('transactions')
+    .select(['id', 'gas_used', 'fee_paid'])
+    .where('collection_id', '=', collectionId)
+    .where('run', '=', run)
+    .where('state', 'in', ['reverted', 'cancelled'])
+    .execute()
+}

@@ -79,6 +79,10 @@ async function mintLimited({ address, blockchain }: TestCollection, more: Record
   return (json.nfts as { nft_gdn_ids: string }[]).map(({ nft_gdn_ids }) => nft_gdn_ids)
 }
 
+/** Resolves when an empty transaction has taken the nonce. */
+const cancelled = (transaction: TransactionRow) =>
+  until(ofRun, (rows) => rows.some(({ id, state }) => id === transaction.id && state === 'cancelled'))
+
 it('a run whose limit allows no higher fees does not hold up its signer, and is minted when fees fall', async () => {
   const [limited, other] = [await deployedCollection(), await deployedCollection()]
   const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
@@ -91,14 +95,16 @@ it('a run whose limit allows no higher fees does not hold up its signer, and is 
   startMining()
   const free = await mint(backend, other, plainMetadata(1))
   await settled(backend, free)
-  const after = (await ofRun()).find(({ id }) => id === (stuck as TransactionRow).id)
-  expect(after?.state).toBe('cancelled')
+  await cancelled(stuck as TransactionRow)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
   baseFee /= 4n
   await settled(backend, ids)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
   const paid = (await ofRun()).reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
   expect(paid).toBeLessThanOrEqual(limit)
+  // The empty transaction is a cost of the run.
+  const { costs } = (await backend.post('/api/v1/getruncosts', { run: RUN })).json
+  expect(costs.fee_paid).toBe(String(paid))
 })
 
 it('a run whose limit of fees is reached does not hold up its signer either, and is minted when fees fall', async () => {
@@ -113,7 +119,7 @@ it('a run whose limit of fees is reached does not hold up its signer either, and
   baseFee *= 4n
   startMining()
   await settled(backend, await mint(backend, other, plainMetadata(1)))
-  expect((await ofRun()).find(({ id }) => id === (stuck as TransactionRow).id)?.state).toBe('cancelled')
+  await cancelled(stuck as TransactionRow)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
   baseFee /= 4n
   await settled(backend, ids)
