@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Abi, createPublicClient, createWalletClient, type Hex, http, type PublicClient } from 'viem'
+import { type Abi, createPublicClient, createWalletClient, type Hex, http, type PublicClient, zeroAddress } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { encodeMint } from '../src/server/chain/evm/collection.ts'
@@ -120,7 +120,8 @@ function timeReadyBatches(count: number): Promise<number> {
     const operator = connect(url, 1).wallet
     const factory = factoryAddress(wallet.account.address)
     const requestId: Hex = `0x${'1'.repeat(64)}`
-    const options = { enableApi: true, enableTransfer: true, locked: false }
+    const flags = { enableApi: true, enableTransfer: true, locked: false, dynamic: false, enableBurn: false }
+    const options = { ...flags, royaltyReceiver: zeroAddress, royaltyBps: 0n }
     const init: CollectionInit = { requestId, name: 'Bench', symbol: 'BEN', owner: WALLET, ...options }
     const deployment = await wallet.sendTransaction({ data: encodeDeployFactory([operator.account.address]) })
     await untilMined(chain, deployment)

@@ -103,8 +103,13 @@ export async function openRehearsal(
   })
   try {
     const addresses = openAddresses(real.operators).map(({ address }) => checksumAddress(address) as Hex)
-    const { apiKey, factory, owed } = await copyFrom(place, options.dataDir, { blockchain, contract, addresses, fork })
-    const substitutes = await substitute(fork, factory, addresses, owed)
+    const { apiKey, factories, owed } = await copyFrom(place, options.dataDir, {
+      blockchain,
+      contract,
+      addresses,
+      fork,
+    })
+    const substitutes = await substitute(fork, factories, addresses, owed)
     const first = Number(await fork.call<Hex>('eth_blockNumber'))
     fork.startMining()
     const settings: ChainSettings = { ...real, ...forkSettings(fork), operators: [] }
@@ -166,7 +171,8 @@ interface Copying {
 
 interface Copied {
   apiKey: Secret
-  factory: Hex
+  /** Of new collections, and of this one. */
+  factories: readonly Hex[]
   /** Maximum cost of each signer's pending transactions, in wei. */
   owed: ReadonlyMap<Hex, bigint>
 }
@@ -192,7 +198,8 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying)
       const apiKey = newApiKey()
       const key = { key: apiKey, accountId: collection.account_id, name: 'rehearsal', now: Date.now() }
       await registerApiKey(target.db, key)
-      return { apiKey, factory: chain?.factory_address as Hex, owed }
+      const factories = [...new Set([chain?.factory_address, collection.factory_address])] as Hex[]
+      return { apiKey, factories, owed }
     } finally {
       await target.close()
     }
@@ -229,16 +236,14 @@ const balanceOf = async (fork: Fork, address: Hex) =>
   readQuantity(await fork.call('eth_getBalance', [address, 'latest']))
 const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
-/** Creates a signer for each real one. The factory accepts those whose real one it accepts. */
+/** Creates a signer for each real one. The factories accept those whose real one they accept. */
 async function substitute(
   fork: Fork,
-  factory: Hex,
+  factories: readonly Hex[],
   addresses: readonly Hex[],
   owed: Copied['owed'],
 ): Promise<Substitute[]> {
   const network = { request: fork.call }
-  const admin = await readAdmin(network, factory)
-  if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${factory}`)
   const substitutes: Substitute[] = []
   for (const real of addresses) {
     const signer = createSigner(newKey())
@@ -246,8 +251,11 @@ async function substitute(
     const balance = free > 0n ? free : 0n
     await fork.call('anvil_setBalance', [signer.address, hex(balance)])
     await fork.call('anvil_setNonce', [signer.address, hex(await nonceOf(fork, real))])
-    if (await isOperator(network, factory, real)) {
-      await sendAs(fork, admin, { to: factory, data: encodeAppoint(signer.address), gas: APPOINT_GAS })
+    for (const to of factories) {
+      const admin = await readAdmin(network, to)
+      if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${to}`)
+      if (!(await isOperator(network, to, real))) continue
+      await sendAs(fork, admin, { to, data: encodeAppoint(signer.address), gas: APPOINT_GAS })
     }
     substitutes.push({ real, signer, balance })
   }

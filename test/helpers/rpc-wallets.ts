@@ -20,6 +20,7 @@ export const COLLECTION_ABI = parseAbi([
   'function revokeService()',
   'function transferOwnership(address)',
   'function renounceOwnership()',
+  'function acceptOwnership()',
   'function transferFrom(address,address,uint256)',
   'function ownerOf(uint256) view returns (address)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
@@ -27,7 +28,7 @@ export const COLLECTION_ABI = parseAbi([
 
 export type OwnersCall =
   | { functionName: 'setEnableApi' | 'setEnableTransfer'; args: [boolean] }
-  | { functionName: 'revokeService' | 'renounceOwnership'; args?: [] }
+  | { functionName: 'revokeService' | 'acceptOwnership' | 'renounceOwnership'; args?: [] }
   | { functionName: 'transferOwnership'; args: [Hex] }
   | { functionName: 'transferFrom'; args: [Hex, Hex, bigint] }
 

@@ -1,13 +1,14 @@
 import { formatEther, getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
+import { CONTRACT_VERSION, factoryOf } from '../chain/evm/contract-version.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
-import { isOperator, readAdmin } from '../chain/evm/registry.ts'
+import { isOperatorOfAll, readAdmin } from '../chain/evm/registry.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import type { ChainSettings } from '../settings/types.ts'
-import { findChain } from '../store/chains.ts'
+import { type ChainRow, findChain, listFactories } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
@@ -46,16 +47,17 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   if (urls.length === 0) return nodes
   const network = open(settings, urls, TRIES)
   try {
-    const factory = await factoryOf(store, settings)
+    const chain = store === null ? null : await findChain(store.db, blockchain).catch(() => null)
+    const factories = store === null || chain === null ? [] : await listFactories(store.db, blockchain)
     const [made, signers] = [
       store === null
         ? []
         : [
             await examine(`${blockchain} factory`, () =>
-              explainRefusals(blockchain, () => examineFactory(network, factory)),
+              explainRefusals(blockchain, () => examineFactory(network, chain)),
             ),
           ],
-      await examineSigners(network, settings, factory),
+      await examineSigners(network, settings, factories),
     ]
     return [...nodes, ...made, ...signers]
   } finally {
@@ -83,22 +85,25 @@ function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
   })
 }
 
-const factoryOf = async (store: Store | null, { blockchain }: ChainSettings): Promise<Hex | null> =>
-  store === null
-    ? null
-    : await findChain(store.db, blockchain).then(
-        (row) => (row?.factory_address ?? null) as Hex | null,
-        () => null,
-      )
-
-async function examineFactory(network: RemoteNetwork, factory: Hex | null): Promise<{ message: string }> {
+async function examineFactory(
+  network: RemoteNetwork,
+  chain: ChainRow | null,
+): Promise<{ message: string; fix?: string }> {
   const { blockchain } = network
-  if (factory === null) {
+  if (chain === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up: it has no factory`, {
       hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what that costs.`,
     })
   }
-  if ((await readAdmin(network, factory)) !== null) return { message: `deployed at ${factory}` }
+  const { address: factory, version } = factoryOf(chain)
+  if ((await readAdmin(network, factory)) !== null) {
+    const message = `deployed at ${factory}`
+    if (version === CONTRACT_VERSION) return { message }
+    return {
+      message: `${message} by an earlier version of gdn, so the NFTs of its collections can't be updated or burned`,
+      fix: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what a new factory costs.`,
+    }
+  }
   throw new GdnError('invalid_config', `the network has no factory at ${factory}, the address in the database`, {
     hint: 'Check that the database belongs to this network and that the node is in sync.',
   })
@@ -107,7 +112,7 @@ async function examineFactory(network: RemoteNetwork, factory: Hex | null): Prom
 async function examineSigners(
   network: RemoteNetwork,
   { blockchain, operators }: ChainSettings,
-  factory: Hex | null,
+  factories: readonly Hex[],
 ): Promise<Examined[]> {
   const check = `${blockchain} signer`
   let fees: Fees
@@ -129,7 +134,7 @@ async function examineSigners(
             hint: `Send coins to ${address}. Until then it can't sign.`,
           })
         }
-        if (factory !== null && !(await isOperator(network, factory, address))) {
+        if (!(await isOperatorOfAll(network, factories, address))) {
           throw new GdnError('invalid_config', `${address} is not appointed by the factory`, {
             hint: `Run \`gdn chain setup ${blockchain}\` to appoint it.`,
           })

@@ -5,7 +5,6 @@ import { createcollection } from '../../api/endpoints/createcollection.ts'
 import { type OperationFields, operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
 import { collectionAddress } from '../chain/evm/collection-init.ts'
-import type { Hex } from '../chain/evm/network.ts'
 import { mintAddress } from '../chain/solana/mint-address.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
@@ -63,7 +62,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
-        const maker = 'evm' in made ? await chains.factory(db, made.evm) : made.signer
+        const maker = 'evm' in made ? await chains.factory(db, made.evm) : { address: made.signer, version: 1 }
         const collection = {
           id,
           account_id: accountId,
@@ -72,17 +71,21 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
           name: parsed.name,
           symbol: symbolOf(parsed.name),
           wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
-          factory_address: maker,
+          factory_address: maker.address,
+          contract_version: maker.version,
           enable_api: (parsed.enable_api ?? true) ? 1 : 0,
           enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
           is_locked: (parsed.is_locked ?? false) ? 1 : 0,
+          dynamic: 0,
+          enable_burn: 0,
+          royalty_bps: 0,
+          royalty_receiver: null,
           description: parsed.description ?? null,
           image: parsed.image ?? null,
           next_token_id: '1',
           next_attempt_at: acceptedAt,
         }
-        const contract_address =
-          'evm' in made ? collectionAddress(maker as Hex, collection) : mintAddress(maker, collection.id)
+        const contract_address = 'evm' in made ? collectionAddress(collection) : mintAddress(made.signer, collection.id)
         await addCollection(db, { ...collection, contract_address })
         return answer(id)
       },

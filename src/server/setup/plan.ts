@@ -1,15 +1,18 @@
 import { parseTransaction } from 'viem'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { CONTRACT_VERSION } from '../chain/evm/contract-version.ts'
 import { operatorsOfDeployment } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { readQuantity } from '../chain/evm/quantity.ts'
-import { isOperator, readAdmin } from '../chain/evm/registry.ts'
+import { isOperator, readAdmin, readFactoryVersion } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { findChain } from '../store/chains.ts'
+import { findChain, listFactories } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
-import { wereAppointed } from './appointed.ts'
+import type { Db } from '../store/schema.ts'
+import { listFactoryTransactions, type TransactionRow } from '../store/transactions.ts'
+import { type Appointment, appointmentsOf, wereAppointed } from './appointed.ts'
 
 /** Gas of appointing an operator: a slot, an event, and the call itself. */
 export const APPOINT_GAS = 80_000n
@@ -18,6 +21,7 @@ export interface PlannedOperator {
   address: Hex
   /** Price in wei. */
   balance: bigint
+  /** In every factory. */
   appointed: boolean
 }
 
@@ -25,6 +29,12 @@ export interface PlannedOperator {
 export interface SetupPlan {
   /** The factory's address; null if it has to be deployed. */
   factory: Hex | null
+  /** Version of the factory. */
+  version: number
+  /** The factory of an earlier version beside which it has to be deployed; null if there is none. */
+  replaced: Hex | null
+  /** Other factories of this database: those of earlier versions. */
+  former: readonly Hex[]
   operators: readonly PlannedOperator[]
   /** Operators to appoint by transaction; a new factory appoints its own. */
   toAppoint: readonly Hex[]
@@ -60,28 +70,41 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     })
   }
   const { blockchain } = network
-  const remembered = (await findChain(store.db, blockchain))?.factory_address as Hex | undefined
+  const chain = await findChain(store.db, blockchain)
+  // The factory of an earlier version stays, and a new one is deployed beside it.
+  const remembered = chain?.factory_version === CONTRACT_VERSION ? (chain.factory_address as Hex) : null
   const factory = remembered ?? known ?? null
-  const pending = await findFactoryTransaction(store.db, blockchain)
+  const version = remembered === null && known ? await readFactoryVersion(network, known) : CONTRACT_VERSION
+  const former = (await listFactories(store.db, blockchain)).filter((address) => address !== factory)
+  const pending = await findDeployment(store.db, blockchain)
   const isPending = pending !== null && !hasEnded(pending)
-  const deployed = isPending ? operatorsOfDeployment(parseTransaction(pending.raw as Hex).data ?? '0x') : null
-  const promised = deployed ?? operators
+  const promised = (isPending ? deployedOperators(pending) : null) ?? operators
   if (factory !== null) await refuseOthersFactory(network, factory, admin)
+  const missing: Appointment[] = []
+  for (const appointment of appointmentsOf([...(factory === null ? [] : [factory]), ...former], operators)) {
+    if (!(await isOperator(network, appointment.factory, appointment.operator))) missing.push(appointment)
+  }
+  // Nothing has to be sent to a factory that was handed over to another admin.
+  for (const one of new Set(missing.map((appointment) => appointment.factory))) {
+    await refuseOthersFactory(network, one, admin)
+  }
+  const unpromised = factory === null ? operators.filter((operator) => !promised.includes(operator)) : []
+  const toAppoint = operators.filter(
+    (operator) => unpromised.includes(operator) || missing.some((one) => one.operator === operator),
+  )
   const states = await Promise.all(
     operators.map(async (address) => ({
       address,
       balance: await balanceOf(network, address),
-      appointed: factory !== null && (await isOperator(network, factory, address)),
+      appointed: factory !== null && !toAppoint.includes(address),
     })),
   )
-  const toAppoint = states
-    .filter(({ address, appointed }) => (factory === null ? !promised.includes(address) : !appointed))
-    .map(({ address }) => address)
   const deploying = factory === null && !isPending ? deployFactoryGasLimit(operators) : 0n
-  const gas = deploying + APPOINT_GAS * BigInt(toAppoint.length)
+  const gas = deploying + APPOINT_GAS * BigInt(missing.length + unpromised.length)
   const fees = await network.publicNetwork.suggestFees()
   return {
-    factory,
+    ...{ factory, version, former },
+    replaced: factory === null ? ((chain?.factory_address ?? null) as Hex | null) : null,
     operators: states,
     toAppoint,
     gas,
@@ -89,11 +112,24 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     cost: gas * fees.maxFeePerGas,
     balance: await balanceOf(network, admin),
     isDone:
-      remembered !== undefined &&
+      factory !== null &&
+      factory === chain?.factory_address &&
       toAppoint.length === 0 &&
-      (await wereAppointed(network, remembered, operators, await network.publicNetwork.head())) === true,
+      (await wereAppointed(
+        network,
+        appointmentsOf([factory, ...former], operators),
+        await network.publicNetwork.head(),
+      )) === true,
   }
 }
+
+/** Returns the transaction that deploys the factory of this version; null if it wasn't signed. */
+export async function findDeployment(db: Db, blockchain: EvmBlockchain): Promise<TransactionRow | null> {
+  const rows = await listFactoryTransactions(db, blockchain)
+  return rows.find((row) => deployedOperators(row) !== null) ?? null
+}
+
+const deployedOperators = ({ raw }: TransactionRow) => operatorsOfDeployment(parseTransaction(raw as Hex).data ?? '0x')
 
 /** Whether the factory's transaction had no effect. */
 export const hasEnded = ({ state }: Pick<TransactionRow, 'state'>): boolean =>

@@ -97,15 +97,15 @@ export async function delaysOthers(
   return row !== undefined
 }
 
-/** Returns the transaction that deploys a blockchain's factory, which is signed once. */
-export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
-  const row = await db
+/** Returns the transactions that deploy a blockchain's factories, the newest first. Each is signed once. */
+export async function listFactoryTransactions(db: Db, blockchain: Blockchain): Promise<TransactionRow[]> {
+  const rows = await db
     .selectFrom('transactions')
     .selectAll()
     .where('blockchain', '=', blockchain)
     .where('kind', '=', sql.lit('factory'))
-    .executeTakeFirst()
-  return row ?? null
+    .execute()
+  return rows.sort((a, b) => b.created_at - a.created_at)
 }
 
 /** Deletes a factory's transaction that had no effect. */

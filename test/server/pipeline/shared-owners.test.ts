@@ -168,6 +168,7 @@ it("flag changes and an ownership transfer by the collection's owner are stored"
   await sendByWallet(real, owner, collection.address, { functionName: 'setEnableApi', args: [false] })
   await sendByWallet(real, owner, collection.address, { functionName: 'setEnableTransfer', args: [false] })
   await sendByWallet(real, owner, collection.address, { functionName: 'transferOwnership', args: [heir.address] })
+  await sendByWallet(real, heir, collection.address, { functionName: 'acceptOwnership' })
   await real.mine()
   await until(
     () => showCollection(backend, collection.id),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EvmBlockchain } from '../../../src/api/blockchains.ts'
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
+import { factoryAddress } from '../../../src/server/chain/evm/factory.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { type AskSigning, EMBEDDED_FEES, type Signer, type Signers } from '../../../src/server/chain/evm/signers.ts'
@@ -54,7 +55,7 @@ const addCollection = (
     symbol: 'C',
     wallet_address: ALICE,
     contract_address: `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`,
-    factory_address: ALICE,
+    factory_address: factoryAddress(signers.admin.address),
     enable_api: 1,
     enable_transfer: 1,
     is_locked: 0,

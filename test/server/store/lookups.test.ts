@@ -6,7 +6,7 @@ import { collectionsWithMintable, findNfts } from '../../../src/server/store/nft
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
-import { countUnfinished, findFactoryTransaction } from '../../../src/server/store/transactions.ts'
+import { countUnfinished, listFactoryTransactions } from '../../../src/server/store/transactions.ts'
 import { hasPendingTransfer } from '../../../src/server/store/transfers.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -64,7 +64,7 @@ it.each([
     (db: Db) => roomOfSigners(db, 'polygon', SIGNERS),
     'transactions_ahead',
   ],
-  ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
+  ['the factories of a blockchain', (db: Db) => listFactoryTransactions(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
   [
     'the number of pending transactions of a collection',

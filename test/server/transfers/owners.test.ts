@@ -198,6 +198,8 @@ describe('the shown collection matches the chain', () => {
       functionName: 'transferOwnership',
       args: [holder.address],
     })
+    expect((await showCollection(backend, collection.id)).wallet_address).toBe(owner.address)
+    await rpcOf(backend).send(holder, collection.address, { functionName: 'acceptOwnership' })
     expect((await showCollection(backend, collection.id)).wallet_address).toBe(holder.address)
     // The collection still works, at the same address.
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))

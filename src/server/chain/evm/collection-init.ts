@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { zeroAddress } from 'viem'
 import { type CollectionInit, predictCollection } from './factory.ts'
 import type { Hex } from './network.ts'
 
@@ -7,9 +8,15 @@ interface CollectionFacts {
   name: string
   symbol: string
   wallet_address: string
+  factory_address: string
+  contract_version: number
   enable_api: number
   enable_transfer: number
   is_locked: number
+  dynamic: number
+  enable_burn: number
+  royalty_bps: number
+  royalty_receiver: string | null
 }
 
 /** The init arguments of a collection's contract. They alone determine its address. */
@@ -22,10 +29,15 @@ export function collectionInit(collection: CollectionFacts): CollectionInit {
     enableApi: collection.enable_api === 1,
     enableTransfer: collection.enable_transfer === 1,
     locked: collection.is_locked === 1,
+    dynamic: collection.dynamic === 1,
+    enableBurn: collection.enable_burn === 1,
+    royaltyReceiver: (collection.royalty_receiver ?? zeroAddress) as Hex,
+    royaltyBps: BigInt(collection.royalty_bps),
   }
 }
 
-/** Returns the address of a collection once it is deployed. */
-export function collectionAddress(factory: Hex, collection: CollectionFacts): Hex {
-  return predictCollection(factory, collectionInit(collection))
+/** Returns the address of a collection once it is deployed by its factory. */
+export function collectionAddress(collection: CollectionFacts): Hex {
+  const { factory_address, contract_version } = collection
+  return predictCollection(factory_address as Hex, collectionInit(collection), contract_version)
 }

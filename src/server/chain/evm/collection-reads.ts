@@ -23,6 +23,27 @@ export interface CollectionState {
   nextTokenId: bigint
 }
 
+/** What can happen to the tokens of a collection after they are minted. The first version of contracts has none of it. */
+export interface CollectionLifecycle {
+  version: bigint
+  dynamic: boolean
+  enableBurn: boolean
+  /** No token can be updated any more. */
+  frozen: boolean
+  /** Sequence of the last update; 0 before the first. */
+  updateCount: number
+  /** The account that was offered the ownership; the zero address if none was. */
+  pendingOwner: Hex
+}
+
+/** The metadata of a token, also of a burned one. */
+export interface MetadataState {
+  /** Sequence of its last update; 0 if it was never updated. */
+  revision: number
+  dynamic: boolean
+  frozen: boolean
+}
+
 /** Returns the checksummed owner of a token. Rejects with the node's message if the token doesn't exist. */
 export async function readOwnerOf(
   network: Reader,
@@ -43,6 +64,28 @@ export async function readCollectionState(
   const call = { abi, functionName: 'state' } as const
   const data = await ethCall(network, collection, encodeFunctionData(call), block)
   return data === '0x' ? null : decodeFunctionResult({ ...call, data })
+}
+
+/** Returns what can happen to the tokens of a collection of version 2 or later; null if nothing is deployed. */
+export async function readLifecycle(
+  network: Reader,
+  collection: Hex,
+  block?: BlockReference,
+): Promise<CollectionLifecycle | null> {
+  const call = { abi, functionName: 'lifecycle' } as const
+  const data = await ethCall(network, collection, encodeFunctionData(call), block)
+  return data === '0x' ? null : decodeFunctionResult({ ...call, data })
+}
+
+/** Returns the state of a token's metadata in a collection of version 2 or later. */
+export async function readMetadataState(
+  network: Reader,
+  collection: Hex,
+  tokenId: bigint,
+  block?: BlockReference,
+): Promise<MetadataState> {
+  const call = { abi, functionName: 'metadataState', args: [tokenId] } as const
+  return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
 }
 
 async function read(network: Reader, collection: Hex, data: Hex, block?: BlockReference): Promise<Hex> {

@@ -2,7 +2,7 @@ import { decodeFunctionData, encodeFunctionData } from 'viem'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** Maximum number of tokens in a batch; the contract rejects more. */
+/** Maximum number of tokens in a batch, an update or a freeze; the contract rejects more. */
 export const MAX_BATCH = 200
 
 /** Consecutive tokens of a batch with the same receiver. */
@@ -18,6 +18,8 @@ export interface MintBatch {
   runs: readonly MintRun[]
   /** sha2-256 digest (32 bytes) of the IPFS directory with the batch's `0.json`, `1.json`, … */
   digest: Hex
+  /** The tokens can be updated. In a dynamic collection all can, so it isn't set. */
+  dynamic?: boolean
 }
 
 export interface GrantBatch {
@@ -30,12 +32,12 @@ export interface GrantBatch {
 }
 
 /** Returns call data that mints a batch. An operator sends it to the collection. */
-export function encodeMint({ startId, runs, digest }: MintBatch): Hex {
+export function encodeMint({ startId, runs, digest, dynamic = false }: MintBatch): Hex {
   const receivers = runs.map((run) => run.receiver)
   const counts = runs.map((run) => BigInt(run.count))
   return encodeFunctionData({
     abi: gdnCollection.abi,
-    functionName: 'mint',
+    functionName: dynamic ? 'mintDynamic' : 'mint',
     args: [startId, receivers, counts, digest],
   })
 }
@@ -65,20 +67,22 @@ export interface MintedBatch {
   /** Checksummed. */
   receivers: readonly Hex[]
   digest: Hex
+  /** Minted with `mintDynamic`. */
+  dynamic: boolean
 }
 
-/** Decodes the call data of `mint` and `grant`; returns null for any other call. */
+/** Decodes the call data of `mint`, `mintDynamic` and `grant`; returns null for any other call. */
 export function decodeBatch(data: Hex): MintedBatch | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi: gdnCollection.abi, data })
-    if (functionName === 'mint') {
+    if (functionName === 'mint' || functionName === 'mintDynamic') {
       const [startId, holders, counts, digest] = args
       const receivers = holders.flatMap((receiver, index) => Array<Hex>(Number(counts[index] ?? 0n)).fill(receiver))
-      return { startId, sender: null, receivers, digest }
+      return { startId, sender: null, receivers, digest, dynamic: functionName === 'mintDynamic' }
     }
     if (functionName !== 'grant') return null
     const [startId, sender, receivers, digest] = args
-    return { startId, sender, receivers, digest }
+    return { startId, sender, receivers, digest, dynamic: false }
   } catch {
     return null
   }

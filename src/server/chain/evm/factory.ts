@@ -4,10 +4,13 @@ import {
   encodeAbiParameters,
   encodeDeployData,
   encodeFunctionData,
+  getAbiItem,
   getContractAddress,
   getCreate2Address,
   keccak256,
+  parseAbi,
 } from 'viem'
+import { CONTRACT_VERSION } from './contract-version.ts'
 import { gdnFactory } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
@@ -23,27 +26,26 @@ export interface CollectionInit {
   enableTransfer: boolean
   /** Tokens can never be transferred (ERC-5192). */
   locked: boolean
+  /** The metadata of every token may be updated. */
+  dynamic: boolean
+  /** Operators may burn tokens. */
+  enableBurn: boolean
+  /** The zero address if there is no royalty. */
+  royaltyReceiver: Hex
+  /** Royalty in parts of 10,000 of the sale price; 0 for none. */
+  royaltyBps: bigint
 }
 
-const INIT_PARAMETERS = [
-  { type: 'bytes32', name: 'requestId' },
-  {
-    type: 'tuple',
-    name: 'init',
-    components: [
-      { type: 'string', name: 'name' },
-      { type: 'string', name: 'symbol' },
-      { type: 'address', name: 'owner' },
-      { type: 'bool', name: 'enableApi' },
-      { type: 'bool', name: 'enableTransfer' },
-      { type: 'bool', name: 'locked' },
-    ],
-  },
-] as const
+/** `make` of the first version, whose tokens can't be updated or burned. */
+const FIRST_MAKE = parseAbi([
+  'struct CollectionInit { string name; string symbol; address owner; bool enableApi; bool enableTransfer; bool locked; }',
+  'function make(bytes32 requestId, CollectionInit init)',
+])
+const MAKE = getAbiItem({ abi: gdnFactory.abi, name: 'make' })
 
-/** Returns the address of the factory that `admin` deploys in its first transaction (nonce 0). Checksummed. */
-export function factoryAddress(admin: Hex): Hex {
-  return getContractAddress({ from: admin, nonce: 0n })
+/** Returns the address of the factory that `admin` deploys with this nonce, by default its first. Checksummed. */
+export function factoryAddress(admin: Hex, nonce = 0): Hex {
+  return getContractAddress({ from: admin, nonce: BigInt(nonce) })
 }
 
 /** Returns the address of the contract that every collection of a factory clones. Checksummed. */
@@ -65,24 +67,30 @@ export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
 }
 
 /**
- * Returns the address that a collection has or will have, without a request to the chain. Checksummed.
+ * Returns the address that a collection has or will have, without a request to the chain. Checksummed. In the first
+ * version, the fields after `locked` are no part of it.
  *
  * @example
- * predictCollection(factoryAddress(admin), { requestId, name: 'Drop', symbol: 'DROP', owner, enableApi: true, enableTransfer: false, locked: false })
+ * predictCollection(factoryAddress(admin), init)
  */
-export function predictCollection(factory: Hex, init: CollectionInit): Hex {
-  const { requestId, ...rest } = init
+export function predictCollection(factory: Hex, collection: CollectionInit, version = CONTRACT_VERSION): Hex {
+  const { requestId, ...init } = collection
+  const encoded =
+    version === 1
+      ? encodeAbiParameters(FIRST_MAKE[0].inputs, [requestId, init])
+      : encodeAbiParameters(MAKE.inputs, [requestId, init])
   return getCreate2Address({
     from: factory,
-    salt: keccak256(encodeAbiParameters(INIT_PARAMETERS, [requestId, rest])),
+    salt: keccak256(encoded),
     bytecode: cloneInitCode(implementationAddress(factory)),
   })
 }
 
-/** Returns call data of `make`, which an operator sends to the factory. */
-export function encodeMake(init: CollectionInit): Hex {
-  const { requestId, ...rest } = init
-  return encodeFunctionData({ abi: gdnFactory.abi, functionName: 'make', args: [requestId, rest] })
+/** Returns call data of `make`, which an operator sends to a factory of this version. */
+export function encodeMake({ requestId, ...init }: CollectionInit, version = CONTRACT_VERSION): Hex {
+  return version === 1
+    ? encodeFunctionData({ abi: FIRST_MAKE, functionName: 'make', args: [requestId, init] })
+    : encodeFunctionData({ abi: gdnFactory.abi, functionName: 'make', args: [requestId, init] })
 }
 
 /** Returns the init code of a minimal proxy (EIP-1167). */

@@ -30,19 +30,43 @@ const GRANT_TOKEN = 55_600
 // and three new ones. Clearing the approval refunds gas, but only afterwards.
 const TRANSFER = 136_000
 
-const MAKE_BASE = 132_000
+/** A new slot of a bitmap: that of dynamic, or that of frozen tokens. */
+const BITMAP_SLOT = 22_700
+/** A batch of `mintDynamic` has tokens in up to two slots. */
+const DYNAMIC = 2 * BITMAP_SLOT
+
+// Worst case: no token was ever updated, so that each slot of revisions is new.
+const UPDATE_BASE = 61_000
+const UPDATE_RUN = 3_250
+const REVISION_TOKENS = 10n
+const REVISIONS_SLOT = 22_700
+/** The bitmaps of dynamic and of frozen tokens are read, as if the collection weren't dynamic as a whole. */
+const BITMAP_READS = 4_500
+const BITMAP_TOKENS = 256n
+
+const FREEZE_BASE = 39_500
+const FREEZE_RUN = 3_050
+
+// Worst case: the 9th token of a run of 10, with an approval, and the first that is burned.
+const BURN = 136_500
+
+const COMMIT_PROVENANCE = 60_000
+
+const MAKE_BASE = 134_500
+const ROYALTY = 25_000
 const STRING_SLOT = 22_700
 
-const FACTORY_BASE = 3_330_000
+const FACTORY_BASE = 4_290_000
 const FACTORY_OPERATOR = 25_000
 
 /**
  * Returns enough gas for `mint` with these runs. 200 tokens to 200 receivers stay below 10 million.
  *
  * @param locked whether the collection is locked, which costs one more event per token; assumed by default
+ * @param dynamic whether it is `mintDynamic`
  */
-export function mintGasLimit(runs: readonly MintRun[], locked = true): bigint {
-  return withHeadroom(mintGas(runs, locked), PROXY_HEADROOM)
+export function mintGasLimit(runs: readonly MintRun[], locked = true, dynamic = false): bigint {
+  return withHeadroom(mintGas(runs, locked) + (dynamic ? DYNAMIC : 0), PROXY_HEADROOM)
 }
 
 /** Returns the gas that `mint` with these runs uses, within 1 %, if no receiver has tokens of the collection yet. */
@@ -65,17 +89,38 @@ export function grantGasLimit(receivers: readonly Hex[]): bigint {
 /** Returns the gas that `grant` with so many new receivers uses. */
 export const grantGas = (receivers: number): number => GRANT_BASE + GRANT_TOKEN * receivers
 
+/** Returns enough gas for `update` with these tokens. Later updates of the same tokens use less. */
+export function updateGasLimit(tokenIds: readonly bigint[]): bigint {
+  const slots = REVISIONS_SLOT * distinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
+  const reads = BITMAP_READS * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
+  return withHeadroom(UPDATE_BASE + UPDATE_RUN * runsIn(tokenIds) + slots + reads, PROXY_HEADROOM)
+}
+
+/** Returns enough gas for `freeze` with these tokens. */
+export function freezeGasLimit(tokenIds: readonly bigint[]): bigint {
+  const slots = BITMAP_SLOT * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
+  return withHeadroom(FREEZE_BASE + FREEZE_RUN * runsIn(tokenIds) + slots, PROXY_HEADROOM)
+}
+
+/** Enough gas to burn any token of a collection. */
+export const BURN_GAS_LIMIT = withHeadroom(BURN, PROXY_HEADROOM)
+
+/** Enough gas to commit to a provenance hash. */
+export const COMMIT_PROVENANCE_GAS_LIMIT = withHeadroom(COMMIT_PROVENANCE, PROXY_HEADROOM)
+
 /** Enough gas to transfer any token of a collection. */
 export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER, PROXY_HEADROOM)
 
-/** Returns enough gas to deploy a collection. Only its name and symbol vary. */
-export function makeGasLimit(init: Pick<CollectionInit, 'name' | 'symbol'>): bigint {
+type MakeFacts = Pick<CollectionInit, 'name' | 'symbol' | 'royaltyBps'>
+
+/** Returns enough gas to deploy a collection, of any version. Only its name, symbol and royalty vary. */
+export function makeGasLimit(init: MakeFacts): bigint {
   return withHeadroom(makeGas(init), MAKE_HEADROOM)
 }
 
 /** Returns the gas that the deployment of a collection uses. */
-export const makeGas = ({ name, symbol }: Pick<CollectionInit, 'name' | 'symbol'>): number =>
-  MAKE_BASE + STRING_SLOT * (stringSlots(name) + stringSlots(symbol))
+export const makeGas = ({ name, symbol, royaltyBps }: MakeFacts): number =>
+  MAKE_BASE + STRING_SLOT * (stringSlots(name) + stringSlots(symbol)) + (royaltyBps === 0n ? 0 : ROYALTY)
 
 /** Enough gas to deploy the factory, including the implementation. */
 export function deployFactoryGasLimit(operators: readonly Hex[]): bigint {
@@ -88,6 +133,14 @@ export function deployFactoryGasLimit(operators: readonly Hex[]): bigint {
 function stringSlots(text: string): number {
   const bytes = Buffer.byteLength(text)
   return bytes < 32 ? Math.sign(bytes) : 1 + Math.ceil(bytes / 32)
+}
+
+const distinct = (tokenIds: readonly bigint[], slotOf: (id: bigint) => bigint): number =>
+  new Set(tokenIds.map(slotOf)).size
+
+const runsIn = (tokenIds: readonly bigint[]): number => {
+  const ids = new Set(tokenIds)
+  return tokenIds.filter((id) => !ids.has(id - 1n)).length
 }
 
 function withHeadroom(used: number, headroom: number): bigint {

@@ -1,6 +1,8 @@
 import { decodeFunctionResult, encodeFunctionData, numberToHex } from 'viem'
 import { GdnError } from '../../../core/errors.ts'
+import { RpcError } from '../rpc/rpc-answer.ts'
 import { gdnFactory } from './contracts/generated/artifacts.ts'
+import { isExecutionError } from './execution-error.ts'
 import type { EvmNetwork, Hex } from './network.ts'
 
 const { abi } = gdnFactory
@@ -22,6 +24,16 @@ export async function isOperator(
   return BigInt(readWord(data) ?? 0n) === 1n
 }
 
+/** Whether all of these factories have appointed an account. */
+export async function isOperatorOfAll(
+  network: Pick<EvmNetwork, 'request'>,
+  factories: readonly Hex[],
+  account: Hex,
+): Promise<boolean> {
+  const found = await Promise.all(factories.map((factory) => isOperator(network, factory, account)))
+  return !found.includes(false)
+}
+
 /** Returns call data with which a factory's admin appoints an operator. */
 export const encodeAppoint = (account: Hex): Hex =>
   encodeFunctionData({ abi, functionName: 'setOperator', args: [account, true] })
@@ -32,6 +44,18 @@ export async function readAdmin(network: Pick<EvmNetwork, 'request'>, factory: H
   const data = await network.request<Hex>('eth_call', [{ to: factory, data: encodeFunctionData(call) }, 'latest'])
   const word = readWord(data)
   return word === null ? null : decodeFunctionResult({ ...call, data: word })
+}
+
+/** Returns the version of a gdn factory. The first one doesn't have this function. */
+export async function readFactoryVersion(network: Pick<EvmNetwork, 'request'>, factory: Hex): Promise<number> {
+  const call = { abi, functionName: 'version' } as const
+  try {
+    const data = await network.request<Hex>('eth_call', [{ to: factory, data: encodeFunctionData(call) }, 'latest'])
+    return Number(readWord(data) ?? 1)
+  } catch (error) {
+    if (error instanceof RpcError && isExecutionError(error)) return 1
+    throw error
+  }
 }
 
 /** Returns the single return value of a call; null if there is no contract. */

@@ -4,7 +4,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { collectionInit } from '../../chain/evm/collection-init.ts'
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
-import { encodeDeployFactory, encodeMake } from '../../chain/evm/factory.ts'
+import { encodeDeployFactory, encodeMake, factoryAddress } from '../../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Signer, Signing as Terms } from '../../chain/evm/signers.ts'
@@ -16,7 +16,7 @@ import { isBehind } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
-import { findFactoryTransaction, unfinishedOf } from '../../store/transactions.ts'
+import { listFactoryTransactions, nextNoncesOf, nonceOf, unfinishedOf } from '../../store/transactions.ts'
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import { type DriverOptions, LostRace, type OnSigned, type Prepared, type Signing } from '../driver.ts'
 import { feesWithin, feesWithinLocked } from './limit-fees.ts'
@@ -72,12 +72,13 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
     insideCommit: store.postgres !== null,
 
     async collection(collection): Promise<Prepared | { waitMs: number } | { error: string }> {
-      const factory = await findFactory(options, terms)
+      const to = collection.factory_address as Hex
+      const factory = await findFactory(options, terms, to)
       if (factory !== null) return factory
       if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
       const init = collectionInit(collection)
-      const to = collection.factory_address as Hex
-      const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init) } as const
+      const data = encodeMake(init, collection.contract_version)
+      const call = { kind: 'collection', to, data, gas: makeGasLimit(init) } as const
       return { blocks: [], sign: (db) => signWith(db, free, { ...call, collectionId: collection.id }) }
     },
 
@@ -131,15 +132,20 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
 type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
- * Returns null once the factory is final. Until then, it signs the factory's transaction if this process has the key,
+ * Returns null once a collection's factory is final. Until then, it signs the factory's transaction if this process has the key,
  * and returns a delay.
  */
 async function findFactory(
   { store, blockchain, now, onSigned }: EvmSigningOptions,
   { chainId, signers: { admin, operators }, fees }: Terms,
+  factory: Hex,
 ): Promise<{ waitMs: number } | { error: string } | null> {
-  const known = await findFactoryTransaction(store.db, blockchain)
-  if (known !== null) {
+  const find = async (db: Db) =>
+    (await listFactoryTransactions(db, blockchain)).find(
+      (row) => factoryAddress(row.signer as Hex, nonceOf(row)) === factory,
+    )
+  const known = await find(store.db)
+  if (known !== undefined) {
     const { state, hash, watched } = known
     const failed = `the factory of ${blockchain} could not be deployed: `
     if (state === 'reverted') return { error: `${failed}its transaction ${hash} reverted` }
@@ -150,7 +156,9 @@ async function findFactory(
   if (admin === null) return null
   const signed = await store.transaction(async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
-    if ((await findFactoryTransaction(db, blockchain)) !== null) return null
+    if ((await find(db)) !== undefined) return null
+    const nonce = (await nextNoncesOf(db, blockchain, [admin.address])).get(admin.address) ?? 0
+    if (factoryAddress(admin.address, nonce) !== factory) throw new Error(`no key deploys the factory ${factory}`)
     const addresses = operators.map(({ address }) => address)
     const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
     return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())

@@ -1,14 +1,15 @@
 import { encodeAbiParameters, getContractAddress, parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { CONTRACT_VERSION } from '../../chain/evm/contract-version.ts'
 import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
-import { implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
+import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { notSetUp } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
 import type { Store } from '../../store/open-store.ts'
-import { findFactoryTransaction } from '../../store/transactions.ts'
+import { listFactoryTransactions, nonceOf } from '../../store/transactions.ts'
 
 export { compilerVersion, standardInput }
 
@@ -35,11 +36,13 @@ export async function deployedContracts(
   transaction?: Hex,
 ): Promise<DeployedContract[]> {
   const factory = await factoryOf(store, network.blockchain)
-  const own = await findFactoryTransaction(store.db, network.blockchain)
+  const own = (await listFactoryTransactions(store.db, network.blockchain)).find(
+    (row) => factoryAddress(row.signer as Hex, nonceOf(row)) === factory,
+  )
   const creation =
     transaction !== undefined
       ? { hash: transaction, ...(await deploymentOf(network, transaction, factory)) }
-      : own === null
+      : own === undefined
         ? null
         : { hash: own.hash as Hex, data: parseTransaction(own.raw as Hex).data ?? '0x' }
   const operators = creation === null ? null : operatorsOfDeployment(creation.data)
@@ -57,6 +60,11 @@ const named = (name: DeployedContract['name']) => ({ name, identifier: `${name}.
 async function factoryOf(store: Store, blockchain: EvmBlockchain): Promise<Hex> {
   const chain = await findChain(store.db, blockchain)
   if (chain === null) throw notSetUp(blockchain)
+  if (chain.factory_version !== CONTRACT_VERSION) {
+    throw new GdnError('refused', `an earlier version of gdn deployed the factory ${chain.factory_address}`, {
+      hint: `Verify it with that version, or run \`gdn chain setup ${blockchain}\` to deploy the factory of this one.`,
+    })
+  }
   return chain.factory_address as Hex
 }
 

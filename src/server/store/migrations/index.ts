@@ -10,4 +10,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-costs': { up: async (db) => (await import('./0003-costs.ts')).addCosts(db) },
   '0004-api-version': { up: async (db) => (await import('./0004-api-version.ts')).addApiVersion(db) },
   '0005-run-fees': { up: async (db) => (await import('./0005-run-fees.ts')).addRunFees(db) },
+  '0006-contract-versions': {
+    up: async (db) => (await import('./0006-contract-versions.ts')).addContractVersions(db),
+  },
 }

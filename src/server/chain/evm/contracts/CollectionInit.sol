@@ -9,4 +9,11 @@ struct CollectionInit {
     bool enableApi;
     bool enableTransfer;
     bool locked;
+    /// The metadata of every token may be updated.
+    bool dynamic;
+    /// The service's operators may burn tokens.
+    bool enableBurn;
+    address royaltyReceiver;
+    /// Royalty in parts of 10,000 of the sale price; 0 for none.
+    uint96 royaltyBps;
 }

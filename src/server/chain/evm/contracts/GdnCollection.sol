@@ -6,6 +6,7 @@ import {ERC721AUpgradeable} from "erc721a-upgradeable/contracts/ERC721AUpgradeab
 import {ERC2981} from "@openzeppelin/contracts/token/common/ERC2981.sol";
 import {Base64} from "@openzeppelin/contracts/utils/Base64.sol";
 import {CollectionInit} from "./CollectionInit.sol";
+import {CollectionLifecycle, MetadataState} from "./CollectionLifecycle.sol";
 import {CollectionState} from "./CollectionState.sol";
 import {IERC5192} from "./IERC5192.sol";
 import {IOperatorRegistry} from "./IOperatorRegistry.sol";
@@ -16,16 +17,31 @@ import {MetadataText} from "./MetadataText.sol";
 ///
 /// Tokens are minted in batches. The metadata files of a batch form one IPFS directory. Its 32-byte digest is stored at
 /// the batch's first token ID, and is the only storage that a batch uses, regardless of its size.
+///
+/// The metadata of dynamic tokens is updated in batches as well, with a directory for each update. A token has the
+/// sequence of its last update as its revision.
 contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
-    /// Maximum number of tokens in a batch. It bounds the walk from a token to the head of its batch.
+    /// Maximum number of tokens in a batch, an update or a freeze. It bounds the walk from a token to its batch's head.
     uint256 public constant MAX_BATCH = 200;
 
     /// ERC721A writes one owner for a run of tokens, and the transfer of the last one pays for reading back to the
     /// first. Runs are split here: with a run of 200, that transfer would cost 532k gas.
     uint256 private constant MAX_RUN = 10;
 
+    /// A slot has the revisions of 10 tokens, so that 50 tokens from the first on are 5 slots. 24 bits are 16 million
+    /// updates of a collection.
+    uint256 private constant SLOT_TOKENS = 10;
+    uint256 private constant REVISION_BITS = 24;
+    /// 1 in each place of a slot.
+    uint256 private constant REVISION_ONES = type(uint240).max / type(uint24).max;
+
     /// The factory that deployed the implementation. It is stored in the code because every mint reads it.
     IOperatorRegistry public immutable registry;
+
+    /// A slot of a mapping, whose place is computed once for a read and a write.
+    struct Word {
+        uint256 value;
+    }
 
     // One storage slot, read once by every mint.
     address private _owner;
@@ -33,15 +49,37 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     bool public enableTransfer;
     bool public isRevoked;
     bool public isLocked;
+    bool private _isDynamic;
+    bool private _enableBurn;
+    bool public isFrozen;
+    bool private _hasFrozenTokens;
+    uint24 private _updateCount;
 
     mapping(uint256 batchHead => bytes32 digest) private _digests;
+    /// sha2-256 of the IPFS directory with `<token ID>.json` of each token of an update.
+    mapping(uint256 sequence => bytes32 digest) public updateDigest;
+    /// SLOT_TOKENS tokens in a slot, from the first on, REVISION_BITS for each.
+    mapping(uint256 slot => Word sequences) private _revisions;
+    // 256 tokens in a slot.
+    mapping(uint256 slot => uint256 bits) private _dynamicTokens;
+    mapping(uint256 slot => uint256 bits) private _frozenTokens;
+    /// The next token ID when a provenance hash was committed; 0 if it wasn't.
+    mapping(bytes32 provenance => uint256 nextTokenId) public provenanceOf;
+    address public pendingOwner;
     string private _contractURI;
 
+    event OwnershipTransferStarted(address indexed previousOwner, address indexed newOwner);
     event OwnershipTransferred(address indexed previousOwner, address indexed newOwner);
     event EnableApiChanged(bool enabled);
     event EnableTransferChanged(bool enabled);
     event ServiceRevoked();
     event ContractURIUpdated();
+    // ERC-4906
+    event MetadataUpdate(uint256 _tokenId);
+    event BatchMetadataUpdate(uint256 _fromTokenId, uint256 _toTokenId);
+    event TokensFrozen(uint256 fromTokenId, uint256 toTokenId);
+    event MetadataFrozen();
+    event ProvenanceCommitted(bytes32 indexed provenance, uint256 nextTokenId);
 
     error NotRegistry();
     error AlreadyInitialized();
@@ -50,6 +88,14 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     error TransferDisabled();
     error ServiceIsRevoked();
     error StaleStartId(uint256 given, uint256 next);
+    error StaleSequence(uint256 given, uint256 next);
+    error NotMinted(uint256 tokenId);
+    error NotDynamic(uint256 tokenId);
+    error TokenFrozen(uint256 tokenId);
+    error MetadataIsFrozen();
+    error AlreadyCommitted(bytes32 provenance);
+    error NotHolder(address account);
+    error BurnDisabled();
     error EmptyDigest();
     error EmptyBatch();
     error LengthMismatch();
@@ -86,7 +132,11 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         enableApi = init.enableApi;
         enableTransfer = init.enableTransfer;
         isLocked = init.locked;
-        _setOwner(init.owner);
+        _isDynamic = init.dynamic;
+        _enableBurn = init.enableBurn;
+        if (init.royaltyBps != 0) _setDefaultRoyalty(init.royaltyReceiver, init.royaltyBps);
+        _owner = init.owner;
+        emit OwnershipTransferred(address(0), init.owner);
     }
 
     // Minting
@@ -96,9 +146,28 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     /// @param startId The ID that must be next, so that a second execution of the same call reverts.
     /// @param digest sha2-256 of the IPFS directory with `0.json`, `1.json`, … of this batch.
     function mint(uint256 startId, address[] calldata receivers, uint256[] calldata counts, bytes32 digest) external {
-        _openBatch(startId, receivers.length, digest);
+        _mintBatch(startId, receivers, counts, digest);
+    }
+
+    /// Mints as `mint` does, tokens whose metadata may be updated. In a dynamic collection all tokens are of that kind.
+    function mintDynamic(
+        uint256 startId,
+        address[] calldata receivers,
+        uint256[] calldata counts,
+        bytes32 digest
+    ) external {
+        uint256 total = _mintBatch(startId, receivers, counts, digest);
+        _setBits(_dynamicTokens, startId, total);
+    }
+
+    function _mintBatch(
+        uint256 startId,
+        address[] calldata receivers,
+        uint256[] calldata counts,
+        bytes32 digest
+    ) private returns (uint256 total) {
+        bool isLocked_ = _openBatch(startId, receivers.length, digest);
         if (receivers.length != counts.length) revert LengthMismatch();
-        uint256 total;
         for (uint256 i; i < receivers.length; ++i) {
             uint256 count = counts[i];
             if (count > MAX_BATCH - total) revert BatchTooLarge();
@@ -106,15 +175,14 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
             for (; count > MAX_RUN; count -= MAX_RUN) _mint(receivers[i], MAX_RUN);
             _mint(receivers[i], count);
         }
-        if (isLocked) {
+        if (isLocked_) {
             for (uint256 id = startId; id < startId + total; ++id) emit Locked(id);
         }
     }
 
     /// Mints a token to `sender` for each receiver and transfers it: two Transfer events per token, in order.
     function grant(uint256 startId, address sender, address[] calldata receivers, bytes32 digest) external {
-        _openBatch(startId, receivers.length, digest);
-        if (isLocked) revert TokenLocked();
+        if (_openBatch(startId, receivers.length, digest)) revert TokenLocked();
         if (!enableTransfer) revert TransferDisabled();
         _mint(sender, receivers.length);
         for (uint256 i; i < receivers.length; ++i) transferFrom(sender, receivers[i], startId + i);
@@ -122,15 +190,28 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     /// Rights are checked before the start ID, so that a caller without rights doesn't get an error that suggests a
     /// retry.
-    function _openBatch(uint256 startId, uint256 receivers, bytes32 digest) private {
-        if (isRevoked) revert ServiceIsRevoked();
-        if (!enableApi) revert ApiDisabled();
-        if (!registry.isOperator(msg.sender)) revert NotOperator(msg.sender);
+    ///
+    /// @return isLocked_ Whether the collection is locked.
+    function _openBatch(uint256 startId, uint256 receivers, bytes32 digest) private returns (bool isLocked_) {
+        isLocked_ = _requireService();
         if (startId != _nextTokenId()) revert StaleStartId(startId, _nextTokenId());
         if (receivers == 0) revert EmptyBatch();
         if (receivers > MAX_BATCH) revert BatchTooLarge();
         if (digest == 0) revert EmptyDigest();
         _digests[startId] = digest;
+    }
+
+    /// The caller is an operator, and the collection's owner lets the service work. The flags are read together, so that
+    /// the compiler reads their slot once.
+    ///
+    /// @return isLocked_ Whether the collection is locked.
+    function _requireService() private view returns (bool isLocked_) {
+        bool isRevoked_ = isRevoked;
+        bool enableApi_ = enableApi;
+        isLocked_ = isLocked;
+        if (isRevoked_) revert ServiceIsRevoked();
+        if (!enableApi_) revert ApiDisabled();
+        if (!registry.isOperator(msg.sender)) revert NotOperator(msg.sender);
     }
 
     function nextTokenId() external view returns (uint256) {
@@ -143,6 +224,193 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     function _startTokenId() internal pure override returns (uint256) {
         return 1;
+    }
+
+    // Updates
+
+    /// Updates the metadata of `counts[i]` tokens from `firsts[i]` on. Tokens that were burned are accepted, so that a
+    /// holder can't prevent the update of others.
+    ///
+    /// @param sequence The number of this update in the collection, from 1, so that neither a second execution nor
+    /// another order has an effect.
+    /// @param digest sha2-256 of the IPFS directory with `<token ID>.json` of each token.
+    function update(uint24 sequence, uint256[] calldata firsts, uint256[] calldata counts, bytes32 digest) external {
+        _requireService();
+        // Read together, so that the compiler reads their slot once.
+        uint256 next = _updateCount;
+        bool isFrozen_ = isFrozen;
+        // The bitmaps are read only where a token may be refused.
+        bool areChecked = _hasFrozenTokens || !_isDynamic;
+        if (isFrozen_) revert MetadataIsFrozen();
+        if (sequence != ++next) revert StaleSequence(sequence, next);
+        if (digest == 0) revert EmptyDigest();
+        _requireRuns(firsts, counts);
+        _updateCount = sequence;
+        updateDigest[sequence] = digest;
+        // The sequence in each place of a slot.
+        uint256 places = sequence * REVISION_ONES;
+        uint256 left = MAX_BATCH;
+        uint256 minted = _nextTokenId();
+        for (uint256 i; i < firsts.length; ++i) {
+            uint256 first = firsts[i];
+            uint256 count = counts[i];
+            left = _requireRun(first, count, left, minted);
+            if (areChecked) _requireUpdatable(first, count);
+            _setRevisions(first, count, places);
+            if (count == 1) emit MetadataUpdate(first);
+            else emit BatchMetadataUpdate(first, first + count - 1);
+        }
+    }
+
+    /// Makes the metadata of tokens final.
+    function freeze(uint256[] calldata firsts, uint256[] calldata counts) external {
+        _requireService();
+        _requireRuns(firsts, counts);
+        _hasFrozenTokens = true;
+        uint256 left = MAX_BATCH;
+        uint256 minted = _nextTokenId();
+        for (uint256 i; i < firsts.length; ++i) {
+            uint256 first = firsts[i];
+            uint256 count = counts[i];
+            left = _requireRun(first, count, left, minted);
+            _setBits(_frozenTokens, first, count);
+            emit TokensFrozen(first, first + count - 1);
+        }
+    }
+
+    /// Makes the metadata of all tokens final, including those that will be minted.
+    function freezeMetadata() external onlyOwner {
+        isFrozen = true;
+        emit MetadataFrozen();
+    }
+
+    /// Records a hash that commits to metadata which is revealed later, and that it was committed before the next token
+    /// was minted.
+    function commitProvenance(bytes32 provenance) external {
+        _requireService();
+        if (provenance == 0) revert EmptyDigest();
+        if (provenanceOf[provenance] != 0) revert AlreadyCommitted(provenance);
+        provenanceOf[provenance] = _nextTokenId();
+        emit ProvenanceCommitted(provenance, _nextTokenId());
+    }
+
+    function lifecycle() external view returns (CollectionLifecycle memory) {
+        return CollectionLifecycle(2, _isDynamic, _enableBurn, isFrozen, _updateCount, pendingOwner);
+    }
+
+    function metadataState(uint256 tokenId) external view returns (MetadataState memory) {
+        return
+            MetadataState(
+                _revisionOf(tokenId),
+                _isDynamic || _has(_dynamicTokens, tokenId),
+                isFrozen || _has(_frozenTokens, tokenId)
+            );
+    }
+
+    /// There is at least one run, and as many counts as first tokens.
+    function _requireRuns(uint256[] calldata firsts, uint256[] calldata counts) private pure {
+        if (firsts.length == 0) revert EmptyBatch();
+        if (firsts.length != counts.length) revert LengthMismatch();
+    }
+
+    /// All tokens of the run were minted, and no more than `left` are in it and the runs after it.
+    ///
+    /// @return How many are left for those.
+    function _requireRun(uint256 first, uint256 count, uint256 left, uint256 minted) private pure returns (uint256) {
+        // 0 - 1 is the largest of all numbers here.
+        unchecked {
+            if (count - 1 >= left) {
+                if (count == 0) revert EmptyBatch();
+                revert BatchTooLarge();
+            }
+            if (first - _startTokenId() >= minted - _startTokenId()) revert NotMinted(first);
+            if (count > minted - first) revert NotMinted(minted);
+            return left - count;
+        }
+    }
+
+    function _revisionOf(uint256 tokenId) private view returns (uint24) {
+        uint256 place = tokenId - _startTokenId();
+        return uint24(_revisions[place / SLOT_TOKENS].value >> ((place % SLOT_TOKENS) * REVISION_BITS));
+    }
+
+    /// Writes the revisions of consecutive tokens, each slot once.
+    ///
+    /// @param places The sequence in each place of a slot.
+    function _setRevisions(uint256 tokenId, uint256 count, uint256 places) private {
+        unchecked {
+            uint256 place = tokenId - _startTokenId();
+            do {
+                uint256 from = place % SLOT_TOKENS;
+                uint256 length = SLOT_TOKENS - from;
+                if (length > count) length = count;
+                uint256 mask = ((1 << (length * REVISION_BITS)) - 1) << (from * REVISION_BITS);
+                Word storage slot = _revisions[place / SLOT_TOKENS];
+                slot.value = (slot.value & ~mask) | (places & mask);
+                place += length;
+                count -= length;
+            } while (count != 0);
+        }
+    }
+
+    function _requireUpdatable(uint256 tokenId, uint256 count) private view {
+        uint256 refused = _isDynamic ? 0 : _find(_dynamicTokens, tokenId, count, false);
+        if (refused != 0) revert NotDynamic(refused);
+        refused = _find(_frozenTokens, tokenId, count, true);
+        if (refused != 0) revert TokenFrozen(refused);
+    }
+
+    /// Returns the first of consecutive tokens that is in the bitmap, or that isn't; 0 if there is none.
+    function _find(
+        mapping(uint256 => uint256) storage bitmap,
+        uint256 tokenId,
+        uint256 count,
+        bool isIn
+    ) private view returns (uint256) {
+        unchecked {
+            uint256 end = tokenId + count;
+            while (tokenId < end) {
+                uint256 stop = (tokenId | 255) + 1;
+                if (stop > end) stop = end;
+                uint256 found = isIn ? bitmap[tokenId >> 8] : ~bitmap[tokenId >> 8];
+                found = (found >> (tokenId & 255)) & ((1 << (stop - tokenId)) - 1);
+                if (found != 0) {
+                    for (; found & 1 == 0; found >>= 1) ++tokenId;
+                    return tokenId;
+                }
+                tokenId = stop;
+            }
+            return 0;
+        }
+    }
+
+    function _has(mapping(uint256 => uint256) storage bitmap, uint256 tokenId) private view returns (bool) {
+        return bitmap[tokenId >> 8] & (1 << (tokenId & 255)) != 0;
+    }
+
+    function _setBits(mapping(uint256 => uint256) storage bitmap, uint256 first, uint256 count) private {
+        uint256 end = first + count;
+        for (uint256 id = first; id < end; ) {
+            uint256 next = (id | 255) + 1;
+            if (next > end) next = end;
+            bitmap[id >> 8] |= ((1 << (next - id)) - 1) << (id & 255);
+            id = next;
+        }
+    }
+
+    // Burning
+
+    /// Burns a token. Its holder may always, also in a locked collection. The service's operators may where the
+    /// collection was created for it: neither an approval nor the right to transfer is consent to burning.
+    ///
+    /// @param holder The account that must hold the token, so that a burn that comes late doesn't take another's.
+    function burn(address holder, uint256 tokenId) external {
+        if (ownerOf(tokenId) != holder) revert NotHolder(holder);
+        if (msg.sender != holder) {
+            _requireService();
+            if (!_enableBurn) revert BurnDisabled();
+        }
+        _burn(tokenId);
     }
 
     // Transfers and approvals
@@ -171,10 +439,10 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         super.setApprovalForAll(operator, approved);
     }
 
-    function _beforeTokenTransfers(address from, address, uint256, uint256) internal view override {
+    function _beforeTokenTransfers(address from, address to, uint256, uint256) internal view override {
         if (from == address(0)) return;
         _refuseValue();
-        if (isLocked) revert TokenLocked();
+        if (isLocked && to != address(0)) revert TokenLocked();
     }
 
     /// ERC-721 has payable functions; money sent to them could never leave this contract.
@@ -189,14 +457,18 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     // Metadata
 
+    /// `ipfs://<directory of the token's last update>/<token ID>.json`, and before any update
     /// `ipfs://<directory of the token's batch>/<index in the batch, from 0>.json`
     function tokenURI(uint256 tokenId) public view override returns (string memory) {
         if (!_exists(tokenId)) revert URIQueryForNonexistentToken();
-        uint256 head = tokenId;
-        bytes32 digest;
-        while ((digest = _digests[head]) == 0) --head;
-        string memory cid = MetadataText.directoryCid(digest);
-        return string.concat("ipfs://", cid, "/", _toString(tokenId - head), ".json");
+        bytes32 digest = updateDigest[_revisionOf(tokenId)];
+        uint256 name = tokenId;
+        if (digest == 0) {
+            uint256 head = tokenId;
+            while ((digest = _digests[head]) == 0) --head;
+            name = tokenId - head;
+        }
+        return string.concat("ipfs://", MetadataText.directoryCid(digest), "/", _toString(name), ".json");
     }
 
     /// Metadata of the collection (ERC-7572): the owner's URI, else a data URI with the name.
@@ -216,6 +488,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
             ERC721AUpgradeable.supportsInterface(interfaceId) ||
             ERC2981.supportsInterface(interfaceId) ||
             interfaceId == 0x7f5828d0 || // ERC-173, ownership
+            interfaceId == 0x49064906 || // ERC-4906, metadata updates
             // A token that was never locked needs no lock event, so mints emit no Unlocked event.
             (isLocked && interfaceId == type(IERC5192).interfaceId);
     }
@@ -226,9 +499,16 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         return _owner;
     }
 
+    /// Offers the ownership to an account, which has to accept it, so that a mistyped address changes nothing. The zero
+    /// address takes the offer back.
     function transferOwnership(address newOwner) external onlyOwner {
-        if (newOwner == address(0)) revert OwnableInvalidOwner(address(0));
-        _setOwner(newOwner);
+        pendingOwner = newOwner;
+        emit OwnershipTransferStarted(_owner, newOwner);
+    }
+
+    function acceptOwnership() external {
+        if (msg.sender != pendingOwner) revert OwnableUnauthorizedAccount(msg.sender);
+        _setOwner(msg.sender);
     }
 
     function renounceOwnership() external onlyOwner {
@@ -266,6 +546,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     function _setOwner(address newOwner) private {
         address previous = _owner;
         _owner = newOwner;
+        pendingOwner = address(0);
         emit OwnershipTransferred(previous, newOwner);
     }
 

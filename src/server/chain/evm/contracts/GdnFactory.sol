@@ -11,6 +11,9 @@ import {IOperatorRegistry} from "./IOperatorRegistry.sol";
 ///
 /// The admin is a cold key. It appoints operators and can't be one, so it can't deploy, mint or transfer.
 contract GdnFactory is IOperatorRegistry {
+    /// Version of the factory and of the collections that it deploys.
+    uint256 public constant version = 2;
+
     /// The implementation that every collection clones. It is the first contract created here, so its address is fixed.
     address public immutable implementation;
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  decodeBatch,
   encodeGrant,
   encodeMint,
   encodeTransfer,
@@ -7,13 +8,25 @@ import {
   type MintRun,
 } from '../../../../../src/server/chain/evm/collection.ts'
 import { type Reader, readCollectionState, readOwnerOf } from '../../../../../src/server/chain/evm/collection-reads.ts'
+import {
+  decodeFreeze,
+  decodeUpdate,
+  encodeBurn,
+  encodeCommitProvenance,
+  encodeFreeze,
+  encodeUpdate,
+} from '../../../../../src/server/chain/evm/collection-updates.ts'
 import { encodeDeployFactory, encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
 import {
+  BURN_GAS_LIMIT,
+  COMMIT_PROVENANCE_GAS_LIMIT,
   deployFactoryGasLimit,
+  freezeGasLimit,
   grantGasLimit,
   makeGasLimit,
   mintGasLimit,
   TRANSFER_GAS_LIMIT,
+  updateGasLimit,
 } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import { anInit, type Chain, makeCollection, random, startChain, ZERO } from './fixture.ts'
@@ -69,6 +82,30 @@ describe('reads', () => {
   test('reject for a token that does not exist', async () => {
     const { address } = await makeCollection(chain)
     await expect(readOwnerOf(chain.node, address, 1n)).rejects.toThrow('revert')
+  })
+})
+
+describe('call data', () => {
+  const digest = random(32)
+
+  test('of an update and a freeze is decoded to its tokens, in order', () => {
+    const tokenIds = [300n, 7n, 9n, 8n, 1n, 299n]
+    const sorted = [1n, 7n, 8n, 9n, 299n, 300n]
+    const update = encodeUpdate({ sequence: 12, tokenIds, digest })
+    expect(decodeUpdate(update)).toEqual({ sequence: 12, tokenIds: sorted, digest })
+    expect(decodeFreeze(encodeFreeze(tokenIds))).toEqual(sorted)
+    expect(decodeUpdate(encodeFreeze(tokenIds))).toBeNull()
+    expect(decodeFreeze(update)).toBeNull()
+    expect(decodeBatch(update)).toBeNull()
+    expect(decodeUpdate('0x1234')).toBeNull()
+    expect(decodeFreeze('0x1234')).toBeNull()
+  })
+
+  test('of a dynamic batch is decoded as such', () => {
+    const runs = [{ receiver: ZERO, count: 2 }]
+    const batch = { startId: 5n, sender: null, receivers: [ZERO, ZERO], digest }
+    expect(decodeBatch(encodeMint({ startId: 5n, runs, digest, dynamic: true }))).toEqual({ ...batch, dynamic: true })
+    expect(decodeBatch(encodeMint({ startId: 5n, runs, digest }))).toEqual({ ...batch, dynamic: false })
   })
 })
 
@@ -133,6 +170,65 @@ describe('gas limits', () => {
     const receivers = fresh(count).map((run) => run.receiver)
     const data = encodeGrant({ startId: 1n, sender: dear(20), receivers, digest: dear(32) })
     expect(await fits({ from: chain.operator, to: address, data }, grantGasLimit(receivers))).toBeLessThan(LOOSE)
+  })
+
+  test('suffice to create a collection with a royalty', async () => {
+    const init = anInit(dear(20), { requestId: dear(32), royaltyReceiver: dear(20), royaltyBps: 750n })
+    const call = { from: chain.operator, to: chain.factory, data: encodeMake(init) }
+    expect(await fits(call, makeGasLimit(init))).toBeLessThan(LOOSE)
+  })
+
+  test.each([
+    ['1 token', 1, 1],
+    ['200 tokens across the border of a bitmap', 200, 100],
+  ])('suffice to mint a dynamic batch of %s', async (_, count, before) => {
+    const { address, mint } = await makeCollection(chain)
+    await mint([{ receiver: chain.alice, count: before }])
+    const runs = fresh(1, count)
+    const data = encodeMint({ startId: BigInt(before + 1), runs, digest: dear(32), dynamic: true })
+    const limit = mintGasLimit(runs, false, true)
+    expect(await fits({ from: chain.operator, to: address, data }, limit)).toBeLessThan(1.3)
+  })
+
+  /** A collection with 1,000 tokens, dynamic as a whole or by batch. */
+  const withTokens = async (dynamic: boolean) => {
+    const collection = await makeCollection(chain, { dynamic })
+    const runs = [{ receiver: chain.alice, count: MAX_BATCH }]
+    for (let batch = 0; batch < 5; batch++) await collection.mint(runs, dear(32), !dynamic)
+    return collection
+  }
+
+  test.each([
+    ['1 token', 1, 1],
+    ['2 tokens', 2, 1],
+    ['50 in a row', 50, 1],
+    ['200 in a row', 200, 1],
+    ['50 in as many slots', 50, 13],
+    ['100 in as many slots', 100, 10],
+    ['200 in half as many slots', 200, 5],
+    ['200 runs in few slots', 200, 2],
+    ['4 in as many bitmaps', 4, 256],
+  ])('suffice to update and freeze %s', async (_, count, step) => {
+    const tokenIds = Array.from({ length: count }, (_, index) => (BigInt(231 + index * step) % 1000n) + 1n)
+    for (const dynamic of [true, false]) {
+      const { address } = await withTokens(dynamic)
+      const data = encodeUpdate({ sequence: 1, tokenIds, digest: dear(32) })
+      const update = { from: chain.operator, to: address, data }
+      expect(await fits(update, updateGasLimit(tokenIds))).toBeLessThan(1.2)
+      const freeze = { from: chain.operator, to: address, data: encodeFreeze(tokenIds) }
+      expect(await fits(freeze, freezeGasLimit(tokenIds))).toBeLessThan(LOOSE)
+    }
+  })
+
+  test('suffice to burn the most expensive token, and to commit to a provenance hash', async () => {
+    const { address, mint, send } = await makeCollection(chain, { enableBurn: true })
+    await mint([{ receiver: chain.alice, count: 10 }])
+    await send(chain.alice, 'approve', [chain.bob, 9n])
+    const call = { from: chain.operator, to: address }
+    const burn = { ...call, data: encodeBurn({ holder: chain.alice, tokenId: 9n }) }
+    expect(await fits(burn, BURN_GAS_LIMIT)).toBeLessThan(LOOSE)
+    const commit = { ...call, data: encodeCommitProvenance(dear(32)) }
+    expect(await fits(commit, COMMIT_PROVENANCE_GAS_LIMIT)).toBeLessThan(LOOSE)
   })
 
   test('suffice to transfer the most expensive token: late in a run, approved, to a new receiver', async () => {

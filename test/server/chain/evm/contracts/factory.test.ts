@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { encodeFunctionData, getAddress, parseEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CONTRACT_VERSION } from '../../../../../src/server/chain/evm/contract-version.ts'
 import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import {
   encodeDeployFactory,
@@ -53,6 +54,10 @@ describe('predicted addresses', () => {
       enableApi: fc.boolean(),
       enableTransfer: fc.boolean(),
       locked: fc.boolean(),
+      dynamic: fc.boolean(),
+      enableBurn: fc.boolean(),
+      royaltyReceiver: fc.constant(chain.carol),
+      royaltyBps: fc.bigInt({ min: 0n, max: 10_000n }),
     })
     await fc.assert(
       fc.asyncProperty(inits, async (init) => {
@@ -61,6 +66,17 @@ describe('predicted addresses', () => {
         const { events } = await chain.send(chain.operator, chain.factory, encodeMake(init))
         expect(events).toContain(`CollectionMade(${init.requestId}, ${address}, ${getAddress(init.owner)})`)
         const { read } = collectionAt(chain, address)
+        expect(await Promise.all([read.lifecycle(), read.royaltyInfo([1n, 10_000n])])).toEqual([
+          {
+            version: BigInt(CONTRACT_VERSION),
+            dynamic: init.dynamic,
+            enableBurn: init.enableBurn,
+            frozen: false,
+            updateCount: 0,
+            pendingOwner: ZERO,
+          },
+          init.royaltyBps === 0n ? [ZERO, 0n] : [chain.carol, init.royaltyBps],
+        ])
         expect(await Promise.all([read.name(), read.symbol(), read.state(), read.registry()])).toEqual([
           init.name,
           init.symbol,
@@ -90,6 +106,10 @@ describe('predicted addresses', () => {
       { enableApi: false },
       { enableTransfer: true },
       { locked: true },
+      { dynamic: true },
+      { enableBurn: true },
+      { royaltyReceiver: chain.alice },
+      { royaltyBps: 1n },
       // The same bytes split differently between fields.
       { name: 'SunriseS', symbol: 'UN' },
     ]
@@ -129,6 +149,15 @@ describe('creating a collection', () => {
 
   test('requires an owner', async () => {
     expect(await make(chain.operator, anInit(ZERO))).toBe('OwnableInvalidOwner')
+  })
+
+  test('limits the royalty to the full price and requires its receiver', async () => {
+    const royalty = (royaltyReceiver: Hex, royaltyBps: bigint) =>
+      make(chain.operator, anInit(chain.owner, { royaltyReceiver, royaltyBps }))
+    expect(await royalty(chain.alice, 10_000n)).toBeNull()
+    expect(await royalty(chain.alice, 10_001n)).toBe('ERC2981InvalidDefaultRoyalty')
+    expect(await royalty(ZERO, 1n)).toBe('ERC2981InvalidDefaultRoyaltyReceiver')
+    expect(await royalty(ZERO, 0n)).toBeNull()
   })
 })
 

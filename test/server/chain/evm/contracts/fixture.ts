@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { CID } from 'multiformats/cid'
+import * as digests from 'multiformats/hashes/digest'
 import {
   type ContractFunctionArgs,
   type ContractFunctionName,
@@ -8,10 +10,12 @@ import {
   encodeFunctionData,
   getAddress,
   getContract,
+  hexToBytes,
   type Log,
   parseEventLogs,
 } from 'viem'
 import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
+import { encodeUpdate, type UpdateBatch } from '../../../../../src/server/chain/evm/collection-updates.ts'
 import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import {
   type CollectionInit,
@@ -24,6 +28,9 @@ import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
 import { type DevNode, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
 import { type RevertName, revertName } from './revert.ts'
+
+const DAG_PB = 0x70
+const SHA2_256 = 0x12
 
 export const ZERO: Hex = '0x0000000000000000000000000000000000000000'
 
@@ -91,6 +98,10 @@ export function anInit(owner: Hex, changes: Partial<CollectionInit> = {}): Colle
     enableApi: true,
     enableTransfer: false,
     locked: false,
+    dynamic: false,
+    enableBurn: false,
+    royaltyReceiver: ZERO,
+    royaltyBps: 0n,
     ...changes,
   }
 }
@@ -116,9 +127,9 @@ export function collectionAt(chain: Chain, address: Hex) {
     chain.revertOf(from, address, encodeCall(name, args), value)
 
   /** Mints the next IDs as the operator. */
-  const mint = async (runs: readonly MintRun[], digest = random(32)) => {
+  const mint = async (runs: readonly MintRun[], digest = random(32), dynamic = false) => {
     const startId = await read.nextTokenId()
-    return chain.send(chain.operator, address, encodeMint({ startId, runs, digest }))
+    return chain.send(chain.operator, address, encodeMint({ startId, runs, digest, dynamic }))
   }
   const mintRevert = (batch: Partial<Parameters<typeof encodeMint>[0]>, from = chain.operator) => {
     const data = encodeMint({ startId: 1n, runs: [{ receiver: chain.alice, count: 1 }], digest: random(32), ...batch })
@@ -132,7 +143,16 @@ export function collectionAt(chain: Chain, address: Hex) {
     const usual = { startId: 1n, sender: chain.alice, receivers: [chain.bob], digest: random(32) }
     return chain.revertOf(from, address, encodeGrant({ ...usual, ...batch }))
   }
-  return { address, read, send, revertOf, mint, mintRevert, grant, grantRevert }
+  /** Updates tokens as the operator, with the next sequence unless another is given. */
+  const updateData = async (tokenIds: readonly bigint[], changes: Partial<UpdateBatch> = {}) => {
+    const { updateCount } = await read.lifecycle()
+    return encodeUpdate({ sequence: updateCount + 1, tokenIds, digest: random(32), ...changes })
+  }
+  const update = async (tokenIds: readonly bigint[], changes: Partial<UpdateBatch> = {}) =>
+    chain.send(chain.operator, address, await updateData(tokenIds, changes))
+  const updateRevert = async (tokenIds: readonly bigint[], changes: Partial<UpdateBatch> = {}, from = chain.operator) =>
+    chain.revertOf(from, address, await updateData(tokenIds, changes))
+  return { address, read, send, revertOf, mint, mintRevert, grant, grantRevert, update, updateRevert }
 }
 
 /** Call data of any function of a collection that writes. */
@@ -150,6 +170,11 @@ function done(transaction: SentTransaction): Done {
     gasUsed: transaction.gasUsed,
     events: events.map((event) => `${event.eventName}(${Object.values(event.args ?? {}).join(', ')})`),
   }
+}
+
+/** The CID of a directory as the IPFS libraries format it. */
+export function cidOf(digest: Hex): string {
+  return CID.createV1(DAG_PB, digests.create(SHA2_256, hexToBytes(digest))).toString()
 }
 
 export function random(bytes: number): Hex {

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
-import { CID } from 'multiformats/cid'
-import * as digests from 'multiformats/hashes/digest'
-import { hexToBytes } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeMint } from '../../../../../src/server/chain/evm/collection.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
-import { type Chain, type Collection, makeCollection, random, startChain, ZERO } from './fixture.ts'
-
-const DAG_PB = 0x70
-const SHA2_256 = 0x12
+import { type Chain, type Collection, cidOf, makeCollection, random, startChain, ZERO } from './fixture.ts'
 
 let chain: Chain
 let collection: Collection
@@ -20,11 +14,6 @@ afterAll(() => chain.node.stop())
 beforeEach(async () => {
   collection = await makeCollection(chain)
 })
-
-/** The CID as the IPFS libraries format it. */
-function cidOf(digest: Hex): string {
-  return CID.createV1(DAG_PB, digests.create(SHA2_256, hexToBytes(digest))).toString()
-}
 
 describe('a batch', () => {
   test('mints its runs in order, with one Transfer from the zero address for each token', async () => {

@@ -18,20 +18,46 @@ describe('ownership', () => {
     expect(await collection.read.owner()).toBe(chain.owner)
   })
 
-  test('is transferred with an event, and the previous owner loses all rights', async () => {
+  test('is offered, and changes nothing until it is accepted', async () => {
     const { events } = await collection.send(chain.owner, 'transferOwnership', [chain.alice])
-    expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${chain.alice})`])
-    expect(await collection.read.owner()).toBe(chain.alice)
-    expect(await collection.revertOf(chain.owner, 'setEnableApi', [false])).toBe('OwnableUnauthorizedAccount')
-    expect(await collection.revertOf(chain.alice, 'setEnableApi', [false])).toBeNull()
+    expect(events).toEqual([`OwnershipTransferStarted(${chain.owner}, ${chain.alice})`])
+    expect(await collection.read.owner()).toBe(chain.owner)
+    expect(await collection.read.pendingOwner()).toBe(chain.alice)
+    expect(await collection.read.lifecycle()).toMatchObject({ pendingOwner: chain.alice })
+    expect(await collection.revertOf(chain.alice, 'setEnableApi', [false])).toBe('OwnableUnauthorizedAccount')
+    expect(await collection.revertOf(chain.owner, 'setEnableApi', [false])).toBeNull()
   })
 
-  test('is renounced with an event, and never transferred to the zero address', async () => {
-    expect(await collection.revertOf(chain.owner, 'transferOwnership', [ZERO])).toBe('OwnableInvalidOwner')
+  test('is accepted only by the account of the last offer, and the previous owner loses all rights', async () => {
+    expect(await collection.revertOf(chain.owner, 'acceptOwnership', [])).toBe('OwnableUnauthorizedAccount')
+    await collection.send(chain.owner, 'transferOwnership', [chain.bob])
+    await collection.send(chain.owner, 'transferOwnership', [chain.alice])
+    for (const from of [chain.owner, chain.bob, chain.operator, chain.admin, chain.stranger]) {
+      expect(await collection.revertOf(from, 'acceptOwnership', [])).toBe('OwnableUnauthorizedAccount')
+    }
+    const { events } = await collection.send(chain.alice, 'acceptOwnership', [])
+    expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${chain.alice})`])
+    expect(await collection.read.owner()).toBe(chain.alice)
+    expect(await collection.read.pendingOwner()).toBe(ZERO)
+    expect(await collection.revertOf(chain.owner, 'setEnableApi', [false])).toBe('OwnableUnauthorizedAccount')
+    expect(await collection.revertOf(chain.alice, 'setEnableApi', [false])).toBeNull()
+    expect(await collection.revertOf(chain.alice, 'acceptOwnership', [])).toBe('OwnableUnauthorizedAccount')
+  })
+
+  test('is no longer offered after an offer to the zero address', async () => {
+    await collection.send(chain.owner, 'transferOwnership', [chain.alice])
+    await collection.send(chain.owner, 'transferOwnership', [ZERO])
+    expect(await collection.revertOf(chain.alice, 'acceptOwnership', [])).toBe('OwnableUnauthorizedAccount')
+    expect(await collection.read.owner()).toBe(chain.owner)
+  })
+
+  test('is renounced with an event, which ends an offer', async () => {
+    await collection.send(chain.owner, 'transferOwnership', [chain.alice])
     const { events } = await collection.send(chain.owner, 'renounceOwnership', [])
     expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${ZERO})`])
     expect(await collection.read.owner()).toBe(ZERO)
     expect(await collection.revertOf(chain.owner, 'revokeService', [])).toBe('OwnableUnauthorizedAccount')
+    expect(await collection.revertOf(chain.alice, 'acceptOwnership', [])).toBe('OwnableUnauthorizedAccount')
   })
 
   test('is required for every setting: operators, admin and strangers can’t change any', async () => {
@@ -45,6 +71,7 @@ describe('ownership', () => {
         collection.revertOf(from, 'setContractURI', ['ipfs://x']),
         collection.revertOf(from, 'setDefaultRoyalty', [from, 500n]),
         collection.revertOf(from, 'deleteDefaultRoyalty', []),
+        collection.revertOf(from, 'freezeMetadata', []),
       ])
       expect(new Set(reverts)).toEqual(new Set(['OwnableUnauthorizedAccount']))
     }

@@ -1,0 +1,78 @@
+import { decodeFunctionData, encodeFunctionData } from 'viem'
+import { gdnCollection } from './contracts/generated/artifacts.ts'
+import type { Hex } from './network.ts'
+
+const { abi } = gdnCollection
+
+/** An update of tokens' metadata: at most `MAX_BATCH` of them. */
+export interface UpdateBatch {
+  /** The number of the update in its collection, from 1: the contract accepts only the next one. */
+  sequence: number
+  /** In any order, without duplicates. */
+  tokenIds: readonly bigint[]
+  /** sha2-256 digest (32 bytes) of the IPFS directory with `<token ID>.json` of each token. */
+  digest: Hex
+}
+
+/** Returns call data that updates tokens. An operator sends it to the collection. */
+export function encodeUpdate({ sequence, tokenIds, digest }: UpdateBatch): Hex {
+  const { firsts, counts } = tokenRuns(tokenIds)
+  return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
+}
+
+/** Returns call data that makes the metadata of at most `MAX_BATCH` tokens final. An operator sends it. */
+export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
+  const { firsts, counts } = tokenRuns(tokenIds)
+  return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })
+}
+
+/** Returns call data that burns a token. Its holder sends it, or an operator in a collection with `enableBurn`. */
+export function encodeBurn({ holder, tokenId }: { holder: Hex; tokenId: bigint }): Hex {
+  return encodeFunctionData({ abi, functionName: 'burn', args: [holder, tokenId] })
+}
+
+/** Returns call data that commits to metadata that is revealed later. An operator sends it, once for each hash. */
+export function encodeCommitProvenance(provenance: Hex): Hex {
+  return encodeFunctionData({ abi, functionName: 'commitProvenance', args: [provenance] })
+}
+
+/** Decodes the call data of `update`; returns null for any other call. Token IDs are in the order of the call. */
+export function decodeUpdate(data: Hex): UpdateBatch | null {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi, data })
+    if (functionName !== 'update') return null
+    const [sequence, firsts, counts, digest] = args
+    return { sequence, tokenIds: tokensOf(firsts, counts), digest }
+  } catch {
+    return null
+  }
+}
+
+/** Decodes the token IDs of `freeze`; returns null for any other call. */
+export function decodeFreeze(data: Hex): bigint[] | null {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi, data })
+    return functionName === 'freeze' ? tokensOf(args[0], args[1]) : null
+  } catch {
+    return null
+  }
+}
+
+/** Runs of consecutive tokens in the order of their IDs, as the contract takes them. */
+function tokenRuns(tokenIds: readonly bigint[]): { firsts: bigint[]; counts: bigint[] } {
+  const firsts: bigint[] = []
+  const counts: bigint[] = []
+  let next: bigint | null = null
+  for (const id of [...tokenIds].sort((a, b) => (a < b ? -1 : 1))) {
+    if (id === next) counts.push((counts.pop() ?? 0n) + 1n)
+    else {
+      firsts.push(id)
+      counts.push(1n)
+    }
+    next = id + 1n
+  }
+  return { firsts, counts }
+}
+
+const tokensOf = (firsts: readonly bigint[], counts: readonly bigint[]): bigint[] =>
+  firsts.flatMap((first, run) => Array.from({ length: Number(counts[run] ?? 0n) }, (_, index) => first + BigInt(index)))
