@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { encodeDeployData, encodeFunctionData } from 'viem'
+import { CID } from 'multiformats/cid'
+import * as digests from 'multiformats/hashes/digest'
+import { encodeDeployData, encodeFunctionData, zeroAddress } from 'viem'
 import { encodeGrant, encodeMint, encodeTransfer, type MintRun } from '../src/server/chain/evm/collection.ts'
+import { encodeUpdate } from '../src/server/chain/evm/collection-updates.ts'
 import {
   type CollectionInit,
   encodeDeployFactory,
@@ -15,6 +18,8 @@ import type { Figure } from './figures.ts'
 
 // As long as the URI of a file with its own CID, which this contract needs for each token.
 const URI = 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi'
+
+const directory = () => `ipfs://${CID.createV1(0x70, digests.create(0x12, randomBytes(32)))}`
 
 const ERC721A = 'ERC721A with a base URI'
 /** Each contract mints two tokens before. */
@@ -60,6 +65,8 @@ async function mintAll(node: DevNode): Promise<Figure[]> {
   const cheapToFifty = await erc721a.mintBatch(Array.from({ length: 50 }, () => random(20)))
   const cheapToTwoHundred = await erc721a.mintBatch(Array.from({ length: 200 }, () => random(20)))
 
+  const updates = await updateAll(ours, openZeppelin)
+
   return [
     row('single, per token', single, theirSingle, 0.7),
     row('50 to one receiver, per token', toOne / 50, theirToOne / 50, 0.06),
@@ -67,6 +74,7 @@ async function mintAll(node: DevNode): Promise<Figure[]> {
     row('50 to 50 receivers, per token', toFifty / 50, theirToFifty / 50, 0.36),
     row('createnfttrans of 50, per token', granted / 50, null, null),
     row('200 to 200 receivers, per token', toTwoHundred / 200, theirToTwoHundred / 200, null),
+    ...updates,
     row('a collection', ours.collectionGas, openZeppelin.contractGas, null),
     row('the factory, once', ours.factoryGas, null, null),
     row('single, per token', single, cheapSingle, null, ERC721A),
@@ -75,6 +83,37 @@ async function mintAll(node: DevNode): Promise<Figure[]> {
     row('both, per token', (toOne + transfers) / 50, (cheapToOne + cheapTransfers) / 50, null, ERC721A),
     row('50 to 50 receivers, per token', toFifty / 50, cheapToFifty / 50, null, ERC721A),
     row('200 to 200 receivers, per token', toTwoHundred / 200, cheapToTwoHundred / 200, null, ERC721A),
+  ]
+}
+
+/**
+ * Updates 50 tokens in a row, and 50 of which no two have a slot of revisions in common, for the first time and again.
+ * OpenZeppelin's have a URI of the same form, and each call replaces one.
+ */
+async function updateAll(
+  ours: Awaited<ReturnType<typeof deployOurs>>,
+  theirs: Awaited<ReturnType<typeof deployOpenZeppelin>>,
+): Promise<Figure[]> {
+  const { mint, update } = await ours.make({ dynamic: true })
+  for (let batch = 0; batch < 4; batch++) await mint(toEach(200))
+  // The first update of a collection writes a counter that later ones only change.
+  await update([800n])
+  const row50 = Array.from({ length: 50 }, (_, index) => BigInt(index + 1))
+  const scattered = row50.map((id) => 100n + id * 13n)
+  const set = async (ids: readonly bigint[]) => {
+    const root = directory()
+    let gas = 0
+    for (const id of ids) gas += await theirs.call('setTokenURI', [id, `${root}/${id}.json`])
+    return gas
+  }
+  // Replaces URIs of another length.
+  await set(row50)
+  const their = (await set(row50)) / 50
+  return [
+    row('first update of 50 in a row, per token', (await update(row50)) / 50, their, 0.1),
+    row('later update of 50 in a row, per token', (await update(row50)) / 50, their, null),
+    row('first update of 50 scattered, per token', (await update(scattered)) / 50, their, 0.6),
+    row('later update of 50 scattered, per token', (await update(scattered)) / 50, their, 0.2),
   ]
 }
 
@@ -95,43 +134,55 @@ async function deployOurs(node: DevNode) {
   if (admin === undefined || operator === undefined) throw new Error('the node has no accounts')
   const factory = factoryAddress(admin)
   const factoryGas = await spend(node, { from: admin, data: encodeDeployFactory([operator]) })
-  const init: CollectionInit = {
-    requestId: random(32),
-    name: 'My collection',
-    symbol: 'MYC',
-    owner: random(20),
-    enableApi: true,
-    enableTransfer: true,
-    locked: false,
+  const make = async (changes: Partial<CollectionInit> = {}) => {
+    const init: CollectionInit = {
+      requestId: random(32),
+      name: 'My collection',
+      symbol: 'MYC',
+      owner: random(20),
+      enableApi: true,
+      enableTransfer: true,
+      locked: false,
+      dynamic: false,
+      enableBurn: false,
+      royaltyReceiver: zeroAddress,
+      royaltyBps: 0n,
+      ...changes,
+    }
+    const collectionGas = await spend(node, { from: operator, to: factory, data: encodeMake(init) })
+    const address = predictCollection(factory, init)
+    const send = (data: Hex) => spend(node, { from: operator, to: address, data })
+    let next = 1n
+    let sequence = 0
+    const take = (count: number) => {
+      const startId = next
+      next += BigInt(count)
+      return startId
+    }
+    return {
+      ...{ address, collectionGas },
+      mint: (runs: MintRun[]) => {
+        const startId = take(runs.reduce((sum, run) => sum + run.count, 0))
+        return send(encodeMint({ startId, runs, digest: random(32) }))
+      },
+      grant: (count: number) => {
+        const receivers = Array.from({ length: count }, () => random(20))
+        return send(encodeGrant({ startId: take(count), sender: random(20), receivers, digest: random(32) }))
+      },
+      update: (tokenIds: bigint[]) => {
+        sequence += 1
+        return send(encodeUpdate({ sequence, tokenIds, digest: random(32) }))
+      },
+    }
   }
-  const collectionGas = await spend(node, { from: operator, to: factory, data: encodeMake(init) })
-  const collection = predictCollection(factory, init)
-  let next = 1n
-  const take = (count: number) => {
-    const startId = next
-    next += BigInt(count)
-    return startId
-  }
-  return {
-    address: collection,
-    factoryGas,
-    collectionGas,
-    mint: (runs: MintRun[]) => {
-      const startId = take(runs.reduce((sum, run) => sum + run.count, 0))
-      return spend(node, { from: operator, to: collection, data: encodeMint({ startId, runs, digest: random(32) }) })
-    },
-    grant: (count: number) => {
-      const receivers = Array.from({ length: count }, () => random(20))
-      const data = encodeGrant({ startId: take(count), sender: random(20), receivers, digest: random(32) })
-      return spend(node, { from: operator, to: collection, data })
-    },
-  }
+  return { ...(await make()), factoryGas, make }
 }
 
 async function deployOpenZeppelin(node: DevNode) {
   const { call, ...contract } = await deploy(node, 'Baseline', ['My collection', 'MYC'])
   return {
     ...contract,
+    call,
     mint: (receiver: Hex) => call('mint', [receiver, URI]),
     mintBatch: (receivers: Hex[]) => call('mintBatch', [receivers, receivers.map(() => URI)]),
   }

@@ -19,6 +19,10 @@ contract Baseline is ERC721URIStorage {
         for (uint256 i; i < receivers.length; ++i) _issue(receivers[i], uris[i]);
     }
 
+    function setTokenURI(uint256 tokenId, string calldata uri) external {
+        _setTokenURI(tokenId, uri);
+    }
+
     function _issue(address receiver, string calldata uri) private {
         _mint(receiver, _next);
         _setTokenURI(_next++, uri);
