@@ -15,6 +15,7 @@ const onPostgres = [
   'test/server/http/{idempotency,rate-limits,references}.test.ts',
   'test/server/pipeline/{busy-collection,minting,mints-in-flight,follow-owners,remote-signer,requested-actions,reordered-mints,reordered-transfers,watch-settled,restored-database,restored-cluster,lost-commits,optimize-step}.test.ts',
   'test/server/transfers/owner-block.test.ts',
+  'test/server/updates/{updatednft,burnnft,reorg}.test.ts',
   'test/server/database/*.test.ts',
   'test/server/webhooks/{events,delivery,outbox}.test.ts',
   'test/server/postgres/**/*.test.ts',
@@ -42,7 +43,7 @@ const LONG = [
   'test/server/data-dir/disk-full.test.ts',
   'test/cli/stopped-process.test.ts',
   'test/client/pace/processes.test.ts',
-  'test/server/{solana-kill,storage/killed,webhooks/kill}.test.ts',
+  'test/server/{solana-kill,storage/killed,updates/kill,webhooks/kill}.test.ts',
   'test/e2e/{batch-references,cluster,drop,kill-backend,kill-batch,machines,max-cost,power-cut,together}.test.ts',
   // Chaos, reorgs, restored backups and failing networks.
   'test/server/pipeline/{busy-collection,chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',

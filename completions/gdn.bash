@@ -808,6 +808,12 @@ collection.deployed
 collection.failed
 transfer.deployed
 transfer.failed
+burn.deployed
+burn.failed
+update.deployed
+update.failed
+freeze.deployed
+freeze.failed
 *' ;;
     'role') REPLY='all
 api
@@ -825,6 +831,8 @@ cancelled' ;;
     'permission') REPLY='collection:create
 nft:create
 nft:transfer
+nft:update
+nft:burn
 nft:read
 wallet:create
 all' ;;
@@ -879,8 +887,12 @@ getnftgdnids
 getnfts
 getisgdnnft
 createcollection
+creatednft
+updatednft
 getpresignedurl
 getcollections
+freezenft
+burnnft
 gettransactions
 getreferences
 getfees

@@ -1036,6 +1036,12 @@ function __gdn_values
         'collection.failed' \
         'transfer.deployed' \
         'transfer.failed' \
+        'burn.deployed' \
+        'burn.failed' \
+        'update.deployed' \
+        'update.failed' \
+        'freeze.deployed' \
+        'freeze.failed' \
         '*'
     case 'role'
       printf '%s\n' 'all' \
@@ -1058,6 +1064,8 @@ function __gdn_values
       printf '%s\n' 'collection:create' \
         'nft:create' \
         'nft:transfer' \
+        'nft:update' \
+        'nft:burn' \
         'nft:read' \
         'wallet:create' \
         'all'
@@ -1118,8 +1126,12 @@ function __gdn_values
         'getnfts' \
         'getisgdnnft' \
         'createcollection' \
+        'creatednft' \
+        'updatednft' \
         'getpresignedurl' \
         'getcollections' \
+        'freezenft' \
+        'burnnft' \
         'gettransactions' \
         'getreferences' \
         'getfees' \

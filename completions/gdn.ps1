@@ -798,6 +798,12 @@ collection.deployed
 collection.failed
 transfer.deployed
 transfer.failed
+burn.deployed
+burn.failed
+update.deployed
+update.failed
+freeze.deployed
+freeze.failed
 *'
     'role' = 'all
 api
@@ -815,6 +821,8 @@ cancelled'
     'permission' = 'collection:create
 nft:create
 nft:transfer
+nft:update
+nft:burn
 nft:read
 wallet:create
 all'
@@ -869,8 +877,12 @@ getnftgdnids
 getnfts
 getisgdnnft
 createcollection
+creatednft
+updatednft
 getpresignedurl
 getcollections
+freezenft
+burnnft
 gettransactions
 getreferences
 getfees

@@ -3,7 +3,8 @@ import { base58btc } from 'multiformats/bases/base58'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40
-const ZERO = `0x${'0'.repeat(DIGITS)}`
+/** The owner of a burned token. */
+export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
@@ -94,15 +95,15 @@ function hasChecksum(): boolean {
 
 /** Whether an address is a valid EVM address in lower case, which has no checksum. */
 export function isLowerCaseAddress(address: string): boolean {
-  if (address.length !== ZERO.length || !address.startsWith('0x')) return false
+  if (address.length !== ZERO_ADDRESS.length || !address.startsWith('0x')) return false
   let kinds = 0
-  for (let at = 2; at < ZERO.length; at++) {
+  for (let at = 2; at < ZERO_ADDRESS.length; at++) {
     const kind = KINDS[address.charCodeAt(at)] ?? OTHER
     // Most addresses with a checksum end here after a few letters.
     if (kind >= UPPER) return false
     kinds |= kind
   }
-  return kinds !== DIGIT || address !== ZERO
+  return kinds !== DIGIT || address !== ZERO_ADDRESS
 }
 
 /** Returns the problem of an EVM address, or null. All lower and all upper case are valid (EIP-55). */
@@ -110,7 +111,7 @@ export function evmAddressProblem(address: string): string | null {
   // Valid addresses are checked first and in few steps, because a manifest may have a million.
   const kinds = readDigits(address)
   if (kinds !== 0) {
-    if (kinds === DIGIT && address === ZERO) return 'is the zero address, which has no owner'
+    if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'
     if ((kinds & LOWER) === 0 || (kinds & UPPER) === 0 || hasChecksum()) return null
     return 'has a wrong checksum (EIP-55): a letter or digit was changed, so copy it again'
   }

@@ -25,6 +25,11 @@ export const nftRecord = z.looseObject({
   error: optionalText,
   /** Why the NFT is still `initiated`, if its files delay it; from our backend only. */
   pending_reason: optionalText,
+  /** The rest is an extension of our backend. The sequence of the last update; 0 without one. */
+  revision: z.nullish(z.number()),
+  is_dynamic: z.nullish(z.boolean()),
+  is_frozen: z.nullish(z.boolean()),
+  burned: z.nullish(z.boolean()),
   /** Keys of file fields whose URLs are unchanged in the metadata; from our backend only, absent if there are none. */
   files_not_stored: z.nullish(z.array(z.string())),
 })

@@ -9,6 +9,10 @@ export interface OperationFields {
   createnft: { metadata: Metadata; receiver_wallet_address: string }
   createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address?: string | undefined }
   transfernft: { nft_gdn_id: string; receiver_wallet_address: string; sender_wallet_address: string }
+  creatednft: { metadata: Metadata; receiver_wallet_address: string }
+  updatednft: { nft_gdn_id: string; metadata: Metadata; replaces_revision?: number | undefined }
+  freezenft: { nft_gdn_ids: readonly string[] }
+  burnnft: { nft_gdn_id: string; holder_wallet_address: string }
   createcollection: {
     blockchain: string
     name: string
@@ -18,6 +22,11 @@ export interface OperationFields {
     enable_api?: boolean | undefined
     enable_transfer?: boolean | undefined
     is_locked?: boolean | undefined
+    /** These have no defaults here: digests from before they existed stay the same. */
+    dynamic?: true | undefined
+    enable_burn?: true | undefined
+    royalty_bps?: number | undefined
+    royalty_receiver?: string | undefined
   }
 }
 
@@ -29,6 +38,10 @@ const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> }
   createnft: {},
   createnfttrans: {},
   transfernft: {},
+  creatednft: {},
+  updatednft: {},
+  freezenft: {},
+  burnnft: {},
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
 

@@ -6,6 +6,12 @@ export const EVENT_TYPES = [
   'collection.failed',
   'transfer.deployed',
   'transfer.failed',
+  'burn.deployed',
+  'burn.failed',
+  'update.deployed',
+  'update.failed',
+  'freeze.deployed',
+  'freeze.failed',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number] | 'webhook.test'

@@ -65,6 +65,10 @@ export async function fillTables({ db }: Store, { after, deployed, waiting, fini
       select 'x' || i, ${request}, ${collection}, 'done' || i, 'polygon', 's', 'r',
         case when i % 10 = 0 then 'failed' else 'deployed' end, case when i % 10 = 0 then null else 'x-t' || i end
       from numbers`,
+    sql`updates (id, request_id, collection_id, nft_id, blockchain, kind, metadata, status, step, transaction_id, revision,
+        next_attempt_at) ${each}
+      select 'u' || i, ${request}, ${collection}, 'done' || i, 'polygon', 'update', '{}', 'deployed', 'done',
+        'u-t' || (i / 100), 1 + (i / 100), 0 from numbers`,
     sql`operation_references (scope_id, operation, reference_id, digest, target_id) ${each}
       select ${collection}, 'createnft', 'row' || i, 'v1:', 'done' || i from numbers`,
     sql`owner_events (blockchain, block_number, log_index, transaction_hash, collection_id, kind, token_id, previous, next)

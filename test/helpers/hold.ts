@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { TransactionKind } from '../../src/server/store/schema.ts'
 import { withStore } from './backend.ts'
 import { isOnPostgres } from './test-database.ts'
 
@@ -22,7 +23,7 @@ async function hold(dataDir: string, what: RawBuilder<unknown>): Promise<() => P
 }
 
 /** Prevents signing of transactions of a kind. */
-export const holdSigning = (dataDir: string, kind: 'collection' | 'mint' | 'grant' | 'transfer') =>
+export const holdSigning = (dataDir: string, kind: TransactionKind) =>
   hold(dataDir, sql`insert on transactions for each row when (new.kind = ${sql.lit(kind)})`)
 
 /** Prevents signing of NFT mints on Solana. */
@@ -30,8 +31,15 @@ export const holdSolanaSigning = (dataDir: string) =>
   hold(dataDir, sql`insert on transactions for each row when (new.kind = 'mint' and new.nonce is null)`)
 
 /** Prevents transactions of a kind from becoming final, although they are mined. */
-export const holdSettling = (dataDir: string, kind: 'transfer') =>
+export const holdSettling = (dataDir: string, kind: TransactionKind) =>
   hold(dataDir, sql`update of state on transactions for each row when (new.kind = ${sql.lit(kind)})`)
+
+/** Prevents updates from being ready to be signed, although their files are stored. */
+export const holdUpdateFiles = (dataDir: string) =>
+  hold(dataDir, sql`update of step on updates for each row when (new.step = 'sign')`)
+
+/** Prevents new blocks of embedded chains. */
+export const holdMining = (dataDir: string) => hold(dataDir, sql`insert on chain_blocks for each row`)
 
 /** Prevents following of events. */
 export const holdFollowing = (dataDir: string) => hold(dataDir, sql`insert on owner_cursors`)

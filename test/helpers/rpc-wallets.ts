@@ -22,14 +22,17 @@ export const COLLECTION_ABI = parseAbi([
   'function renounceOwnership()',
   'function acceptOwnership()',
   'function transferFrom(address,address,uint256)',
+  'function burn(address,uint256)',
+  'function freezeMetadata()',
   'function ownerOf(uint256) view returns (address)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
 
 export type OwnersCall =
   | { functionName: 'setEnableApi' | 'setEnableTransfer'; args: [boolean] }
-  | { functionName: 'revokeService' | 'acceptOwnership' | 'renounceOwnership'; args?: [] }
+  | { functionName: 'revokeService' | 'renounceOwnership' | 'acceptOwnership' | 'freezeMetadata'; args?: [] }
   | { functionName: 'transferOwnership'; args: [Hex] }
+  | { functionName: 'burn'; args: [Hex, bigint] }
   | { functionName: 'transferFrom'; args: [Hex, Hex, bigint] }
 
 export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())

@@ -15,6 +15,10 @@ const FEW = [
   'transactions_run (collection_id=? AND run=?',
   'transfers_nft (nft_id=?',
   'transfers_transaction (transaction_id=?',
+  // A freeze has up to 200 NFTs.
+  'updates_id (id=?',
+  'updates_nft (nft_id=?',
+  'updates_transaction (transaction_id=?',
   'webhook_deliveries_event (event_id=?',
 ]
 

@@ -47,11 +47,14 @@ export async function useEverything(dataDir: string): Promise<void> {
   })
   try {
     await withStore(dataDir, listen)
-    const collection = await createTestCollection(backend, { enable_transfer: true, wallet_address: ARTIST })
+    const collection = await createTestCollection(backend, {
+      ...{ enable_transfer: true, enable_burn: true, wallet_address: ARTIST },
+    })
     const ids = await useApi(backend, collection)
+    const updated = await useUpdates(backend, collection)
     await useExplorer(backend, collection, ids)
     await useSolana(backend)
-    await withStore(dataDir, (opened) => useStore(opened, collection, ids[0] ?? ''))
+    await withStore(dataDir, (opened) => useStore(opened, collection, ids[0] ?? '', updated))
   } finally {
     await backend.close()
   }
@@ -98,6 +101,39 @@ async function useApi(backend: TestBackend, collection: TestCollection): Promise
   return ids
 }
 
+/** Updates, freezes and burns NFTs, and lets an update fail. Returns the ID of an update. */
+async function useUpdates(
+  backend: TestBackend,
+  { address: contract_address, blockchain }: TestCollection,
+): Promise<string> {
+  const metadata = ['First', 'Second', 'Third'].map((title) => ({ title, description: '', file_fields: [] }))
+  const where = { contract_address, blockchain, receiver_wallet_address: ARTIST, metadata }
+  const ids = (await call(backend, 'creatednft', where)).nfts.map((nft) => nft.nft_gdn_ids)
+  await settled(backend, ids)
+  const [first, second, third] = ids
+  const stored = (await store(backend, 'another file')).replace(':/', '')
+  const withFile = (path: string) => ({
+    ...{ title: 'Updated', description: '', file_fields: [{ key: 'image', url: `${backend.url}/${path}` }] },
+  })
+  const changes = [
+    call(backend, 'updatednft', { contract_address, nft_gdn_id: first, metadata: [withFile(stored)] }),
+    call(backend, 'updatednft', { contract_address, nft_gdn_id: second, metadata: [withFile('missing')] }),
+    call(backend, 'burnnft', { contract_address, nft_gdn_id: third, holder_wallet_address: ARTIST }),
+  ]
+  const [update, ...others] = await Promise.all(changes)
+  await ended([update, ...others].flatMap((one) => one ?? []))
+  await ended([await call(backend, 'freezenft', { contract_address, nft_gdn_ids: [first] })])
+  return update?.response.transaction_gdn_id ?? ''
+
+  function ended(answers: readonly { response: { transaction_gdn_id: string } }[]) {
+    const transaction_gdn_ids = answers.map(({ response }) => response.transaction_gdn_id)
+    return until(
+      () => call(backend, 'gettransactions', { transaction_gdn_ids }),
+      ({ transactions }) => transactions.every(({ status }) => status !== 'initiated'),
+    )
+  }
+}
+
 /** Gives an NFT that fails and its replacement the same reference ID, and looks it up. */
 async function useReferences(backend: TestBackend, where: object, metadata: object): Promise<void> {
   const body = { ...where, receiver_wallet_address: ARTIST, metadata: [metadata], reference_ids: ['row'] }
@@ -138,7 +174,12 @@ async function useSolana(backend: TestBackend): Promise<void> {
 }
 
 /** Runs what only reverts, reorgs, lost leases, fault injection and webhooks use. */
-async function useStore(opened: Store, { id: collectionId }: TestCollection, id: string): Promise<void> {
+async function useStore(
+  opened: Store,
+  { id: collectionId }: TestCollection,
+  id: string,
+  updated: string,
+): Promise<void> {
   const { db } = opened
   const nft = await db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const signed = db.selectFrom('transfers').selectAll().where('nft_id', '=', id).where('transaction_id', 'is not', null)
@@ -169,7 +210,7 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await nftStates.failBatch(db, minted, 'reverted')
   await nftStates.failGrantsOfCollection(db, collectionId, 'refused')
   await nftStates.failNftsOfCollection(db, collectionId, 'refused')
-  await nfts.postponeNft(db, nft, { attempts: 1, nextAttemptAt: 0 })
+  await nfts.postponeFiles(db, { ...nft, table: 'nfts' }, { attempts: 1, nextAttemptAt: 0 })
   await failFreshNfts(db, nft.request_id, 'fault injection')
   await holdFreshNfts(db, nft.request_id)
   await releaseLeases(opened)
@@ -180,6 +221,6 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await tellWebhook(db, 'listener', 'nft.deployed', {})
   await movePublicCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)
   const transaction = await db.selectFrom('transactions').selectAll().where('id', '=', minted).executeTakeFirstOrThrow()
-  await useRestOfStore(opened, { transaction, nft })
+  await useRestOfStore(opened, { transaction, nft, updated })
   await undoEvents(db, 'polygon', 0)
 }

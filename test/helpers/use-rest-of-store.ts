@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { adoptMembers, withdrawBatch } from '../../src/server/state/nfts.ts'
 import { returnLostTransaction, returnTransaction } from '../../src/server/state/transactions.ts'
+import * as updateStates from '../../src/server/state/updates.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
 import {
   collectionAddresses,
@@ -18,6 +19,7 @@ import type { TransactionsTable } from '../../src/server/store/schema.ts'
 import { storedFiles } from '../../src/server/store/stored-files.ts'
 import * as transactions from '../../src/server/store/transactions.ts'
 import * as unknownMints from '../../src/server/store/unknown-mints.ts'
+import * as updates from '../../src/server/store/updates.ts'
 import * as watched from '../../src/server/store/watched.ts'
 import * as deliveries from '../../src/server/store/webhook-deliveries.ts'
 import * as webhooks from '../../src/server/store/webhooks.ts'
@@ -27,7 +29,16 @@ const CLAIM = { now: 1, leaseMs: 1, limit: 10 }
 /** Runs what only networks by RPC URL, publishing and webhooks use, without changing minted NFTs and sent events. */
 export async function useRestOfStore(
   { db, transaction }: Store,
-  { transaction: signed, nft }: { transaction: Selectable<TransactionsTable>; nft: { seq: number } },
+  {
+    transaction: signed,
+    nft,
+    updated,
+  }: {
+    transaction: Selectable<TransactionsTable>
+    nft: { seq: number }
+    /** The ID of a final update. */
+    updated: string
+  },
 ): Promise<void> {
   const { signer, collection_id } = signed
   const collectionId = collection_id ?? ''
@@ -51,6 +62,18 @@ export async function useRestOfStore(
   await runCosts.transactionsOfRun(db, limited)
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])
+  await updates.updatesFollowUnfinal(db, { id: 'none', blockchain: 'polygon', collectionId })
+  await updates.hasUpdateInFlight(db, collectionId)
+  await updates.listUpdatesOf(db, 'none')
+  await updates.collectionOfUpdates(db, 'none')
+  await updates.unsignedUpdatesOf(db, collectionId, ['1001'])
+  await updates.blockOfLastUpdate(db, { id: collectionId, transaction_id: 'none' })
+  const unknown = { collectionId: 'none', sequence: 1, directory: 'd', tokenIds: [1n] }
+  await updates.recordUnknownUpdate(db, unknown)
+  await updateStates.returnUpdates(db, 'none', true)
+  await updateStates.failUpdates(db, [0], 'refused')
+  const of = db.selectFrom('updates').select('transaction_id').where('id', '=', updated)
+  await updateStates.withdrawUpdates(db, (await of.executeTakeFirst())?.transaction_id ?? 'none')
   await firstDeployed(db, 'polygon')
   await withTerms(db, [nft.seq], ['term'])
   await publications.addPublications(db, 'pins', ['cid'])

@@ -48,6 +48,15 @@ export const REQUESTS: Readonly<Record<CreatingEndpoint, object>> = {
     sender_wallet_address: SENDER,
     receiver_wallet_address: RECEIVER,
   },
+  creatednft: {
+    contract_address: CONTRACT,
+    blockchain: 'polygon',
+    receiver_wallet_address: RECEIVER,
+    metadata: [DAWN],
+  },
+  updatednft: { nft_gdn_id: 'the-nft', contract_address: CONTRACT, metadata: [DAWN] },
+  freezenft: { contract_address: CONTRACT, nft_gdn_ids: ['the-nft'] },
+  burnnft: { contract_address: CONTRACT, nft_gdn_id: 'the-nft', holder_wallet_address: SENDER },
   createcollection: { wallet_address: RECEIVER, name: 'Dawn', blockchain: 'polygon' },
 }
 
@@ -228,7 +237,7 @@ export class Service {
   }
 
   #make(endpoint: string, body: { metadata?: unknown[]; receiver_wallet_address: string }): unknown {
-    if (body.metadata !== undefined) {
+    if (body.metadata !== undefined && endpoint !== 'updatednft') {
       const ids = body.metadata.map((metadata) => this.mint(metadata, body.receiver_wallet_address))
       return {
         message: 'accepted',

@@ -33,15 +33,29 @@ export const createcollection = defineCreatingEndpoint({
       enable_api: z.boolean().optional(),
       enable_transfer: z.boolean().optional(),
       is_locked: z.boolean().optional(),
+      dynamic: z.boolean().optional(),
+      enable_burn: z.boolean().optional(),
+      royalty_bps: z
+        .int()
+        .min(0, { error: 'must be 0 or more' })
+        .max(10_000, { error: 'must be at most 10000, which is 100 %' })
+        .optional(),
+      royalty_receiver: z.optional(address),
       reference_id: referenceId.optional(),
     })
-    .check(checkAddresses('wallet_address'))
+    .check(checkAddresses('wallet_address', 'royalty_receiver'))
     .check((context) => {
       const { blockchain: chain, image } = context.value
       const add = (field: string, message: string) =>
         context.issues.push({ code: 'custom', path: [field], message, input: context.value })
       for (const field of ['description', 'image'] as const) {
         if (!isEvm(chain) && context.value[field] === undefined) add(field, 'is required on Solana')
+      }
+      for (const field of ['dynamic', 'enable_burn', 'royalty_bps', 'royalty_receiver'] as const) {
+        if (!isEvm(chain) && context.value[field]) add(field, 'is unsupported on Solana')
+      }
+      if (context.value.royalty_receiver !== undefined && !context.value.royalty_bps) {
+        add('royalty_receiver', 'needs royalty_bps')
       }
       const problem = image === undefined ? null : fileUrlProblem(image)
       if (problem !== null) add('image', problem)

@@ -7,13 +7,21 @@ import { referenceId } from '../reference-id.ts'
 /** Maximum number of reference IDs in one getreferences request. */
 export const MAX_REFERENCES_PER_REQUEST = 1000
 
-const OF_COLLECTION = ['createnft', 'createnfttrans', 'transfernft'] as const
+const OF_COLLECTION = [
+  'createnft',
+  'createnfttrans',
+  'transfernft',
+  'creatednft',
+  'updatednft',
+  'freezenft',
+  'burnnft',
+] as const
 const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
 
 /** What a reference ID names. */
 export const referenceRecord = z.looseObject({
   reference_id: z.string(),
-  /** For createnft and createnfttrans; otherwise `transaction_gdn_id`. */
+  /** For createnft, createnfttrans and creatednft; otherwise `transaction_gdn_id`. */
   nft_gdn_id: z.string().nullish(),
   transaction_gdn_id: z.string().nullish(),
   status: z.string(),
@@ -34,7 +42,7 @@ export const getreferences = defineEndpoint({
         .strictObject({
           operation: z.enum(OF_COLLECTION),
           contract_address: address,
-          // Absent where the operation had none: transfernft in v1.2.
+          // Absent where the operation had none: updatednft, and transfernft in v1.2.
           blockchain: z.optional(blockchain),
           reference_ids,
         })

@@ -15,7 +15,7 @@ export const transactionRecord = z.looseObject({
 
 export const gettransactions = defineEndpoint({
   name: 'gettransactions',
-  summary: 'Get the status of transfers and collection creations',
+  summary: 'Get the status of transfers, burns, updates and collection creations',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),

@@ -11,8 +11,10 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   created: 'False if the reference ID named it before this request. Absent without a reference ID.',
   digest:
     'Version and SHA-256 of the operation: its metadata, receiver and sender in canonical JSON (RFC 8785). It does not depend on how requests are grouped.',
+  dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
   email: 'E-mail address of the account that the key belongs to.',
   enable_api: 'Whether NFTs may be created through the API; true by default.',
+  enable_burn: 'Extension: whether the service may burn NFTs; false by default, and fixed at creation.',
   enable_transfer: 'Whether NFTs may be transferred through the API; false by default.',
   error: 'Why it failed.',
   file_fields:
@@ -20,7 +22,11 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   files_not_stored:
     'Keys of file_fields whose ipfs or ar URL is unchanged in the metadata, because the server does not store the file. Absent if there are none.',
   gas_used: 'Decimal digits.',
+  holder_wallet_address: 'Wallet address of the current owner.',
   image: 'URL of a picture: http(s), ipfs or ar.',
+  burned: 'Whether it was burned. Its owner is the zero address then.',
+  is_dynamic: 'Whether its metadata can be updated.',
+  is_frozen: 'Whether its metadata is final. A frozen collection is not shown here.',
   is_free: 'True if it failed without effect. The next request with this reference ID creates it again.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
   max_fee: 'The most that the run offers for a unit of gas: wei, as decimal digits.',
@@ -35,7 +41,12 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Extension: your own name for this operation. A repetition with the same operation returns what exists and creates nothing. The same name for another operation returns 409.',
   reference_ids:
     'Extension: a reference ID for each NFT, in the order of metadata. Unique in the collection for this endpoint.',
-  request_metadata: 'The metadata of the request that created it.',
+  replaces_revision:
+    'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another one.',
+  request_metadata: 'The metadata of the request that created it, or of its last update.',
+  revision: 'Number of its last update in the collection; 0 if it was not updated.',
+  royalty_bps: 'Extension: royalty in parts of 10,000 of the sale price; 0 by default.',
+  royalty_receiver: 'Extension: wallet address that receives royalties; by default the owner of the collection.',
   run: 'The name in the request header Gdn-Run with which its NFTs were created.',
   status: 'initiated, deployed or failed; the last two are final.',
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
@@ -57,6 +68,11 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Wallet address of the first owner of the created NFTs. By default the owner of the collection (v1.2; required in v1.1).',
     receiver_wallet_address: 'Wallet address that the created NFTs are transferred to.',
   },
+  creatednft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
+  updatednft: {
+    metadata: 'The complete new metadata, as one object or a list with one.',
+  },
+  freezenft: { nft_gdn_ids: 'The NFTs to freeze: at most 200.' },
   transfernft: {
     sender_wallet_address: 'Wallet address of the current owner.',
     receiver_wallet_address: 'Wallet address of the new owner.',

@@ -41,6 +41,8 @@ const PROBES = [
   ['nft:read', 'getisgdnnft'],
   ['nft:create', 'createnft'],
   ['nft:transfer', 'transfernft'],
+  ['nft:update', 'updatednft'],
+  ['nft:burn', 'burnnft'],
   ['collection:create', 'createcollection'],
   ['wallet:create', 'getpresignedurl'],
 ] as const satisfies readonly (readonly [Permission, string])[]
@@ -58,6 +60,8 @@ export async function seemingPermissions(
   for (const [permission, endpoint] of PROBES) {
     const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
     const status = result.kind === 'answered' ? result.status : 0
+    // A server of another version may not have the endpoint.
+    if (status === 404) continue
     found.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
   }
   return found

@@ -13,7 +13,7 @@ import { createRecoverStep } from './recover-step.ts'
 export interface ChainPipeline {
   collectionAccepted(): void
   transferAccepted(): void
-  /** NFTs of a collection, of this blockchain or another, are ready to be signed for. */
+  /** NFTs of a collection, of this blockchain or another, or their updates are ready to be signed for. */
   mintable(collectionId: string): void
   /** Whether there may be owner changes to read. */
   follow(): OwnerFollower | null
@@ -42,7 +42,7 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     chainLoop.wake()
   }
   const driver = createDriver(onSigned)
-  const { blockchain, signTransfers } = driver
+  const { blockchain, signTransfers, signUpdates } = driver
   const start = (name: string, turn: Turn) =>
     startLoop(`${name} ${blockchain}`, async () => (serves() ? await turn() : null), log)
 
@@ -52,6 +52,7 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     if (kind === 'factory' || kind === 'collection') deployLoop.wake()
     // Any settled transaction frees a slot of its signer.
     transferLoop?.wake()
+    updateLoop?.wake()
     if (collection_id !== null) mintable(collection_id)
   }
   const onMined = ({ collection_id }: TransactionRow) => {
@@ -61,13 +62,16 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
   const mintable = (collectionId: string) => {
     mintStep.mark(collectionId)
     mintLoop.wake()
+    updateLoop?.wake()
   }
   const chainLoop = start('chain', createChainStep({ store, driver, now, log, onSettled, onMined }))
   const mintLoop = start('mint', mintStep.turn)
   const transferLoop = signTransfers === undefined ? null : start('transfer', signTransfers)
+  const updateLoop = signUpdates === undefined ? null : start('update', signUpdates)
   const deployLoop = start('deploy', createDeployStep({ store, driver, now, onSigned, serves }))
   const recoverLoop = start('recover', createRecoverStep({ store, driver, log, onMintable: mintable }))
-  const loops: Loop[] = [chainLoop, mintLoop, deployLoop, recoverLoop, ...(transferLoop === null ? [] : [transferLoop])]
+  const loops: Loop[] = [chainLoop, mintLoop, deployLoop, recoverLoop]
+  for (const loop of [transferLoop, updateLoop]) if (loop !== null) loops.push(loop)
   let follower: OwnerFollower | null = null
 
   return {

@@ -34,6 +34,8 @@ export interface ChainDriver extends ChainObserver {
   explain(row: UnknownMintRow): Promise<Explanation>
   /** Signs for accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
+  /** Signs for accepted updates of metadata. Absent if tokens can't be updated. */
+  readonly signUpdates?: Turn
   /** Follows the owners of tokens. Absent if they can't change. */
   startFollower?(): OwnerFollower
 }
@@ -152,6 +154,8 @@ export type Verdict =
       verdict: 'again'
       /** Whether it counts towards the limit of reverts. */
       counted?: boolean
+      /** Updates that can never be made: the others are signed for again. */
+      fails?: readonly { seq: number; error: string }[]
       collection?: CollectionChanges
       /** A transaction signed in its place, for the same token. Without it, the rows return to the step that signs. */
       replacement?: NewTransaction & { id: string; kind: TransactionKind }

@@ -9,13 +9,14 @@ import { contentProblem } from '../../files/file-content.ts'
 import type { LazyFetcher } from '../../files/lazy-fetcher.ts'
 import type { Log } from '../log.ts'
 import { failClaimedNft, passOnToMint } from '../state/nfts.ts'
+import { failClaimedUpdate, passOnToSign } from '../state/updates.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
 import type { CheckedFiles } from '../storage/checked-files.ts'
 import { isCid } from '../storage/cid.ts'
 import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
-import { claimNftsForFiles, type NftRow, nextFilesDue, postponeNft } from '../store/nfts.ts'
+import { claimForFiles, type FileWork, nextFilesDue, postponeFiles } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
@@ -50,7 +51,7 @@ export interface FileStepOptions {
   maxAttempts?: number | undefined
   /** Number of NFTs that are processed at once; 16 by default. */
   concurrency?: number | undefined
-  /** An NFT of this collection is ready for a batch. */
+  /** An NFT of this collection, or its update, is ready to be signed for. */
   onMintable: (collectionId: string) => void
   /** There is capacity for another NFT. */
   onFree: () => void
@@ -62,7 +63,7 @@ export interface FileStep {
   stop(): Promise<void>
 }
 
-/** Fetches and stores the files of several NFTs at once, so that a slow server delays only its own. */
+/** Fetches and stores the files of several NFTs and updates at once, so that a slow server delays only its own. */
 export function createFileStep(options: FileStepOptions): FileStep {
   const {
     store,
@@ -127,44 +128,47 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
   const waitFor = (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url)))
 
-  const work = async (nft: NftRow): Promise<void> => {
+  const work = async (nft: FileWork): Promise<void> => {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
     if (fields.some(({ url }) => !isContentUrl(url))) await fetcher.load()
     // One slow origin must not occupy all places: its NFTs are retried in their turn. Nothing is awaited before the
     // requests are in the queue of their origin, so that the next NFT sees them there.
     const wait = Math.max(0, ...fields.map(({ url }) => waitFor(url)))
     if (wait > 0) {
-      return void (await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
+      return void (await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
     }
     try {
       const cids = await Promise.all(fields.map((field) => share(field.url)))
       const files = Object.fromEntries(fields.map((field, index) => [field.key, cids[index] ?? '']))
-      if (await store.transaction((db) => passOnToMint(db, nft, files))) options.onMintable(nft.collection_id)
+      const passOn = nft.table === 'nfts' ? passOnToMint : passOnToSign
+      if (await store.transaction((db) => passOn(db, nft, files))) options.onMintable(nft.collection_id)
     } catch (error) {
       if (!stopping.signal.aborted) return await settleFailure(nft, error)
       // Released unchanged, so that another process need not wait for the lease to expire.
-      await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: nft.next_attempt_at })
+      await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: nft.next_attempt_at })
     }
   }
 
-  const settleFailure = async (nft: NftRow, failure: unknown): Promise<void> => {
+  const settleFailure = async (nft: FileWork, failure: unknown): Promise<void> => {
     const lasting = failure instanceof ContentTooLargeError || (failure instanceof FetchFailure && failure.lasting)
     const attempts = nft.attempts + 1
     const reason = failure instanceof GdnError ? sentenceOf(failure, lasting) : 'the file could not be stored'
     if (!(failure instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(failure) }, 'storing a file failed')
     if (lasting || attempts >= maxAttempts) {
       const told = lasting ? reason : `${reason} (tried ${attempts} times)`
-      if (await store.transaction((db) => failClaimedNft(db, nft, told))) {
-        log.info({ nft: nft.id, requests: [nft.request_id], reason: told }, 'an NFT failed')
+      const fail = nft.table === 'nfts' ? failClaimedNft : failClaimedUpdate
+      if (await store.transaction((db) => fail(db, nft, told))) {
+        const what = nft.table === 'nfts' ? 'an NFT failed' : 'an update failed'
+        log.info({ [nft.table === 'nfts' ? 'nft' : 'update']: nft.id, requests: [nft.request_id], reason: told }, what)
       }
     } else {
       const error = `${reason} (attempt ${attempts} of ${maxAttempts})`
-      await postponeNft(store.db, nft, { attempts, nextAttemptAt: now() + backoffMs(attempts), error })
+      await postponeFiles(store.db, nft, { attempts, nextAttemptAt: now() + backoffMs(attempts), error })
     }
   }
 
-  const take = (nft: NftRow) => {
-    const task = withLeases(store, 'nfts', [nft], () => work(nft))
+  const take = (nft: FileWork) => {
+    const task = withLeases(store, nft.table, [nft], () => work(nft))
       .catch((error) => log.error({ nft: nft.id, error: messageOf(error) }, 'an NFT could not be processed'))
       .finally(() => {
         active.delete(task)
@@ -178,14 +182,17 @@ export function createFileStep(options: FileStepOptions): FileStep {
       if (stopping.signal.aborted) return null
       const free = concurrency - active.size
       if (free <= 0) return null
-      const claimed = await claimNftsForFiles(store.db, {
-        now: claimMoment(store, now),
-        leaseMs: leaseMs(store, LEASE_MS),
-        limit: free,
-      })
-      for (const nft of claimed) take(nft)
-      if (claimed.length === free) return null
-      const due = await nextFilesDue(store.db)
+      let left = free
+      let due: number | null = null
+      for (const table of ['nfts', 'updates'] as const) {
+        const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: left }
+        const claimed = await claimForFiles(store.db, table, options)
+        for (const row of claimed) take(row)
+        left -= claimed.length
+        if (left === 0) return null
+        const next = await nextFilesDue(store.db, table)
+        if (next !== null) due = Math.min(due ?? next, next)
+      }
       return due === null ? null : Math.max(50, due - now())
     },
 

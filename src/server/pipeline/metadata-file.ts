@@ -17,6 +17,18 @@ export function metadataFile(metadata: NftMetadata, files: Readonly<Record<strin
   return Buffer.from(JSON.stringify(file))
 }
 
+/** Returns the directory of an update's metadata files: `<token ID>.json` of each NFT. */
+export function updateDirectory(
+  updates: readonly { token_id: string | null; metadata: string; files: string | null }[],
+): Promise<BuiltDirectory> {
+  return buildDirectory(
+    updates.map(({ token_id, metadata, files }) => ({
+      name: `${token_id}.json`,
+      bytes: metadataFile(JSON.parse(metadata) as NftMetadata, JSON.parse(files ?? '{}')),
+    })),
+  )
+}
+
 /** Returns the directory of a batch's metadata files: `0.json`, `1.json` and so on, in the order of its NFTs. */
 export function batchDirectory(nfts: readonly { metadata: string; files: string | null }[]): Promise<BuiltDirectory> {
   return buildDirectory(

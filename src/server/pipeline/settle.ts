@@ -10,14 +10,16 @@ import {
 } from '../state/nfts.ts'
 import { addTransactions, endTransaction } from '../state/transactions.ts'
 import { endTransfer } from '../state/transfers.ts'
+import { deployUpdates, failUpdates, returnUpdates } from '../state/updates.ts'
 import { lockCollection, updateCollection } from '../store/collections.ts'
 import { countRevert, setOwner, updateSignedNfts } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findCursor, lockOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
-import type { TransactionRow } from '../store/transactions.ts'
+import { isTransfer, isUpdate, type TransactionRow } from '../store/transactions.ts'
 import { countTransferRevert, findTransferOf, forgetReverts, returnTransfer } from '../store/transfers.ts'
+import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
 import type { Outcome, Verdict } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
@@ -77,7 +79,8 @@ function directoryOf({ transaction: { collection_id: collectionId }, outcome: { 
 async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Promise<void> {
   const { id, kind, collection_id: collectionId } = transaction
   if (verdict.verdict === 'none') return
-  if (kind === 'transfer') return applyToTransfer(db, transaction, outcome, verdict)
+  if (isTransfer(transaction)) return applyToTransfer(db, transaction, outcome, verdict)
+  if (isUpdate(transaction)) return applyToUpdates(db, transaction, verdict)
   if (collectionId === null) return
   if (verdict.collection !== undefined) await updateCollection(db, collectionId, verdict.collection)
   if (verdict.verdict === 'again' && verdict.replacement !== undefined) {
@@ -124,6 +127,26 @@ async function applyToTransfer(
   const followed = (await findCursor(db, blockchain as EvmBlockchain))?.block_number ?? -1
   const block = Number(seen.block_number)
   if (followed < block) await setOwner(db, nft_id, receiver, block)
+}
+
+async function applyToUpdates(
+  db: Db,
+  transaction: TransactionRow,
+  verdict: Exclude<Settlement['verdict'], { verdict: 'none' }>,
+): Promise<void> {
+  const { id, update_sequence: sequence } = transaction
+  if (verdict.verdict === 'done') return deployUpdates(db, transaction)
+  const collectionId = await collectionOfUpdates(db, id)
+  // Its sequence is free again, or an unknown update on chain has it, which the update step then examines.
+  if (collectionId !== null && sequence !== null) {
+    await updateCollection(db, collectionId, { update_count: sequence - 1 })
+  }
+  if (verdict.verdict === 'failed') {
+    const seqs = (await listUpdatesOf(db, id)).map(({ seq }) => seq)
+    return failUpdates(db, seqs, verdict.error)
+  }
+  for (const { seq, error } of verdict.fails ?? []) await failUpdates(db, [seq], error)
+  await returnUpdates(db, id, verdict.counted === true)
 }
 
 /** `requests` is set for a transaction that was settled alone. */

@@ -19,10 +19,12 @@ import { storedFiles } from './stored-files.ts'
 type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: string | undefined }
 
 interface Creation<Echo> {
-  endpoint: 'createnft' | 'createnfttrans'
+  endpoint: 'createnft' | 'createnfttrans' | 'creatednft'
   message: string
   /** Returns the first owner of the NFTs, if they are transferred in the same step. */
   sender: (collection: CollectionRow) => string | null
+  /** Whether their metadata can be updated, also in a collection that isn't dynamic. */
+  dynamic?: boolean
   /** Fields of the response in addition to the common ones. */
   echo: Echo
   /** Rejects a collection that doesn't allow this operation. */
@@ -36,7 +38,7 @@ interface Creation<Echo> {
 export async function acceptNfts<Echo extends object>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,
-  { endpoint, message, sender, echo, check }: Creation<Echo>,
+  { endpoint, message, sender, dynamic = false, echo, check }: Creation<Echo>,
 ) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
@@ -99,6 +101,7 @@ export async function acceptNfts<Echo extends object>(
           collection_id: collectionId,
           sender: firstOwner,
           receiver,
+          dynamic: dynamic ? 1 : 0,
           metadata: JSON.stringify(metadata),
           files: stored ? JSON.stringify(stored) : null,
           step: stored ? ('mint' as const) : ('files' as const),

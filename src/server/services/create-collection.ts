@@ -9,6 +9,7 @@ import { mintAddress } from '../chain/solana/mint-address.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
+import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -18,7 +19,16 @@ type Parsed = z.output<typeof createcollection.request>
 const MAX_SYMBOL = 5
 
 /** Fields that the response echoes if they were given. */
-const OPTIONAL = ['description', 'image', 'is_locked', 'reference_id'] as const
+const OPTIONAL = [
+  'description',
+  'image',
+  'is_locked',
+  'dynamic',
+  'enable_burn',
+  'royalty_bps',
+  'royalty_receiver',
+  'reference_id',
+] as const
 
 /** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
 export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
@@ -63,6 +73,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
         const maker = 'evm' in made ? await chains.factory(db, made.evm) : { address: made.signer, version: 1 }
+        if ('evm' in made) refuseUnlessSupported(parsed, maker.version)
         const collection = {
           id,
           account_id: accountId,
@@ -76,10 +87,10 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
           enable_api: (parsed.enable_api ?? true) ? 1 : 0,
           enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
           is_locked: (parsed.is_locked ?? false) ? 1 : 0,
-          dynamic: 0,
-          enable_burn: 0,
-          royalty_bps: 0,
-          royalty_receiver: null,
+          dynamic: parsed.dynamic ? 1 : 0,
+          enable_burn: parsed.enable_burn ? 1 : 0,
+          royalty_bps: parsed.royalty_bps ?? 0,
+          royalty_receiver: royaltyReceiverOf(parsed),
           description: parsed.description ?? null,
           image: parsed.image ?? null,
           next_token_id: '1',
@@ -95,8 +106,33 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   return accepted
 }
 
-function fieldsOf({ reference_id: _, ...fields }: Parsed): OperationFields['createcollection'] {
-  return fields
+/** A value that is the default is as if it were omitted, as in requests from before the field existed. */
+function fieldsOf({
+  reference_id: _,
+  dynamic,
+  enable_burn,
+  royalty_bps,
+  ...fields
+}: Parsed): OperationFields['createcollection'] {
+  return {
+    ...fields,
+    dynamic: dynamic || undefined,
+    enable_burn: enable_burn || undefined,
+    royalty_bps: royalty_bps || undefined,
+  }
+}
+
+/** The owner receives royalties, unless the request names another wallet. */
+function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, blockchain }: Parsed): string | null {
+  return royalty_bps ? canonicalAddress(royalty_receiver ?? wallet_address, blockchain) : null
+}
+
+/** Rejects what the chain's contracts don't have yet. */
+function refuseUnlessSupported({ dynamic, enable_burn, royalty_bps, blockchain }: Parsed, version: number): void {
+  if (version >= 2 || (!dynamic && !enable_burn && !royalty_bps)) return
+  throw badRequest(
+    `dynamic, enable_burn and royalty_bps need the newest contracts on ${blockchain}: the operator of the backend has to run gdn chain setup`,
+  )
 }
 
 /** Returns a token symbol for a collection's name: its first letters and digits in capitals; `NFT` if it has none. */

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
@@ -17,6 +18,10 @@ function toRecord(row: Found) {
     status: row.status,
     request_metadata: metadata,
     metadata_url: row.metadata_url,
+    revision: row.revision,
+    is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
+    is_frozen: row.frozen === 1,
+    burned: row.owner === ZERO_ADDRESS,
     ...reasonOf(row, metadata),
     ...notStoredOf(row),
   }

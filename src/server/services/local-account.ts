@@ -1,12 +1,13 @@
 import { join } from 'node:path'
+import { PERMISSIONS } from '../../api/permissions.ts'
 import { newId } from '../../core/ids.ts'
 import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import { Secret } from '../../core/secret.ts'
-import { findApiKey, insertAccount, localAccountId } from '../store/accounts.ts'
+import { findApiKey, insertAccount, localAccountId, updateApiKey } from '../store/accounts.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
-import { findCaller, hashKey, newApiKey, registerApiKey } from './authenticate.ts'
+import { type Caller, findCaller, hashKey, newApiKey, registerApiKey } from './authenticate.ts'
 
 const FILE = 'api-key'
 
@@ -22,11 +23,21 @@ export async function openLocalAccount(store: Store, dataDir: string, now: numbe
   })
 }
 
+/** Gives the local account's key the permissions that are new in this version. */
+async function grantAll(db: Db, { keyId, accountId, permissions }: Caller): Promise<void> {
+  if (accountId !== (await localAccountId(db)) || PERMISSIONS.every((permission) => permissions.has(permission))) return
+  await updateApiKey(db, keyId, { permissions: JSON.stringify(PERMISSIONS) })
+}
+
 async function openIn(db: Db, dataDir: string, now: number): Promise<Secret> {
   const path = join(dataDir, FILE)
   const text = readPrivateText(path, { code: 'data_dir' })?.trim() ?? ''
   let key = new Secret(text)
-  if (text !== '' && (await findCaller(db, key, now)) !== null) return key
+  const caller = text === '' ? null : await findCaller(db, key, now)
+  if (caller !== null) {
+    await grantAll(db, caller)
+    return key
+  }
   if (text === '' || (await findApiKey(db, hashKey(key))) !== null) {
     key = newApiKey()
     await writePrivateFile(path, `${key.reveal()}\n`)

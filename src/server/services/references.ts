@@ -3,6 +3,7 @@ import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import {
   addReferences,
+  createsNfts,
   findReferences,
   type KnownReference,
   type NewReference,
@@ -42,7 +43,7 @@ export async function lookUpReferences(
 ): Promise<Map<string, Known>> {
   const rows = await findReferences(db, scope, ids)
   const failed = rows.filter(({ status }) => status === 'failed').map(({ target_id }) => target_id)
-  const held = scope.operation.startsWith('createnft') ? await withPossibleTokens(db, failed) : new Set()
+  const held = createsNfts(scope.operation) ? await withPossibleTokens(db, failed) : new Set()
   const known = rows.map((row) => ({ ...row, isFree: row.status === 'failed' && !held.has(row.target_id) }))
   return new Map(known.map((row) => [row.reference_id, row]))
 }
@@ -114,7 +115,7 @@ function refuseConflicts(
   const [first] = conflicts
   if (first === undefined) return
   const { reference_id, digest, request_digest } = first
-  const field = operation.startsWith('createnft') ? `reference_ids[${first.index}]` : 'reference_id'
+  const field = createsNfts(operation) ? `reference_ids[${first.index}]` : 'reference_id'
   const target = known.get(reference_id)?.target_id
   const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
   const message = `${field} "${reference_id}" names another operation: ${target} has the digest ${digest}, this request ${request_digest}${others}; nothing was accepted`
@@ -129,7 +130,7 @@ function refuseConflicts(
 
 /** Returns the ID of a reference's operation, under its API name. */
 export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
-  operation.startsWith('createnft') ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
+  createsNfts(operation) ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
 
 /**
  * Returns the fields that a response adds to an operation's ID, for one that was just created or one that existed.

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type * as z from 'zod'
-import { checksumAddress } from '../../api/address.ts'
+import { checksumAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { transfernft, type transferRequest12 } from '../../api/endpoints/transfernft.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
@@ -116,6 +116,7 @@ async function refuseUnlessSameNft(
   if (nft.status === 'failed') throw badRequest(`the NFT failed and was not created: ${nft.error}`)
   if (nft.status !== 'deployed')
     throw badRequest('the NFT is not deployed yet: wait until its status in getnfts is deployed')
+  if (nft.owner === ZERO_ADDRESS) throw badRequest('the NFT was burned')
   if (nft.token_id !== token_id) {
     throw badRequest('nft_gdn_id and token_id are inconsistent: they are not the same NFT')
   }

@@ -10,7 +10,7 @@ import { addTransactions, type NewTransaction } from './transactions.ts'
 /** An NFT of an accepted request. Its step says whether its files have to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has 10.
+// SQLite binds at most 32,766 parameters in a statement; a row here has 11.
 const ROWS_PER_INSERT = 1000
 
 export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {

@@ -11,12 +11,16 @@ import type {
   TransactionsTable,
   TransferStatus,
   TransfersTable,
+  UpdateStatus,
+  UpdateStep,
+  UpdatesTable,
 } from '../store/schema.ts'
 
-interface StateSchema extends Omit<Schema, 'collections' | 'nfts' | 'transfers' | 'transactions'> {
+interface StateSchema extends Omit<Schema, 'collections' | 'nfts' | 'transfers' | 'updates' | 'transactions'> {
   collections: Omit<CollectionsTable, 'status'> & { status: CollectionStatus }
   nfts: Omit<NftsTable, 'status' | 'step'> & { status: NftStatus; step: NftStep }
   transfers: Omit<TransfersTable, 'status'> & { status: TransferStatus }
+  updates: Omit<UpdatesTable, 'status' | 'step'> & { status: UpdateStatus; step: UpdateStep }
   transactions: Omit<TransactionsTable, 'state'> & { state: TransactionState }
 }
 

@@ -1,4 +1,12 @@
-import type { CollectionStatus, NftStatus, NftStep, TransactionState, TransferStatus } from '../store/schema.ts'
+import type {
+  CollectionStatus,
+  NftStatus,
+  NftStep,
+  TransactionState,
+  TransferStatus,
+  UpdateStatus,
+  UpdateStep,
+} from '../store/schema.ts'
 
 type Transitions<Value extends string> = Readonly<Record<Value, readonly Value[]>>
 
@@ -34,6 +42,21 @@ const transferStatus: Transitions<TransferStatus> = {
   failed: [],
 }
 
+/** An update or a freeze. A reorg that removes it makes it `initiated` again. */
+const updateStatus: Transitions<UpdateStatus> = {
+  initiated: ['deployed', 'failed'],
+  deployed: ['initiated'],
+  failed: [],
+}
+
+/** An update in the pipeline, with the same steps as an NFT. */
+const updateStep: Transitions<UpdateStep> = {
+  files: ['sign', 'done'],
+  sign: ['chain', 'done'],
+  chain: ['sign', 'done'],
+  done: ['chain'],
+}
+
 /** A transaction. A reorg makes it `signed` again, and so does a signing that is found on chain. */
 const transactionState: Transitions<TransactionState> = {
   signed: ['final', 'reverted', 'lost', 'cancelled'],
@@ -52,5 +75,7 @@ export const TRANSITIONS = {
   'nfts.status': nftStatus,
   'nfts.step': nftStep,
   'transfers.status': transferStatus,
+  'updates.status': updateStatus,
+  'updates.step': updateStep,
   'transactions.state': transactionState,
 } as const

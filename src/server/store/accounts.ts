@@ -74,6 +74,10 @@ export async function findNamedApiKeys(db: Db, { word, hash }: { word: string; h
     .execute()
 }
 
+export async function updateApiKey(db: Db, id: string, changes: Pick<ApiKeyRow, 'permissions'>): Promise<void> {
+  await db.updateTable('api_keys').set(changes).where('id', '=', id).execute()
+}
+
 /** A key that was already revoked keeps its time. */
 export async function revokeApiKey(db: Db, id: string, now: number): Promise<void> {
   await db

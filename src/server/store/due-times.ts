@@ -15,6 +15,7 @@ const LONGEST_LEASE = 10 * MINUTE
  */
 const WAITING = [
   { table: 'nfts', among: "step = 'files'", longest: 5 * MINUTE },
+  { table: 'updates', among: "step = 'files'", longest: 5 * MINUTE },
   { table: 'collections', among: "status = 'initiated'", longest: 5 * MINUTE },
   { table: 'transactions', among: "state = 'signed'", longest: 5 * MINUTE },
   { table: 'publications', among: "state <> 'done'", longest: 5 * MINUTE },

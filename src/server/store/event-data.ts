@@ -1,4 +1,5 @@
-import type { Db } from './schema.ts'
+import { ZERO_ADDRESS } from '../../api/address.ts'
+import type { Db, TransferKind, UpdateKind } from './schema.ts'
 
 /** The content of an event, and its account. */
 export interface Subject {
@@ -15,7 +16,8 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
     .select([
       ...(['nfts.id', 'nfts.token_id', 'nfts.receiver', 'nfts.owner', 'nfts.status', 'nfts.metadata'] as const),
-      ...(['nfts.metadata_url', 'nfts.error'] as const),
+      ...(['nfts.metadata_url', 'nfts.error', 'nfts.revision', 'nfts.dynamic', 'nfts.frozen'] as const),
+      'collections.dynamic as collection_dynamic',
       ...(['collections.contract_address', 'collections.blockchain', 'collections.account_id'] as const),
     ])
     .where('nfts.id', 'in', ids)
@@ -32,6 +34,10 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
       status: row.status,
       request_metadata: JSON.parse(row.metadata) as unknown,
       metadata_url: row.metadata_url,
+      revision: row.revision,
+      is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
+      is_frozen: row.frozen === 1,
+      burned: row.owner === ZERO_ADDRESS,
       ...withError(row.error),
     },
   }))
@@ -59,8 +65,8 @@ export async function collectionSubject(db: Db, id: string): Promise<Subject> {
   }
 }
 
-/** Returns a transfer with the fields of transfernft and gettransactions. */
-export async function transferSubject(db: Db, id: string): Promise<Subject> {
+/** Returns a transfer or burn with the fields of its request and gettransactions. */
+export async function transferSubject(db: Db, id: string): Promise<Subject & { kind: TransferKind }> {
   const row = await db
     .selectFrom('transfers')
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
@@ -68,22 +74,60 @@ export async function transferSubject(db: Db, id: string): Promise<Subject> {
     .leftJoin('transactions', 'transactions.id', 'transfers.transaction_id')
     .select(['transfers.nft_id', 'transfers.blockchain', 'transfers.sender', 'transfers.receiver', 'transfers.status'])
     .select(['transfers.error', 'nfts.token_id', 'collections.contract_address', 'collections.account_id'])
-    .select('transactions.hash')
+    .select(['transactions.hash', 'transfers.kind'])
     .where('transfers.id', '=', id)
     .executeTakeFirstOrThrow()
   return {
     accountId: row.account_id,
+    kind: row.kind,
     data: {
       transaction_gdn_id: id,
       nft_gdn_id: row.nft_id,
       token_id: row.token_id,
       contract_address: row.contract_address,
       blockchain: row.blockchain,
-      sender_wallet_address: row.sender,
-      receiver_wallet_address: row.receiver,
+      ...(row.kind === 'burn'
+        ? { holder_wallet_address: row.sender }
+        : { sender_wallet_address: row.sender, receiver_wallet_address: row.receiver }),
       status: row.status,
       transaction_hash: row.hash,
       ...withError(row.error),
     },
   }
+}
+
+/** Returns updates and freezes with the fields of their requests and gettransactions, in the order of acceptance. */
+export async function updateSubjects(db: Db, seqs: readonly number[]): Promise<(Subject & { kind: UpdateKind })[]> {
+  const rows = await db
+    .selectFrom('updates')
+    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .innerJoin('collections', 'collections.id', 'updates.collection_id')
+    .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
+    .select(['updates.id', 'updates.kind', 'updates.nft_id', 'updates.blockchain', 'updates.status', 'updates.error'])
+    .select(['updates.metadata', 'updates.revision', 'nfts.token_id', 'nfts.metadata_url'])
+    .select(['collections.contract_address', 'collections.account_id', 'transactions.hash'])
+    .where('updates.seq', 'in', seqs)
+    .orderBy('updates.seq')
+    .execute()
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    kind: row.kind,
+    data: {
+      transaction_gdn_id: row.id,
+      nft_gdn_id: row.nft_id,
+      token_id: row.token_id,
+      contract_address: row.contract_address,
+      blockchain: row.blockchain,
+      ...(row.kind === 'update'
+        ? {
+            request_metadata: JSON.parse(row.metadata) as unknown,
+            metadata_url: row.metadata_url,
+            revision: row.revision,
+          }
+        : {}),
+      status: row.status,
+      transaction_hash: row.hash,
+      ...withError(row.error),
+    },
+  }))
 }

@@ -5,6 +5,7 @@ import type { Store } from './open-store.ts'
 /** Tables with leases, and the condition of an index that finds leased rows. */
 export const LEASED = [
   { table: 'nfts', among: 'lease_until > 0' },
+  { table: 'updates', among: 'lease_until > 0' },
   { table: 'collections', among: 'lease_until > 0' },
   { table: 'transactions', among: 'lease_until > 0' },
   { table: 'publications', among: "state <> 'done'" },
@@ -25,7 +26,7 @@ export async function releaseLeases(store: Store): Promise<void> {
   })
 }
 
-type Leased = 'nfts' | 'collections' | 'transactions'
+type Leased = 'nfts' | 'updates' | 'collections' | 'transactions'
 
 /** Extends the leases of rows that are still in progress; lost leases are left unchanged. */
 export async function renewLeases(

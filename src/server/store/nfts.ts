@@ -23,20 +23,29 @@ const RECORD = [
   'nfts.receiver',
   'nfts.owner',
   'nfts.status',
-  'nfts.metadata',
-  'nfts.files',
   'nfts.metadata_url',
   'nfts.error',
   'nfts.step',
+  'nfts.frozen',
+  'nfts.revision',
+  'nfts.dynamic',
+  'collections.dynamic as collection_dynamic',
   'collections.contract_address',
 ] as const
 
-/** Returns NFTs with these IDs that an account may read, in no particular order. */
+/** Returns NFTs with these IDs that an account may read, with their present metadata, in no particular order. */
 export async function findNfts(db: Db, accountId: string, ids: readonly string[]) {
   const rows = await db
     .selectFrom('nfts')
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+    .leftJoin('updates', (join) =>
+      join.onRef('updates.id', '=', 'nfts.update_id').onRef('updates.nft_id', '=', 'nfts.id'),
+    )
     .select([...RECORD, 'collections.account_id'])
+    .select((row) => [
+      row.fn.coalesce('updates.metadata', 'nfts.metadata').as('metadata'),
+      row.fn.coalesce('updates.files', 'nfts.files').as('files'),
+    ])
     .where('nfts.id', 'in', ids)
     .execute()
   // Filtered here: without statistics, SQLite would start with the account's collections and read all of their NFTs.
@@ -59,10 +68,23 @@ export async function setOwner(db: Db, id: string, owner: string, block: number)
   await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
 }
 
-/** Claims NFTs whose files have to be fetched: due, and not claimed (or claimed by a worker that died). */
-export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<NftRow[]> {
+/** Tables of rows with files to fetch: new NFTs, and updates of NFTs. */
+export type TableWithFiles = 'nfts' | 'updates'
+
+/** A claimed row with files to fetch. */
+export type FileWork = { table: TableWithFiles } & Pick<
+  NftRow,
+  'seq' | 'id' | 'request_id' | 'collection_id' | 'metadata' | 'attempts' | 'next_attempt_at' | 'generation'
+>
+
+/** Claims rows whose files have to be fetched: due, and not claimed (or claimed by a worker that died). */
+export async function claimForFiles(
+  db: Db,
+  table: TableWithFiles,
+  { now, leaseMs, limit }: ClaimOptions,
+): Promise<FileWork[]> {
   const due = db
-    .selectFrom('nfts')
+    .selectFrom(table)
     .select('seq')
     .where('step', '=', sql.lit('files'))
     .where('next_attempt_at', '<=', momentIn(now))
@@ -71,16 +93,17 @@ export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOp
     .orderBy('seq')
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  return db
+  const rows = await db
     .with(
       (name) => name('due').materialized(),
       () => due,
     )
-    .updateTable('nfts')
-    .set((nft) => ({ lease_until: momentIn(now, leaseMs), generation: nft('generation', '+', 1) }))
+    .updateTable(table)
+    .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
     .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
-    .returningAll()
+    .returning(['seq', 'id', 'request_id', 'collection_id', 'metadata', 'attempts', 'next_attempt_at', 'generation'])
     .execute()
+  return rows.map((row) => ({ ...row, table }))
 }
 
 /**
@@ -88,13 +111,13 @@ export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOp
  *
  * @param at.error the error of the last attempt; by default the earlier one is kept
  */
-export async function postponeNft(
+export async function postponeFiles(
   db: Db,
-  claimed: Pick<NftRow, 'seq' | 'generation'>,
+  claimed: Pick<FileWork, 'table' | 'seq' | 'generation'>,
   { attempts, nextAttemptAt, error }: { attempts: number; nextAttemptAt: number; error?: string },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
-    .updateTable('nfts')
+    .updateTable(claimed.table)
     .set({ attempts, next_attempt_at: nextAttemptAt, lease_until: 0, ...(error === undefined ? {} : { error }) })
     .where('seq', '=', claimed.seq)
     .where('generation', '=', claimed.generation)
@@ -126,7 +149,7 @@ export async function listMintable(
 ) {
   return db
     .selectFrom('nfts')
-    .select(['seq', 'id', 'request_id', 'sender', 'receiver', 'metadata', 'files'])
+    .select(['seq', 'id', 'request_id', 'sender', 'receiver', 'dynamic', 'metadata', 'files'])
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
     .$if(after > 0, (query) => query.where('seq', '>', after))
@@ -207,9 +230,9 @@ export async function mostReverts(db: Db, transactionId: string): Promise<number
 }
 
 /** Returns when the earliest fetch becomes due, or null. */
-export async function nextFilesDue(db: Db): Promise<number | null> {
+export async function nextFilesDue(db: Db, table: TableWithFiles): Promise<number | null> {
   const row = await db
-    .selectFrom('nfts')
+    .selectFrom(table)
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))
     .where('step', '=', sql.lit('files'))
     .executeTakeFirst()

@@ -2,7 +2,7 @@ import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
 import type { EventType } from '../../api/webhook-events.ts'
 import { newId } from '../../core/ids.ts'
 import { isPostgres, momentIn } from './dialect.ts'
-import { collectionSubject, nftSubjects, type Subject, transferSubject } from './event-data.ts'
+import { collectionSubject, nftSubjects, type Subject, transferSubject, updateSubjects } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
 // SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, and a query one for each ID.
@@ -50,9 +50,24 @@ export async function tellCollection(db: Db, id: string, status: 'deployed' | 'f
   if (await hasWebhooks(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
 }
 
-/** Writes an event of a transfer. Call it in the transaction that changes its status. */
+/** Writes an event of a transfer or burn. Call it in the transaction that changes its status. */
 export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
-  if (await hasWebhooks(db)) await tell(db, `transfer.${status}`, [await transferSubject(db, id)])
+  if (!(await hasWebhooks(db))) return
+  const subject = await transferSubject(db, id)
+  await tell(db, `${subject.kind}.${status}`, [subject])
+}
+
+/** Writes an event of each update or freeze. Call it in the transaction that changes their status. */
+export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: readonly number[]): Promise<void> {
+  if (seqs.length === 0 || !(await hasWebhooks(db))) return
+  const subjects = await updateSubjects(db, seqs)
+  for (const kind of ['update', 'freeze'] as const) {
+    await tell(
+      db,
+      `${kind}.${status}`,
+      subjects.filter((subject) => subject.kind === kind),
+    )
+  }
 }
 
 /** Writes an event for one webhook, ahead of all others, even if it doesn't subscribe to it. Returns the event's ID. */

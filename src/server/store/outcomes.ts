@@ -1,6 +1,9 @@
 import type { Db } from './schema.ts'
 
-/** Returns the status of an account's transfers and collection creations with these IDs, in no particular order. */
+/**
+ * Returns the status of an account's transfers, burns, updates, freezes and collection creations with these IDs, in no
+ * particular order.
+ */
 export async function findOutcomes(db: Db, accountId: string, ids: readonly string[]) {
   const transfers = await db
     .selectFrom('transfers')
@@ -19,5 +22,17 @@ export async function findOutcomes(db: Db, accountId: string, ids: readonly stri
     .where('collections.id', 'in', ids)
     .where('collections.account_id', '=', accountId)
     .execute()
-  return [...transfers, ...collections]
+  const updates = await db
+    .selectFrom('updates')
+    .innerJoin('collections', 'collections.id', 'updates.collection_id')
+    .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
+    .select(['updates.id', 'updates.status', 'updates.error', 'transactions.hash', 'transactions.gas_used'])
+    .select('collections.blockchain')
+    .where('updates.id', 'in', ids)
+    .where('collections.account_id', '=', accountId)
+    .execute()
+  // A freeze has a row for each NFT. It failed if one did, and is deployed if all are.
+  const first = (row: { status: string }) => ['failed', 'initiated', 'deployed'].indexOf(row.status)
+  updates.sort((a, b) => first(b) - first(a))
+  return [...transfers, ...collections, ...updates]
 }

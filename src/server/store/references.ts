@@ -14,11 +14,18 @@ export interface KnownReference extends NewReference {
   accepted_at: number
 }
 
+/** Whether the operations of an endpoint are NFTs, each with its reference ID in a list. */
+export const createsNfts = (operation: CreatingEndpoint): boolean => TARGETS[operation] === 'nfts'
+
 /** Tables of operations with reference IDs. */
 const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
   createnft: 'nfts',
   createnfttrans: 'nfts',
   transfernft: 'transfers',
+  creatednft: 'nfts',
+  updatednft: 'updates',
+  freezenft: 'updates',
+  burnnft: 'transfers',
   createcollection: 'collections',
 }
 

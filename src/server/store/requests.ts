@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, RequestsTable } from './schema.ts'
-import type { TransactionRow } from './transactions.ts'
+import { isTransfer, isUpdate, type TransactionRow } from './transactions.ts'
 
 export type RequestRow = Selectable<RequestsTable>
 
@@ -29,9 +29,13 @@ export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
 ): Promise<string[]> {
-  if (kind === 'transfer') {
+  if (isTransfer({ kind })) {
     const transfers = db.selectFrom('transfers').select('request_id').where('transaction_id', '=', id)
     return (await transfers.execute()).map((row) => row.request_id)
+  }
+  if (isUpdate({ kind })) {
+    const updates = db.selectFrom('updates').select('request_id').distinct().where('transaction_id', '=', id)
+    return (await updates.execute()).map((row) => row.request_id)
   }
   const rows =
     kind === 'mint' || kind === 'grant'

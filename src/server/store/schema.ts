@@ -129,6 +129,8 @@ export interface CollectionsTable extends Work {
   royalty_receiver: Generated<string | null>
   /** The owner has revoked all rights of the service permanently. */
   revoked: Generated<number>
+  /** The sequence of the last update that is signed, or was examined on chain. */
+  update_count: Generated<number>
   description: string | null
   image: string | null
   status: State<CollectionStatus>
@@ -167,9 +169,17 @@ export interface NftsTable extends Work {
   metadata_url: string | null
   transaction_id: string | null
   batch_index: number | null
+  /** Created by creatednft: its metadata may be updated, also in a collection that isn't dynamic. */
+  dynamic: Generated<number>
+  /** Its metadata can't be updated any more. */
+  frozen: Generated<number>
+  /** The sequence of its last final update; 0 without one. */
+  revision: Generated<number>
+  /** Its last final update. Null without one, or if the database doesn't have it. */
+  update_id: Generated<string | null>
 }
 
-export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer'
+export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer' | 'burn' | 'update' | 'freeze'
 /**
  * reverted: executed without effect.
  * lost: it can never be executed, and its work is signed for again. On EVM chains another transaction used its nonce,
@@ -192,14 +202,19 @@ export interface TransactionsTable extends Work {
   /** Null on Solana. */
   nonce: number | null
   kind: TransactionKind
-  /** Null for a factory and for transfers. Unfinished transactions of an EVM collection have different token IDs. */
+  /**
+   * Null for a factory, and for transfers and updates, whose rows have it. Unfinished transactions of an EVM collection
+   * have different token IDs.
+   */
   collection_id: string | null
   /** ID of the first token that it mints on an EVM chain; else null. */
   start_id: string | null
   /** On Solana the address of the mint that it creates, which is the ID of the token; else null. */
   mint: Generated<string | null>
-  /** Number of NFTs that it mints. */
+  /** Number of NFTs that it mints or updates. */
   token_count: number
+  /** The number of the update in its collection; null for anything else. */
+  update_sequence: Generated<number | null>
   /** CID of the directory of its metadata files. */
   directory: string | null
   /** Hexadecimal, on Solana base64. Empty if it is not sent again. */
@@ -248,12 +263,15 @@ export interface TransactionAttemptsTable {
 }
 
 export type TransferStatus = 'initiated' | 'deployed' | 'failed'
+/** burn: the receiver is the zero address */
+export type TransferKind = 'transfer' | 'burn'
 
 /** A transfer of an NFT. */
 export interface TransfersTable {
   seq: Generated<number>
-  /** The transaction_gdn_id of transfernft. */
+  /** The transaction_gdn_id of transfernft or burnnft. */
   id: string
+  kind: Generated<TransferKind>
   request_id: string
   collection_id: string
   nft_id: string
@@ -263,6 +281,35 @@ export interface TransfersTable {
   status: State<TransferStatus>
   error: string | null
   transaction_id: string | null
+  /** 1 after a reorg removed its block. */
+  returned: Generated<number>
+}
+
+export type UpdateStatus = 'initiated' | 'deployed' | 'failed'
+/** files: fetch and store them · sign: wait for a batch · chain: signed, waiting for finality · done */
+export type UpdateStep = 'files' | 'sign' | 'chain' | 'done'
+export type UpdateKind = 'update' | 'freeze'
+
+/** An update of an NFT's metadata, or its freeze. */
+export interface UpdatesTable extends Work {
+  seq: Generated<number>
+  /** The transaction_gdn_id of updatednft or freezenft. A freeze has a row for each NFT. */
+  id: string
+  request_id: string
+  collection_id: string
+  nft_id: string
+  blockchain: string
+  kind: UpdateKind
+  /** The metadata as sent, JSON; an empty object for a freeze. */
+  metadata: string
+  /** JSON object: file field key to CID, once the files are stored. */
+  files: string | null
+  status: State<UpdateStatus>
+  step: State<UpdateStep>
+  error: string | null
+  transaction_id: string | null
+  /** The sequence of its transaction, once it is final. */
+  revision: number | null
   /** 1 after a reorg removed its block. */
   returned: Generated<number>
 }
@@ -500,6 +547,7 @@ export interface Schema {
   transactions: TransactionsTable
   transaction_attempts: TransactionAttemptsTable
   transfers: TransfersTable
+  updates: UpdatesTable
   operation_references: OperationReferencesTable
   owner_events: OwnerEventsTable
   owner_cursors: OwnerCursorsTable

@@ -6,6 +6,12 @@ import type { Db, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
 
+/** Whether the rows of a transaction are in `transfers`. */
+export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'transfer' || kind === 'burn'
+
+/** Whether the rows of a transaction are in `updates`. */
+export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'update' || kind === 'freeze'
+
 /** Returns the nonce of a transaction of an EVM chain. */
 export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
   if (nonce === null) throw new Error(`the transaction ${id} has no nonce`)

@@ -43,7 +43,7 @@ export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: num
     .selectFrom(waiting(db))
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
-    .select(['transfers.id', 'transfers.request_id', 'transfers.sender', 'transfers.receiver'])
+    .select(['transfers.id', 'transfers.kind', 'transfers.request_id', 'transfers.sender', 'transfers.receiver'])
     .select(['nfts.status as nft_status', 'nfts.token_id', 'collections.contract_address'])
     .where('transfers.blockchain', '=', blockchain)
     .where('transfers.status', '=', sql.lit('initiated'))
@@ -101,6 +101,7 @@ export async function findTransferOf(db: Db, transactionId: string) {
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
     .select([
       'transfers.id',
+      'transfers.kind',
       'transfers.seq',
       'transfers.sender',
       'transfers.receiver',
@@ -132,7 +133,7 @@ export async function unknownMovesOf(db: Db, id: string) {
         .onRef('owner_events.previous', '=', 'transfers.sender')
         .onRef('owner_events.next', '=', 'transfers.receiver'),
     )
-    .select(['transfers.id', 'transfers.sender', 'transfers.receiver', 'nfts.token_id'])
+    .select(['transfers.id', 'transfers.kind', 'transfers.sender', 'transfers.receiver', 'nfts.token_id'])
     .select(['collections.contract_address', 'collections.factory_address', 'requests.accepted_at'])
     .select('owner_events.transaction_hash')
     .where('transfers.id', '=', id)

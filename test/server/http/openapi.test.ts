@@ -160,8 +160,10 @@ describe('/openapi.json', () => {
 
 describe('the examples, sent with real IDs', () => {
   it('every listed endpoint returns 200 for its example, with a body valid by its schema', async () => {
-    const collection = await createTestCollection(backend, { enable_transfer: true, wallet_address: WALLETS[0] })
-    const ids = await mint(backend, collection, plainMetadata(2), {
+    const collection = await createTestCollection(backend, {
+      ...{ enable_transfer: true, wallet_address: WALLETS[0], dynamic: true, enable_burn: true },
+    })
+    const ids = await mint(backend, collection, plainMetadata(4), {
       receiver: WALLETS[0],
       headers: { 'gdn-run': 'a-run' },
     })
@@ -173,6 +175,10 @@ describe('the examples, sent with real IDs', () => {
       getpresignedurl: {},
       createnft: { contract_address: collection.address },
       createnfttrans: { contract_address: collection.address },
+      creatednft: { contract_address: collection.address },
+      updatednft: { contract_address: collection.address, nft_gdn_id: ids[0] },
+      freezenft: { contract_address: collection.address, nft_gdn_ids: [ids[2]] },
+      burnnft: { contract_address: collection.address, nft_gdn_id: ids[3], holder_wallet_address: WALLETS[0] },
       getnftgdnids: { contract_addresses: collection.address },
       getnfts: { nft_gdn_ids: ids },
       getisgdnnft: { nft_gdn_ids: [first?.nft_gdn_id] },

@@ -55,6 +55,17 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
     token_id: token,
   }),
   createnfttrans: ({ contract }) => ({ ...transfer, contract_address: contract, metadata: plainMetadata(1) }),
+  creatednft: ({ contract }) => ({
+    contract_address: contract,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: plainMetadata(1),
+  }),
+  updatednft: ({ contract, nft }) => ({ contract_address: contract, nft_gdn_id: nft, metadata: plainMetadata(1) }),
+  freezenft: ({ contract, nft }) => ({ contract_address: contract, nft_gdn_ids: [nft] }),
+  burnnft: ({ contract, nft }) => ({
+    ...{ contract_address: contract, nft_gdn_id: nft, holder_wallet_address: WALLETS[1] },
+  }),
   getnftgdnids: ({ contract }) => ({ contract_addresses: contract, blockchain: 'polygon' }),
   getnfts: ({ nft }) => ({ nft_gdn_ids: [nft] }),
   // design.md section 3, tenancy: it accepts NFTs of any account.

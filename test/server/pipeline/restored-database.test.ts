@@ -27,6 +27,7 @@ import { holdSigning } from '../../helpers/hold.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { TOKEN_ABI, titles, update } from '../../helpers/updates.ts'
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
@@ -163,7 +164,7 @@ async function bumpSigned(): Promise<void> {
   expect(await until(raisedInPool, (hashes) => hashes.length > 0)).not.toEqual([])
 }
 
-type Kind = 'mint' | 'grant' | 'transfer'
+type Kind = 'mint' | 'grant' | 'transfer' | 'burn' | 'update'
 
 /** Holds the work at a step during the backup; resolves with a function that resumes it once the backend runs again. */
 const STEPS = {
@@ -195,13 +196,13 @@ async function allSettled(ids: readonly string[]): Promise<NftRecord[]> {
 }
 
 /** Resolves when the work has reached a step. */
-async function reached(step: keyof typeof STEPS, waiting: 'nfts' | 'transfers'): Promise<void> {
+async function reached(step: keyof typeof STEPS, waiting: 'nfts' | 'transfers' | 'updates'): Promise<void> {
   if (step !== 'before it is signed') return void (await until(signedRows, (rows) => rows.length > 0))
   const rows = () =>
     withStore(place.dataDir, async ({ db }) =>
       waiting === 'nfts'
         ? await db.selectFrom('nfts').select('id').where('step', '=', 'mint').execute()
-        : await db.selectFrom('transfers').select('id').where('status', '=', 'initiated').execute(),
+        : await db.selectFrom(waiting).select('id').where('status', '=', 'initiated').execute(),
     )
   expect((await until(rows, (found) => found.length > 0)).length).toBeGreaterThan(0)
   expect(await signedRows()).toEqual([])
@@ -250,6 +251,75 @@ describe('a backup of a pending transfer, restored after its completion', () => 
     expect((await showNfts(backend, [nft.nft_gdn_id]))[0]?.receiver_wallet_address).toBe(CAROL)
     expect(await transfersOf(collection)).toHaveLength(1)
   })
+})
+
+describe('a backup of a pending burn, restored after its completion', () => {
+  it.each(NAMES)('%s: settles it by its transaction', async (step) => {
+    const collection = await deployedCollection({ enable_burn: true })
+    const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+    const letGo = await STEPS[step]('burn')
+    const body = { contract_address: collection.address, nft_gdn_id: nft?.nft_gdn_id, holder_wallet_address: BOB }
+    const id = (await call(backend, 'burnnft', body)).response.transaction_gdn_id
+    await reached(step, 'transfers')
+    const backup = await stopAndBackUp()
+    await start()
+    await letGo()
+    const before = await ended(id)
+    expect(before?.status).toBe('deployed')
+    await startFrom(backup)
+    expect(await ended(id)).toEqual(before)
+    expect((await showNfts(backend, [nft?.nft_gdn_id ?? '']))[0]?.burned).toBe(true)
+  })
+})
+
+/** Events of updates in a collection, by ERC-4906. */
+const updatesOf = async ({ address }: TestCollection) =>
+  (await client().getLogs({ address: getAddress(address), fromBlock: 0n, events: [TOKEN_ABI[4], TOKEN_ABI[5]] })).length
+
+describe('a backup of a pending update, restored after its completion', () => {
+  it.each(NAMES)('%s: settles it by its transaction, and updates nothing again', async (step) => {
+    const collection = await deployedCollection({ dynamic: true })
+    const ids = await mint(backend, collection, plainMetadata(3))
+    await settled(backend, ids)
+    const letGo = await STEPS[step]('update')
+    const waiting = await Promise.all([0, 1].map((n) => update(backend, collection, ids[n] ?? '', `new ${n}`)))
+    await reached(step, 'updates')
+    const backup = await stopAndBackUp()
+    await start()
+    await letGo()
+    const before = await Promise.all(waiting.map(ended))
+    expect(before.map((one) => one?.status)).toEqual(['deployed', 'deployed'])
+    const [nfts, events] = [await showNfts(backend, ids), await updatesOf(collection)]
+    await startFrom(backup)
+    expect(await Promise.all(waiting.map(ended))).toEqual(before)
+    expect(await showNfts(backend, ids)).toEqual(nfts)
+    const expected = ['new 0', 'new 1', 'NFT 2']
+    expect(await titles(backend, collection, ids, client())).toEqual({ chain: expected, api: expected })
+    expect(await updatesOf(collection)).toBe(events)
+    const next = await update(backend, collection, ids[2] ?? '', 'next', { replaces_revision: 0 })
+    expect((await ended(next))?.status).toBe('deployed')
+  })
+})
+
+it('shows the revision of an update from after the backup, and rejects one that replaces the revision before', async () => {
+  const collection = await deployedCollection({ dynamic: true })
+  const ids = await mint(backend, collection, plainMetadata(2))
+  await settled(backend, ids)
+  const backup = await stopAndBackUp()
+  await start()
+  await ended(await update(backend, collection, ids[0] ?? '', 'later', { replaces_revision: 0 }))
+  const [later] = await showNfts(backend, ids)
+  await startFrom(backup)
+  // Any update examines what is on chain first.
+  await ended(await update(backend, collection, ids[1] ?? '', 'other'))
+  const [restored, other] = await showNfts(backend, ids)
+  expect(restored).toMatchObject({ revision: 1, metadata_url: later?.metadata_url })
+  expect(other).toMatchObject({ revision: 2 })
+  const body = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: plainMetadata(1) }
+  const refused = await backend.post('/api/v1/updatednft', { ...body, replaces_revision: 0 })
+  expect(refused.json.error.message).toMatch(/the NFT has revision 1/)
+  await ended(await update(backend, collection, ids[0] ?? '', 'last', { replaces_revision: 1 }))
+  expect((await titles(backend, collection, ids, client())).chain).toEqual(['last', 'other'])
 })
 
 it('keeps a collection and its NFTs after a restore to before its deployment, and mints nothing twice', async () => {

@@ -6,7 +6,7 @@ import { accept } from '../../../src/server/services/accept.ts'
 import { openLocalAccount } from '../../../src/server/services/local-account.ts'
 import { claimUndeployedCollections } from '../../../src/server/store/collections.ts'
 import { renewLeases } from '../../../src/server/store/leases.ts'
-import { claimNftsForFiles } from '../../../src/server/store/nfts.ts'
+import { claimForFiles } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { countRequest } from '../../../src/server/store/rate-windows.ts'
@@ -91,10 +91,12 @@ it('processes claim different jobs and do not wait for each other', async () => 
     stores[0].db,
     Array.from({ length: 100 }, (_, index) => ({ ...nft, id: `n${index}`, status: 'initiated', step: 'files' })),
   )
-  const claimed = await times(10, ({ db }) => claimNftsForFiles(db, { now: 'database', leaseMs: 60_000, limit: 10 }))
+  const claimed = await times(10, ({ db }) =>
+    claimForFiles(db, 'nfts', { now: 'database', leaseMs: 60_000, limit: 10 }),
+  )
   const ids = claimed.flat().map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
-  const rest = await claimNftsForFiles(stores[0].db, { now: 'database', leaseMs: 60_000, limit: 100 })
+  const rest = await claimForFiles(stores[0].db, 'nfts', { now: 'database', leaseMs: 60_000, limit: 100 })
   expect(ids.length + rest.length).toBe(100)
   // An open transaction with claims doesn't block other processes.
   await addCollection(stores[0], 'd')

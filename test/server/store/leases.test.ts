@@ -12,7 +12,7 @@ import {
   postponeCollection,
 } from '../../../src/server/store/collections.ts'
 import { releaseLeases } from '../../../src/server/store/leases.ts'
-import { claimNftsForFiles, type NftRow, nextFilesDue, postponeNft } from '../../../src/server/store/nfts.ts'
+import { claimForFiles, nextFilesDue, postponeFiles } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSigned, takeNonce } from '../../../src/server/store/transactions.ts'
@@ -98,10 +98,9 @@ const addTransaction = (id: string, nonce: number, collection_id: string | null 
     next_attempt_at: NOW,
   })
 
-const claimNfts = (now: number, limit = 10) => claimNftsForFiles(store.db, { now, leaseMs: LEASE, limit })
+const claimNfts = (now: number, limit = 10) => claimForFiles(store.db, 'nfts', { now, leaseMs: LEASE, limit })
 const idsOf = (rows: readonly { id: string }[]) => rows.map((row) => row.id)
-const nft = async (id: string): Promise<NftRow> =>
-  store.db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+const nft = async (id: string) => store.db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 const first = <Row>(rows: readonly Row[]): Row => {
   const [row] = rows
   if (row === undefined) throw new Error('nothing was claimed')
@@ -119,7 +118,7 @@ describe('a claim of NFTs', () => {
   it('skips NFTs that are not due yet', async () => {
     await addNfts(1)
     expect(await claimNfts(NOW - 1)).toEqual([])
-    expect(await nextFilesDue(store.db)).toBe(NOW)
+    expect(await nextFilesDue(store.db, 'nfts')).toBe(NOW)
   })
 
   it('returns a row whose lease has expired to the next worker', async () => {
@@ -136,7 +135,7 @@ describe('a claim of NFTs', () => {
     const before = await nft('n0')
     expect(await passOnToMint(store.db, lost, { image: 'x' })).toBe(false)
     expect(await failClaimedNft(store.db, lost, 'late')).toBe(false)
-    expect(await postponeNft(store.db, lost, { attempts: 9, nextAttemptAt: NOW + 9 })).toBe(false)
+    expect(await postponeFiles(store.db, lost, { attempts: 9, nextAttemptAt: NOW + 9 })).toBe(false)
     expect(await nft('n0')).toEqual(before)
     expect(await passOnToMint(store.db, held, { image: 'y' })).toBe(true)
     expect(await nft('n0')).toMatchObject({ step: 'mint', files: '{"image":"y"}', lease_until: 0, attempts: 0 })
@@ -160,7 +159,7 @@ describe('a claim of NFTs', () => {
 
   it('returns a postponed NFT only once it is due', async () => {
     await addNfts(1)
-    await postponeNft(store.db, first(await claimNfts(NOW)), { attempts: 1, nextAttemptAt: NOW + 5000 })
+    await postponeFiles(store.db, first(await claimNfts(NOW)), { attempts: 1, nextAttemptAt: NOW + 5000 })
     expect(await claimNfts(NOW + 4999)).toEqual([])
     expect(await claimNfts(NOW + 5000)).toMatchObject([{ id: 'n0', attempts: 1 }])
   })

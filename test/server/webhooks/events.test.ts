@@ -134,6 +134,53 @@ describe('an event', () => {
     await hook.remove()
   })
 
+  it('says what an update, a freeze and a burn did to an NFT', async () => {
+    const hook = await webhook('changes', ['update.deployed', 'update.failed', 'freeze.deployed', 'burn.deployed'])
+    const collection = await createTestCollection(backend, { dynamic: true, enable_burn: true })
+    const contract_address = collection.address
+    const ids = await mint(backend, collection, plainMetadata(1))
+    const [nft] = await settled(backend, ids)
+    const place = { nft_gdn_id: ids[0], token_id: nft?.token_id, contract_address, blockchain: 'polygon' }
+    const missing = { ...plainMetadata(1)[0], file_fields: [{ key: 'image', url: `${backend.url}/missing` }] }
+    const requests = [
+      ['updatednft', { nft_gdn_id: ids[0], metadata: missing }],
+      ['updatednft', { nft_gdn_id: ids[0], metadata: plainMetadata(1, 'New') }],
+      ['freezenft', { nft_gdn_ids: ids }],
+      ['burnnft', { nft_gdn_id: ids[0], holder_wallet_address: WALLETS[1] }],
+    ] as const
+    const made: string[] = []
+    for (const [name, body] of requests) {
+      made.push((await call(backend, name, { contract_address, ...body })).response.transaction_gdn_id)
+      // A change is accepted once the one before has its outcome.
+      await until(
+        async () => hook.events(),
+        (events) => events.length === made.length,
+      )
+    }
+    const { transactions } = await call(backend, 'gettransactions', { transaction_gdn_ids: made })
+    const [failed, updated, frozen, burned] = transactions.map(({ transaction_gdn_id, status, transaction_hash }) => ({
+      ...{ ...place, transaction_gdn_id, status, transaction_hash },
+    }))
+    const [after] = await call(backend, 'getnfts', { nft_gdn_ids: ids }).then(({ nfts }) => nfts)
+    expect(hook.events().map(({ type, data }) => [type, data])).toEqual([
+      [
+        'update.failed',
+        {
+          ...failed,
+          ...{ request_metadata: missing, metadata_url: nft?.metadata_url, revision: null },
+          error: expect.stringContaining('404'),
+        },
+      ],
+      [
+        'update.deployed',
+        { ...updated, request_metadata: plainMetadata(1, 'New')[0], metadata_url: after?.metadata_url, revision: 1 },
+      ],
+      ['freeze.deployed', frozen],
+      ['burn.deployed', { ...burned, holder_wallet_address: WALLETS[1] }],
+    ])
+    await hook.remove()
+  })
+
   it('is JSON with its ID also in a header, signed with the webhook’s secret', async () => {
     const hook = await webhook('signed', ['collection.deployed'])
     await createTestCollection(backend)

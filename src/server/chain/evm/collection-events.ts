@@ -14,6 +14,10 @@ const EVENTS = [
 ] as const
 /** Topics of the events about owners and flags. */
 export const TOPICS = EVENTS.map(topicOf)
+/** Topics of the ERC-4906 events of updates. */
+export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const).map(
+  (eventName) => encodeEventTopics({ abi, eventName })[0],
+)
 const [TRANSFER] = TOPICS
 const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
 

@@ -18,7 +18,7 @@ interface Judging {
 
 type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
 
-/** Decides what the outcome of a transfer's transaction means. */
+/** Decides what the outcome of a transaction with a transfer or burn means. */
 export async function judgeTransfer({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   if (outcome.state === 'final') return { verdict: 'done' }
   const transfer = await findTransferOf(store.db, transaction.id)
@@ -55,18 +55,19 @@ async function judge(network: EvmNetwork, transfer: Transfer, { signer }: Transa
  * decides.
  */
 async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
-  const { contract_address, token_id, sender } = transfer
+  const { contract_address, token_id, sender, kind } = transfer
   const collection = contract_address as Hex
   const state = await readCollectionState(network, collection)
-  if (state?.revoked) return "the collection's owner has revoked the service's right to transfer"
-  if (state?.enableTransfer === false) {
+  if (state?.revoked) return `the collection's owner has revoked the service's right to ${kind}`
+  if (kind === 'burn' && state?.enableApi === false) return "the collection's owner has switched off enable_api"
+  if (kind === 'transfer' && state?.enableTransfer === false) {
     return "the collection's owner has switched off transferring NFTs through the API"
   }
   const owner =
     state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)
   const isSenders = owner === null || owner === sender
   if (!isSenders) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
-  return `the network rejected the transfer: its transaction ${hash} reverted`
+  return `the network rejected the ${kind}: its transaction ${hash} reverted`
 }
 
 /** A reorg has removed it, or this node lags. */

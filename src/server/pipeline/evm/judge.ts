@@ -8,11 +8,12 @@ import { type CollectionRow, findCollectionById } from '../../store/collections.
 import { mostReverts } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { TransactionKind } from '../../store/schema.ts'
-import { followsUnfinal, nonceOf, type TransactionRow } from '../../store/transactions.ts'
+import { followsUnfinal, isTransfer, isUpdate, nonceOf, type TransactionRow } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { Outcome, Verdict } from '../driver.ts'
 import { atFinality, type Call, judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
 import { judgeTransfer } from './judge-transfer.ts'
+import { judgeUpdate } from './judge-update.ts'
 
 export interface Judging {
   store: Store
@@ -32,7 +33,8 @@ export async function judge(judging: Judging): Promise<Verdict> {
     const next = await nextTokens(judging)
     return outcome.again ? { verdict: 'again', ...next } : { verdict: 'failed', error: CANCELLED, ...next }
   }
-  if (transaction.kind === 'transfer') return judgeTransfer(judging)
+  if (isTransfer(transaction)) return judgeTransfer(judging)
+  if (isUpdate(transaction)) return judgeUpdate(judging)
   if (outcome.state === 'reverted') return judgeReverted(judging)
   return isMint(transaction) ? { verdict: 'done', collection: { batch_limit: null } } : { verdict: 'done' }
 }

@@ -31,9 +31,9 @@ export interface MintBatch {
 
 /**
  * Returns the next batch of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
- * transfer in the same step need another call, with one sender at a time. A batch therefore ends where the kind or the
- * sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of a run with a limit have
- * transactions of their own. Those of a run that waits for cheaper blocks let the others pass.
+ * transfer in the same step need another call, with one sender at a time, and so do dynamic ones. A batch therefore ends
+ * where the kind or the sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of a run
+ * with a limit have transactions of their own. Those of a run that waits for cheaper blocks let the others pass.
  *
  * @param payable gas that the signer can pay for
  * @param current fees that runs wait for; null if no run has a limit
@@ -57,7 +57,7 @@ export async function nextBatch(
   const call = { startId, digest: directory.digest }
   const data =
     first.sender === null
-      ? encodeMint({ ...call, runs: toRuns(nfts) })
+      ? encodeMint({ ...call, runs: toRuns(nfts), dynamic: first.dynamic === 1 && collection.dynamic === 0 })
       : encodeGrant({ ...call, sender: first.sender as Hex, receivers: receiversOf(nfts) })
   const kind = first.sender === null ? 'mint' : 'grant'
   const isFull = nfts.length < rows.length || rows.length === limit
@@ -81,9 +81,13 @@ export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] 
   return runs
 }
 
-/** Returns the first rows that fit into one call: NFTs that are only minted, or those with the same first owner. */
-export function ofOneKind<Row extends Pick<Mintable, 'sender'>>(rows: readonly Row[]): readonly Row[] {
-  const end = rows.findIndex((row) => row.sender !== rows[0]?.sender)
+/**
+ * Returns the first rows that fit into one call: NFTs that are only minted, dynamic ones, or those with the same first
+ * owner.
+ */
+export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows: readonly Row[]): readonly Row[] {
+  const [first] = rows
+  const end = rows.findIndex((row) => row.sender !== first?.sender || row.dynamic !== first?.dynamic)
   return end === -1 ? rows : rows.slice(0, end)
 }
 
@@ -115,7 +119,7 @@ const receiversOf = (batch: readonly Mintable[]) => batch.map(({ receiver }) => 
 
 function gasOf(batch: readonly Mintable[], locked: boolean): bigint {
   const granted = batch.some(({ sender }) => sender !== null)
-  return granted ? grantGasLimit(receiversOf(batch)) : mintGasLimit(toRuns(batch), locked)
+  return granted ? grantGasLimit(receiversOf(batch)) : mintGasLimit(toRuns(batch), locked, batch[0]?.dynamic === 1)
 }
 
 function fitIntoGas(rows: readonly Mintable[], payable: bigint, locked: boolean): readonly Mintable[] {

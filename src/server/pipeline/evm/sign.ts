@@ -22,6 +22,8 @@ export interface Draft {
   /** The run of its NFTs, if the run has a limit of its cost. */
   run?: string | undefined
   batch?: { startId: bigint; count: number; directory: string }
+  /** The sequence is null for a freeze. */
+  update?: { sequence: number | null; count: number; directory: string | null }
 }
 
 /**
@@ -44,7 +46,7 @@ export async function signAndStoreAll(
   const signed = await signInCommit(signer, unsigned)
   const rows = []
   for (const [index, { raw, hash }] of signed.entries()) {
-    const { id = newId(), kind, collectionId = null, run = null, batch } = drafts[index] ?? drafts[0]
+    const { id = newId(), kind, collectionId = null, run = null, batch, update } = drafts[index] ?? drafts[0]
     rows.push({
       id,
       blockchain,
@@ -54,8 +56,9 @@ export async function signAndStoreAll(
       collection_id: collectionId,
       run,
       start_id: batch === undefined ? null : String(batch.startId),
-      token_count: batch?.count ?? 0,
-      directory: batch?.directory ?? null,
+      update_sequence: update?.sequence ?? null,
+      token_count: (batch ?? update)?.count ?? 0,
+      directory: (batch ?? update)?.directory ?? null,
       raw,
       hash,
       block_number: null,

@@ -1,5 +1,5 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
-import { TRANSFER_GAS_LIMIT } from '../../chain/evm/gas-limits.ts'
+import { BURN_GAS_LIMIT } from '../../chain/evm/gas-limits.ts'
 import type { AskSigning, Signer } from '../../chain/evm/signers.ts'
 import { endTransfer } from '../../state/transfers.ts'
 import { isBehind } from '../../store/followers.ts'
@@ -23,7 +23,7 @@ export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
   signing: AskSigning
   onSigned: OnSigned
   /** Assigns transactions that are already on chain to their transfers. Resolves with the IDs of those. */
-  recover?: (transfers: readonly { id: string; request_id: string }[]) => Promise<ReadonlySet<string>>
+  recover?: (transfers: readonly Unsigned[]) => Promise<ReadonlySet<string>>
 }
 
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
@@ -44,7 +44,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       )
       const mine = transfers.filter(({ id }) => ours.has(id))
       const [first, ...others] = mine.map(
-        (transfer): Draft => ({ ...terms, ...transferCall(transfer), kind: 'transfer' }),
+        (transfer): Draft => ({ ...terms, ...transferCall(transfer), kind: transfer.kind }),
       )
       if (first === undefined) return []
       const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
@@ -83,7 +83,8 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (!(await hasUnsigned(store.db, blockchain))) return null
     const { chainId, signers, fees, affordable } = await signing(blockchain)
     if (await isBehind(store.db, blockchain)) return null
-    const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / TRANSFER_GAS_LIMIT)
+    // A burn needs more than a transfer.
+    const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / BURN_GAS_LIMIT)
     const rooms = (await roomOfSigners(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
       signer,
       room: Math.min(Math.max(0, room - LEFT_FREE), paidFor(signer)),

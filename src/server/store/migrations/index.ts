@@ -13,4 +13,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006-contract-versions': {
     up: async (db) => (await import('./0006-contract-versions.ts')).addContractVersions(db),
   },
+  '0007-lifecycle': { up: async (db) => (await import('./0007-lifecycle.ts')).addLifecycle(db) },
 }

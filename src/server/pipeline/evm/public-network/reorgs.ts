@@ -4,11 +4,12 @@ import { withdrawCollection } from '../../../state/collections.ts'
 import { withdrawBatch } from '../../../state/nfts.ts'
 import { returnTransaction } from '../../../state/transactions.ts'
 import { withdrawTransfer } from '../../../state/transfers.ts'
+import { withdrawUpdates } from '../../../state/updates.ts'
 import { attemptsOf } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { lockOwners } from '../../../store/owner-events.ts'
 import type { Db } from '../../../store/schema.ts'
-import type { TransactionRow } from '../../../store/transactions.ts'
+import { isTransfer, isUpdate, type TransactionRow } from '../../../store/transactions.ts'
 import { endWatch, listWatched, updateWatched } from '../../../store/watched.ts'
 import { findMined } from './observe.ts'
 
@@ -79,7 +80,8 @@ const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { co
 /** Rolls back what the settling of a success wrote. */
 async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
   const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
-  if (kind === 'transfer') await withdrawTransfer(db, id)
+  if (isTransfer(transaction)) await withdrawTransfer(db, id)
+  if (isUpdate(transaction)) await withdrawUpdates(db, id)
   if (collectionId === null) return
   if (kind === 'collection') await withdrawCollection(db, collectionId)
   if (startId !== null) await withdrawBatch(db, { collectionId, transactionId: id, startId, count })

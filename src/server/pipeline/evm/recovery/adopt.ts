@@ -33,17 +33,19 @@ export async function adoptTransaction(
     /** The run of its NFTs, if the run has a limit of its cost. */
     run?: string | undefined
     batch?: { startId: bigint; count: number; directory: string }
+    update?: { sequence: number; count: number; directory: string }
   },
   now: number,
 ): Promise<SignedTransaction | null> {
-  const { kind, collectionId, run = null, batch } = what
+  const { kind, collectionId, run = null, batch, update } = what
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
   const row = {
     ...{ hash, raw, kind, collection_id: collectionId, run },
     start_id: batch === undefined ? null : String(batch.startId),
-    token_count: batch?.count ?? 0,
-    directory: batch?.directory ?? null,
+    update_sequence: update?.sequence ?? null,
+    token_count: (batch ?? update)?.count ?? 0,
+    directory: (batch ?? update)?.directory ?? null,
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: now, next_attempt_at: now },
   }
   const id = known?.id ?? newId()

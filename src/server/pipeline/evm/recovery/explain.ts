@@ -80,7 +80,10 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     const { raw, signer, nonce } = mined
     const waiting = await listMintable(store.db, collection.id, MOST_ROWS)
     const nfts = await findBatch<Waiting>(
-      waiting.filter(({ sender }) => sender === batch.sender),
+      waiting.filter(
+        ({ sender, dynamic }) =>
+          sender === batch.sender && (collection.dynamic === 1 || (dynamic === 1) === batch.dynamic),
+      ),
       { receivers: batch.receivers, matches: async (rows) => (await batchDirectory(rows)).digest === batch.digest },
       SEARCH_MS,
     )

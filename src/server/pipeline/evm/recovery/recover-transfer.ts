@@ -2,6 +2,7 @@ import { type MinedTransaction, readMinedTransaction } from '../../../chain/evm/
 import type { EvmNetwork, Hex } from '../../../chain/evm/network.ts'
 import { isOperator } from '../../../chain/evm/registry.ts'
 import type { Store } from '../../../store/open-store.ts'
+import type { TransferKind } from '../../../store/schema.ts'
 import { assignTransfers, unknownMovesOf } from '../../../store/transfers.ts'
 import type { SignedTransaction } from '../../driver.ts'
 import { readBlock } from '../follow-owners.ts'
@@ -41,17 +42,17 @@ export async function findMadeTransfer(
 export async function adoptTransfer(
   store: Store,
   network: EvmNetwork,
-  transferId: string,
+  transfer: { id: string; kind: TransferKind },
   { hash, raw, signer, nonce }: MinedTransaction,
   now: number,
 ): Promise<SignedTransaction | null> {
   if (raw === null) return null
   const { blockchain } = network
   return await store.transaction(async (db) => {
-    const what = { kind: 'transfer', collectionId: null } as const
+    const what = { kind: transfer.kind, collectionId: null }
     const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now)
     if (signed === null) return null
-    const assigned = await assignTransfers(db, [{ id: transferId, transactionId: signed.id }])
+    const assigned = await assignTransfers(db, [{ id: transfer.id, transactionId: signed.id }])
     if (assigned !== 1) throw new Error('a transfer was signed in the meantime')
     return signed
   })

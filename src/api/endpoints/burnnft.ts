@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
+import { acceptedDate, address, transactionGdnId } from '../fields.ts'
+import { nftGdnId } from '../nft-record.ts'
+import { referenceFields, referenceId } from '../reference-id.ts'
+
+export const burnnft = defineCreatingEndpoint({
+  name: 'burnnft',
+  summary: 'Burn an NFT, in a collection created with enable_burn',
+  origin: 'extension',
+  permissions: ['nft:burn'],
+  creates: {
+    problem: transactionProblem,
+    accepted: acceptedTransaction,
+    transactionsFrom: 'gettransactions',
+    effect: { in: 'none', reason: 'the API has no list of burns' },
+    hints: { request: 'Run `gdn nft show` to check whether the NFT was burned.', command: REPEAT_LATER },
+  },
+  request: z
+    .strictObject({
+      contract_address: address,
+      nft_gdn_id: nftGdnId,
+      holder_wallet_address: address,
+      reference_id: referenceId.optional(),
+    })
+    .check(checkAddresses('contract_address', 'holder_wallet_address')),
+  response: z.looseObject({
+    requests: z.looseObject({
+      contract_address: z.string(),
+      nft_gdn_id: z.string(),
+      holder_wallet_address: z.string(),
+    }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+  }),
+  example: {
+    request: {
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+      holder_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+    },
+    response: {
+      requests: {
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+        holder_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      },
+      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
+    },
+  },
+})

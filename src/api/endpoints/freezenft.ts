@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
+import { acceptedDate, address, oneOrMore, transactionGdnId } from '../fields.ts'
+import { nftGdnId } from '../nft-record.ts'
+import { referenceFields, referenceId } from '../reference-id.ts'
+
+/** Maximum number of NFTs in one freezenft request: as many as one transaction freezes. */
+export const MAX_FROZEN_PER_REQUEST = 200
+
+export const freezenft = defineCreatingEndpoint({
+  name: 'freezenft',
+  summary: 'Make the metadata of NFTs final',
+  origin: 'extension',
+  permissions: ['nft:update'],
+  creates: {
+    problem: transactionProblem,
+    accepted: acceptedTransaction,
+    transactionsFrom: 'gettransactions',
+    effect: { in: 'none', reason: 'the API has no list of freezes' },
+    hints: { request: 'You can repeat the request: a frozen NFT stays frozen.', command: REPEAT_LATER },
+  },
+  request: z
+    .strictObject({
+      contract_address: address,
+      nft_gdn_ids: oneOrMore(nftGdnId, MAX_FROZEN_PER_REQUEST),
+      reference_id: referenceId.optional(),
+    })
+    .check(checkAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+  }),
+  example: {
+    request: {
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+    },
+    response: {
+      requests: {
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      },
+      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
+    },
+  },
+})

@@ -1,0 +1,55 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
+import { acceptedDate, address, transactionGdnId } from '../fields.ts'
+import { nftMetadataList } from '../metadata.ts'
+import { nftGdnId } from '../nft-record.ts'
+import { referenceFields, referenceId } from '../reference-id.ts'
+
+export const updatednft = defineCreatingEndpoint({
+  name: 'updatednft',
+  summary: 'Replace the metadata of a dynamic NFT',
+  origin: 'extension',
+  v12: { origin: 'reference' },
+  permissions: ['nft:update'],
+  creates: {
+    problem: transactionProblem,
+    accepted: acceptedTransaction,
+    transactionsFrom: 'gettransactions',
+    effect: { in: 'none', reason: 'the API has no list of updates' },
+    hints: {
+      request:
+        'Run `gdn nft show` to check the present metadata. With replaces_revision, a repetition has no second effect.',
+      command: REPEAT_LATER,
+    },
+  },
+  request: z
+    .strictObject({
+      nft_gdn_id: nftGdnId,
+      contract_address: address,
+      metadata: nftMetadataList.check(z.maxLength(1, { error: 'must have one metadata object' })),
+      replaces_revision: z.int().min(0, { error: 'must be 0 or a revision' }).optional(),
+      reference_id: referenceId.optional(),
+    })
+    .check(checkAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ nft_gdn_id: z.string(), contract_address: z.string(), metadata: z.unknown() }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+  }),
+  example: {
+    request: {
+      nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      metadata: [{ title: 'Dusk', description: 'The first of ten', file_fields: [] }],
+    },
+    response: {
+      requests: {
+        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        metadata: [{ title: 'Dusk', description: 'The first of ten', file_fields: [] }],
+      },
+      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
+    },
+  },
+})

@@ -1,0 +1,61 @@
+import { numberToHex, parseTransaction } from 'viem'
+import { readMetadataState } from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import { findCollectionById } from '../../store/collections.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import { collectionOfUpdates, listUpdatesOf, updatesFollowUnfinal } from '../../store/updates.ts'
+import type { Outcome, Verdict } from '../driver.ts'
+import { judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
+import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
+
+interface Judging {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+  outcome: Outcome
+}
+
+/**
+ * Decides what the outcome of a transaction with updates or a freeze means. After a revert, the sequence that it carried
+ * tells whether another transaction has taken its place. Tokens that can't be updated fail, and the others are signed
+ * for again.
+ */
+export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
+  if (outcome.state === 'final') return { verdict: 'done' }
+  const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
+  const { publicNetwork } = network
+  const wait: Verdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  const collectionId = await collectionOfUpdates(store.db, id)
+  const collection = collectionId && (await findCollectionById(store.db, collectionId))
+  if (!collection) return { verdict: 'none' }
+  if (
+    publicNetwork !== undefined &&
+    (await updatesFollowUnfinal(store.db, { id, blockchain, collectionId: collection.id }))
+  )
+    return wait
+  // A lagging node may not have the latest update. For a block that it lacks, it returns nothing.
+  const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
+  const terms = await readUpdateTerms(network, collection, block)
+  if (terms === null) return wait
+  const refusal = updateRefusal(terms, kind)
+  if (refusal !== null) {
+    return (await isUpdateRefusedAtFinality(network, collection, kind)) ? { verdict: 'failed', error: refusal } : wait
+  }
+  if (sequence !== null && terms.lifecycle.updateCount + 1 !== sequence) return { verdict: 'again' }
+  const updates = await listUpdatesOf(store.db, id)
+  const fails: { seq: number; error: string }[] = []
+  for (const { seq, token_id } of kind === 'update' ? updates : []) {
+    const contract = collection.contract_address as Hex
+    const token = await readMetadataState(network, contract, BigInt(token_id ?? 0), block)
+    if (token.frozen) fails.push({ seq, error: 'the metadata of the NFT is frozen' })
+    else if (!token.dynamic) fails.push({ seq, error: 'the NFT is not dynamic' })
+  }
+  if (fails.length > 0) return { verdict: 'again', fails }
+  const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
+  const reverted = to ? await judgeRevertedCall(network, { from: signer as Hex, to, data, gas }) : 'never'
+  if (reverted === 'wait') return wait
+  const reverts = Math.max(0, ...updates.map(({ attempts }) => attempts))
+  if (reverted === 'again' && reverts < PASSING_REVERTS) return { verdict: 'again', counted: true }
+  return { verdict: 'failed', error: `the network rejected the ${kind}: its transaction ${hash} reverted` }
+}

@@ -1,0 +1,125 @@
+import { numberToHex } from 'viem'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { updateTopics } from '../../../chain/evm/collection-events.ts'
+import { decodeUpdate, type UpdateBatch } from '../../../chain/evm/collection-updates.ts'
+import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
+import type { EvmNetwork, Hex, RawLog } from '../../../chain/evm/network.ts'
+import { RpcError } from '../../../chain/rpc/rpc-answer.ts'
+import { assignUpdates } from '../../../state/updates.ts'
+import { directoryCid } from '../../../storage/cid.ts'
+import { putBlocks } from '../../../store/block-table.ts'
+import { type CollectionRow, lockCollection, updateCollection } from '../../../store/collections.ts'
+import type { Store } from '../../../store/open-store.ts'
+import type { Db } from '../../../store/schema.ts'
+import { findTransactionByNonce } from '../../../store/transactions.ts'
+import { blockOfLastUpdate, recordUnknownUpdate, unsignedUpdatesOf } from '../../../store/updates.ts'
+import type { OnSigned } from '../../driver.ts'
+import { updateDirectory } from '../../metadata-file.ts'
+import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
+import { createEventQueryRange } from '../public-network/event-query-range.ts'
+import { adoptAttempt, adoptTransaction } from './adopt.ts'
+
+export interface ExplainUpdateOptions extends FileSources {
+  store: Store
+  blockchain: EvmBlockchain
+  network: EvmNetwork
+  now: () => number
+  onSigned: OnSigned
+}
+
+/**
+ * Examines the first update of a collection on chain that the database doesn't have: it was restored, or a failover lost
+ * commits. If pending updates explain it, they get its transaction. Otherwise their NFTs get its revision, so that
+ * clients see that there is a newer one.
+ *
+ * @returns whether something was written
+ */
+export async function explainUpdate(options: ExplainUpdateOptions, collection: CollectionRow): Promise<boolean> {
+  const { store, blockchain, network, log, now } = options
+  const sequence = collection.update_count + 1
+  const found = await findUpdate(store.db, network, collection, sequence)
+  if (found === null) return false
+  const { mined, batch } = found
+  const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
+  if (sameNonce?.state === 'signed') {
+    // Another call with this nonce can't be mined any more: it is settled as lost, and its rows are pending again.
+    const { hash, raw } = mined
+    if (raw === null || !makesCall(sameNonce.raw as Hex, mined) || sameNonce.hash === hash) return false
+    await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))
+    return true
+  }
+  const updates = await unsignedUpdatesOf(store.db, collection.id, batch.tokenIds.map(String))
+  // Their files aren't stored yet, so their metadata can't be compared yet.
+  if (updates.some(({ step }) => step === 'files')) return false
+  const isComplete = updates.length === batch.tokenIds.length
+  const directory = isComplete ? await updateDirectory(updates) : null
+  const facts = { blockchain, collection: collection.id, hash: mined.hash, sequence, nfts: batch.tokenIds.length }
+  if (directory?.digest !== batch.digest || mined.raw === null) {
+    await store.transaction(async (db) => {
+      if (!(await lockAt(db, collection))) return
+      const cid = directoryCid(batch.digest).toString()
+      await recordUnknownUpdate(db, { collectionId: collection.id, sequence, directory: cid, tokenIds: batch.tokenIds })
+      await updateCollection(db, collection.id, { update_count: sequence })
+    })
+    log.error(facts, 'the chain has an update of NFTs that this backend does not know: they have its revision now')
+    return true
+  }
+  for (const { nft_id: id, metadata, files } of updates) await storeFilesAgain(options, { id, metadata, files })
+  const { hash, raw, signer, nonce } = mined
+  const adopted = await store.transaction(async (db) => {
+    if (!(await lockAt(db, collection))) return null
+    const update = { sequence, count: updates.length, directory: directory.cid }
+    const what = { kind: 'update', collectionId: null, update } as const
+    const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now())
+    if (signed === null) return null
+    const seqs = updates.map(({ seq }) => seq)
+    if ((await assignUpdates(db, seqs, signed.id)) !== seqs.length)
+      throw new Error('an update was signed in the meantime')
+    await updateCollection(db, collection.id, { update_count: sequence })
+    await putBlocks(db, directory.blocks, store.publishTo)
+    return signed
+  })
+  if (adopted === null) return false
+  log.warn(facts, 'an update on chain that was missing in the database was recognized by its metadata and adopted')
+  options.onSigned([adopted], [...new Set(updates.map(({ request_id }) => request_id))])
+  return true
+}
+
+/** Locks the collection. False if another process has signed or examined an update meanwhile. */
+const lockAt = async (db: Db, { id, update_count }: CollectionRow): Promise<boolean> =>
+  (await lockCollection(db, id))?.update_count === update_count
+
+/** Finds the transaction of an update by its sequence; null if no node returns it, or it isn't deep enough yet. */
+async function findUpdate(
+  db: Db,
+  network: EvmNetwork,
+  collection: CollectionRow,
+  sequence: number,
+): Promise<{ mined: MinedTransaction; batch: UpdateBatch } | null> {
+  const { publicNetwork } = network
+  if (publicNetwork === undefined) return null
+  const last = (await publicNetwork.head()) - network.confirmations + 1
+  const range = createEventQueryRange()
+  const seen = new Set<Hex>()
+  let from = Math.max(0, (await blockOfLastUpdate(db, collection)) - publicNetwork.finality)
+  while (from <= last) {
+    const to = Math.min(last, from + range.blocks - 1)
+    const filter = { fromBlock: numberToHex(from), toBlock: numberToHex(to), topics: [updateTopics] }
+    let logs: RawLog[]
+    try {
+      logs = await network.request('eth_getLogs', [{ ...filter, address: collection.contract_address as Hex }])
+    } catch (error) {
+      if (error instanceof RpcError && range.refused(to - from + 1, error.message)) continue
+      throw error
+    }
+    for (const { transactionHash } of logs) {
+      if (seen.has(transactionHash)) continue
+      seen.add(transactionHash)
+      const mined = await readMinedTransaction(network, transactionHash)
+      const batch = mined && decodeUpdate(mined.data)
+      if (mined && batch?.sequence === sequence) return { mined, batch }
+    }
+    from = to + 1
+  }
+  return null
+}

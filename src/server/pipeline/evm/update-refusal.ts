@@ -1,0 +1,50 @@
+import {
+  type BlockReference,
+  type CollectionLifecycle,
+  type CollectionState,
+  readCollectionState,
+  readLifecycle,
+} from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import type { CollectionRow } from '../../store/collections.ts'
+import type { TransactionKind } from '../../store/schema.ts'
+import { atFinality } from './judge-reverted-call.ts'
+
+/** What an update depends on, as of one block. */
+export interface UpdateTerms {
+  state: CollectionState
+  lifecycle: CollectionLifecycle
+}
+
+/** Reads what an update of a collection depends on; null if the node doesn't have the collection at that block. */
+export async function readUpdateTerms(
+  network: EvmNetwork,
+  { contract_address }: CollectionRow,
+  block: BlockReference,
+): Promise<UpdateTerms | null> {
+  const contract = contract_address as Hex
+  const state = await readCollectionState(network, contract, block)
+  const lifecycle = state && (await readLifecycle(network, contract, block))
+  return state && lifecycle && { state, lifecycle }
+}
+
+/** Returns why the collection's owner doesn't let the service update or freeze tokens; null if the owner does. */
+export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
+  if (state.revoked) return "the collection's owner has revoked the service's rights"
+  if (!state.enableApi) return "the collection's owner has switched off enable_api"
+  return kind === 'update' && lifecycle.frozen ? "the collection's owner has frozen its metadata" : null
+}
+
+/** Whether no reorg can restore the rights. True if no node has the required state. */
+export async function isUpdateRefusedAtFinality(
+  network: EvmNetwork,
+  collection: CollectionRow,
+  kind: TransactionKind,
+): Promise<boolean> {
+  if (network.publicNetwork === undefined) return true
+  const isRefused = await atFinality(network.publicNetwork, async (block) => {
+    const terms = await readUpdateTerms(network, collection, block)
+    return terms !== null && updateRefusal(terms, kind) !== null
+  })
+  return isRefused ?? true
+}

@@ -1,0 +1,144 @@
+import { numberToHex } from 'viem'
+import { ZERO_ADDRESS } from '../../../api/address.ts'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import { shuffled } from '../../../core/shuffled.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { MAX_BATCH } from '../../chain/evm/collection.ts'
+import { encodeFreeze, encodeUpdate } from '../../chain/evm/collection-updates.ts'
+import { freezeGasLimit, updateGasLimit } from '../../chain/evm/gas-limits.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import type { Signing as Terms } from '../../chain/evm/signers.ts'
+import { assignUpdates, failUpdates } from '../../state/updates.ts'
+import { putBlocks } from '../../store/block-table.ts'
+import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
+import { isBehind } from '../../store/followers.ts'
+import { collectionsToUpdate, hasUpdateInFlight, listSignable, type UpdateWithNft } from '../../store/updates.ts'
+import { type DriverOptions, LostRace, type OnSigned } from '../driver.ts'
+import type { Turn } from '../loop.ts'
+import { updateDirectory } from '../metadata-file.ts'
+import type { FileSources } from '../store-files-again.ts'
+import { commitSigned } from './commit-signed.ts'
+import { explainUpdate } from './recovery/explain-update.ts'
+import { type Draft, signAndStore } from './sign.ts'
+import { lockSigner, roomOfSigners } from './signers.ts'
+import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
+
+/** Number of pending transactions of each signer that are reserved for mints and collections. */
+const LEFT_FREE = 16
+
+export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
+  chains: Pick<Chains, 'signing' | 'network'>
+  onSigned: OnSigned
+}
+
+/**
+ * Signs for accepted updates and freezes of a blockchain. A collection has one such transaction in flight, with as many
+ * of its updates as one takes: it carries the number of the update, so that a second execution has no effect.
+ */
+export function createUpdateStep(options: UpdateStepOptions): Turn {
+  const { store, blockchain, chains, now, onSigned } = options
+
+  /** Fails updates that can never be made. Returns the others. */
+  const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
+    const left: UpdateWithNft[] = []
+    for (const row of rows) {
+      const error = reasonOf(row)
+      if (error === null) left.push(row)
+      else await store.transaction((db) => failUpdates(db, [row.seq], error))
+    }
+    return left
+  }
+
+  /** @returns whether there may be more to sign for at once */
+  const signFor = async (terms: Terms, network: EvmNetwork, collection: CollectionRow): Promise<boolean> => {
+    const { publicNetwork } = network
+    const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
+    const onChain = await readUpdateTerms(network, collection, block)
+    // A lagging node.
+    if (onChain === null) return false
+    const { updateCount } = onChain.lifecycle
+    if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
+    const rows = await dropFailed(await listSignable(store.db, { blockchain, collectionId: collection.id }, MAX_BATCH))
+    const batch = batchOf(rows)
+    const [first] = batch
+    if (first === undefined) return false
+    const { kind } = first
+    const refusal = updateRefusal(onChain, kind)
+    if (refusal !== null) {
+      if (!(await isUpdateRefusedAtFinality(network, collection, kind))) return false
+      const seqs = batch.map(({ seq }) => seq)
+      await store.transaction((db) => failUpdates(db, seqs, refusal))
+      return true
+    }
+    return await commit(terms, collection, batch, kind === 'update' ? updateCount + 1 : null)
+  }
+
+  const commit = async (
+    { chainId, fees, signers, affordable }: Terms,
+    { id: collectionId, contract_address, update_count }: CollectionRow,
+    batch: readonly UpdateWithNft[],
+    sequence: number | null,
+  ): Promise<boolean> => {
+    const tokenIds = batch.map(({ token_id }) => BigInt(token_id ?? 0))
+    const directory = sequence === null ? null : await updateDirectory(batch)
+    const call =
+      sequence === null || directory === null
+        ? ({ kind: 'freeze', data: encodeFreeze(tokenIds), gas: freezeGasLimit(tokenIds) } as const)
+        : ({
+            kind: 'update',
+            data: encodeUpdate({ sequence, tokenIds, digest: directory.digest }),
+            gas: updateGasLimit(tokenIds),
+          } as const)
+    const [signer, ...others] = (await roomOfSigners(store.db, blockchain, signers.operators))
+      .filter(({ room, signer }) => room > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
+      .map(({ signer }) => signer)
+    if (signer === undefined) return false
+    const update = { sequence, count: batch.length, directory: directory?.cid ?? null }
+    const draft: Draft = { id: newId(), blockchain, chainId, fees, to: contract_address as Hex, ...call, update }
+    const signed = await commitSigned(store, async (db) => {
+      const current = await lockCollection(db, collectionId)
+      if (current?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
+      const seqs = batch.map(({ seq }) => seq)
+      if ((await assignUpdates(db, seqs, draft.id ?? '')) !== batch.length) throw new LostRace()
+      if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
+      await putBlocks(db, directory?.blocks ?? [], store.publishTo)
+      return await signAndStore(db, await lockSigner(db, blockchain, [signer, ...others]), draft, now())
+    })
+    if (signed !== null) onSigned([signed], [...new Set(batch.map(({ request_id }) => request_id))])
+    return false
+  }
+
+  return async () => {
+    const ids = await collectionsToUpdate(store.db, blockchain)
+    if (ids.length === 0 || (await isBehind(store.db, blockchain))) return null
+    const [terms, network] = await Promise.all([chains.signing(blockchain), chains.network(blockchain)])
+    let failure: unknown
+    let more = false
+    for (const id of shuffled(ids)) {
+      try {
+        const collection = await findCollectionById(store.db, id)
+        // After a reorg, the collection is deployed again first.
+        if (collection?.status === 'deployed' && (await signFor(terms, network, collection))) more = true
+      } catch (error) {
+        if (error instanceof LostRace) more = true
+        else failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return more ? 0 : null
+  }
+}
+
+/** Returns why an update can never be made; null if it may. */
+function reasonOf({ kind, nft_status, owner, frozen }: UpdateWithNft): string | null {
+  if (nft_status === 'failed') return 'the NFT failed, so it has no token'
+  if (owner === ZERO_ADDRESS) return 'the NFT was burned'
+  return kind === 'update' && frozen === 1 ? 'the metadata of the NFT is frozen' : null
+}
+
+/** Returns the updates that the next transaction makes: all updates, or the NFTs of one freeze. */
+function batchOf(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
+  const [first] = rows
+  return rows.filter(({ kind, id }) => kind === first?.kind && (kind === 'update' || id === first.id))
+}

@@ -1,0 +1,81 @@
+import { type Operation, type OperationFields, operationDigest } from '../../api/operation-digest.ts'
+import { newId } from '../../core/ids.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import type { Db } from '../store/schema.ts'
+import { accept } from './accept.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
+import { requireChain } from './require-chain.ts'
+import { requireVersion2 } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** A change of NFTs by one transaction: what differs between its endpoints. */
+interface Change<Name extends Operation, Echo, Prepared> {
+  operation: Name
+  /** What identifies the operation. */
+  fields: OperationFields[Name]
+  /** The fields of the request that the response repeats. */
+  echo: Echo
+  /** Checks outside of the database transaction. @throws Refusal */
+  check(collection: CollectionRow): Promise<Prepared>
+  /** Adds the rows. */
+  write(
+    db: Db,
+    rows: { id: string; request_id: string; collection: CollectionRow; acceptedAt: number; prepared: Prepared },
+  ): Promise<void>
+  /** Wakes the pipeline. */
+  accepted(collectionId: string, prepared: Prepared): void
+}
+
+interface Parsed {
+  contract_address: string
+  reference_id?: string | undefined
+}
+
+/** Accepts a change of existing NFTs. A change whose reference ID exists is returned, not made again. */
+export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
+  deps: ServiceDeps,
+  { accountId, parsed, body, idempotencyKey, requestId, run }: ServiceRequest<Parsed>,
+  { operation, fields, echo, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
+) {
+  const { store, now } = deps
+  const { contract_address: contractAddress, reference_id } = parsed
+  const acceptedAt = now()
+  const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
+  const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress })
+  const answer = (known: string | Known) => ({
+    requests: { ...echo, ...(reference_id === undefined ? {} : { reference_id }) },
+    response: { transaction_gdn_id: idOf(known), ...showAccepted(known, acceptedAt, reference_id) },
+  })
+  let notify = () => {}
+  const accepted = await accept(
+    store,
+    { accountId, endpoint: operation, body, idempotencyKey, requestId, run },
+    acceptedAt,
+    {
+      async findExisting() {
+        if (reference_id === undefined) return null
+        const scope = { scope_id: (await findCollection()).id, operation }
+        const [known] = (await findAllNamed(store.db, scope, references)) ?? []
+        return known === undefined ? null : answer(known)
+      },
+      async prepare() {
+        const collection = await findCollection()
+        await requireChain(deps, requireVersion2(collection))
+        return { collection, prepared: await check(collection) }
+      },
+      async write(db, request_id, { collection, prepared }) {
+        const id = newId()
+        const scope = { scope_id: collection.id, operation }
+        const named = references.map((reference) => ({ ...reference, target_id: id }))
+        const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
+        if (existing !== undefined) return answer(existing)
+        await write(db, { id, request_id, collection, acceptedAt, prepared })
+        notify = () => wake(collection.id, prepared)
+        return answer(id)
+      },
+    },
+  )
+  notify()
+  return accepted
+}

@@ -1,0 +1,54 @@
+import type * as z from 'zod'
+import { checksumAddress, ZERO_ADDRESS } from '../../api/address.ts'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { burnnft } from '../../api/endpoints/burnnft.ts'
+import { readOwnerOf } from '../chain/evm/collection-reads.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import { addTransfer } from '../state/transfers.ts'
+import { findNft } from '../store/nfts.ts'
+import { acceptChange } from './accept-change.ts'
+import { askChain } from './ask-chain.ts'
+import { badRequest } from './refusal.ts'
+import { refuseUnlessService, requireToken } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { readRights, refusePending } from './update-nft.ts'
+
+type Parsed = z.output<typeof burnnft.request>
+
+/** Accepts a burn if the named holder owns the NFT on chain now, and the collection was created for burning. */
+export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, pipeline } = deps
+  const { contract_address, nft_gdn_id, holder_wallet_address } = request.parsed
+  return await acceptChange(deps, request, {
+    operation: burnnft.name,
+    fields: { nft_gdn_id, holder_wallet_address },
+    echo: { contract_address, nft_gdn_id, holder_wallet_address },
+    async check(collection) {
+      const tokenId = requireToken(await findNft(store.db, nft_gdn_id), collection)
+      await refusePending(store.db, nft_gdn_id)
+      const holder = checksumAddress(holder_wallet_address)
+      const { owner, state, lifecycle } = await askChain(
+        deps,
+        collection.blockchain as EvmBlockchain,
+        "the NFT's owner",
+        async (network) => {
+          const rights = await readRights(network, collection, [])
+          return { ...rights, owner: await readOwnerOf(network, collection.contract_address as Hex, tokenId) }
+        },
+      )
+      if (!lifecycle.enableBurn) {
+        throw badRequest('the collection was created without enable_burn: only its holders can burn their NFTs')
+      }
+      refuseUnlessService(state)
+      if (owner !== holder) throw badRequest(`holder_wallet_address does not own the NFT: its owner is ${owner}`)
+      return holder
+    },
+    async write(db, { id, request_id, collection: { id: collection_id, blockchain }, prepared: sender }) {
+      await refusePending(db, nft_gdn_id)
+      const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver: ZERO_ADDRESS }
+      if (!(await addTransfer(db, { ...row, kind: 'burn' })))
+        throw badRequest('a transfer or burn of the NFT is pending')
+    },
+    accepted: () => pipeline.transferAccepted(),
+  })
+}

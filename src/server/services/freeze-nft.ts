@@ -1,0 +1,44 @@
+import type * as z from 'zod'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { freezenft } from '../../api/endpoints/freezenft.ts'
+import { addUpdates } from '../state/updates.ts'
+import { findNft } from '../store/nfts.ts'
+import { acceptChange } from './accept-change.ts'
+import { askChain } from './ask-chain.ts'
+import { badRequest } from './refusal.ts'
+import { refuseUnlessService, requireToken } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { readRights, refusePending } from './update-nft.ts'
+
+type Parsed = z.output<typeof freezenft.request>
+
+/** Accepts that the metadata of NFTs becomes final. One transaction freezes all of them. */
+export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, pipeline } = deps
+  const nft_gdn_ids = [...new Set(request.parsed.nft_gdn_ids)]
+  return await acceptChange(deps, request, {
+    operation: freezenft.name,
+    fields: { nft_gdn_ids },
+    echo: { contract_address: request.parsed.contract_address, nft_gdn_ids: request.body.nft_gdn_ids },
+    async check(collection) {
+      for (const id of nft_gdn_ids) requireToken(await findNft(store.db, id), collection)
+      await refusePending(store.db, ...nft_gdn_ids)
+      const { state } = await askChain(
+        deps,
+        collection.blockchain as EvmBlockchain,
+        "the collection's state",
+        (network) => readRights(network, collection, []),
+      )
+      refuseUnlessService(state)
+    },
+    async write(db, { id, request_id, collection, acceptedAt }) {
+      await refusePending(db, ...nft_gdn_ids)
+      const rows = nft_gdn_ids.map((nft_id) => ({
+        ...{ id, request_id, collection_id: collection.id, nft_id, blockchain: collection.blockchain },
+        ...({ kind: 'freeze', metadata: '{}', files: null, step: 'sign', next_attempt_at: acceptedAt } as const),
+      }))
+      if (!(await addUpdates(db, rows))) throw badRequest('a change of one of the NFTs is pending')
+    },
+    accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
+  })
+}

@@ -1,0 +1,117 @@
+import type * as z from 'zod'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { updatednft } from '../../api/endpoints/updatednft.ts'
+import { readCollectionState, readLifecycle, readMetadataState } from '../chain/evm/collection-reads.ts'
+import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
+import { addUpdates } from '../state/updates.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import { findNft } from '../store/nfts.ts'
+import type { Db } from '../store/schema.ts'
+import { hasPendingTransfer } from '../store/transfers.ts'
+import { withPendingUpdates } from '../store/updates.ts'
+import { acceptChange } from './accept-change.ts'
+import { askChain } from './ask-chain.ts'
+import { badRequest } from './refusal.ts'
+import { refuseUnlessService, requireToken } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { storedFiles } from './stored-files.ts'
+
+type Parsed = z.output<typeof updatednft.request>
+
+/** Accepts new metadata for an NFT. It replaces all of the old one. */
+export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, pipeline } = deps
+  const { nft_gdn_id, contract_address, metadata: list, replaces_revision } = request.parsed
+  const [metadata = { title: '', description: '', file_fields: [] }] = list
+  return await acceptChange(deps, request, {
+    operation: updatednft.name,
+    fields: { nft_gdn_id, metadata, replaces_revision },
+    echo: {
+      nft_gdn_id,
+      contract_address,
+      metadata: request.body.metadata,
+      ...(replaces_revision === undefined ? {} : { replaces_revision }),
+    },
+    async check(collection) {
+      const nft = await findNft(store.db, nft_gdn_id)
+      const tokenId = requireToken(nft, collection)
+      await refusePending(store.db, nft_gdn_id)
+      refuseStale(replaces_revision, nft?.revision ?? 0)
+      const onChain = await askChain(deps, collection.blockchain as EvmBlockchain, "the NFT's state", (network) =>
+        readRights(network, collection, [tokenId]),
+      )
+      const [state] = onChain.tokens
+      refuseUnlessUpdatable(onChain, nft_gdn_id, state)
+      refuseStale(replaces_revision, Math.max(nft?.revision ?? 0, state?.revision ?? 0))
+      const [files] = await storedFiles(deps, [metadata])
+      return files ?? null
+    },
+    async write(db, { id, request_id, collection, acceptedAt, prepared: files }) {
+      await refusePending(db, nft_gdn_id)
+      refuseStale(replaces_revision, (await findNft(db, nft_gdn_id))?.revision ?? 0)
+      const { blockchain } = collection
+      const isNew = await addUpdates(db, [
+        {
+          ...{ id, request_id, collection_id: collection.id, nft_id: nft_gdn_id, blockchain, kind: 'update' },
+          metadata: JSON.stringify(metadata),
+          files: files === null ? null : JSON.stringify(files),
+          step: files === null ? 'files' : 'sign',
+          next_attempt_at: acceptedAt,
+        },
+      ])
+      if (!isNew) throw pendingUpdate(nft_gdn_id)
+    },
+    accepted: (collectionId, files) =>
+      pipeline.nftsAccepted(collectionId, { files: files === null, mint: files !== null }),
+  })
+}
+
+/** Reads what the service may do with tokens of a collection, and whether they can be updated. */
+export async function readRights(network: EvmNetwork, collection: CollectionRow, tokenIds: readonly bigint[]) {
+  const contract = collection.contract_address as Hex
+  const [state, lifecycle, ...tokens] = await Promise.all([
+    readCollectionState(network, contract),
+    readLifecycle(network, contract),
+    ...tokenIds.map((tokenId) => readMetadataState(network, contract, tokenId)),
+  ])
+  if (state === null || lifecycle === null) throw new Error(`${network.blockchain} has no contract at ${contract}`)
+  return { state, lifecycle, tokens }
+}
+
+type Rights = Awaited<ReturnType<typeof readRights>>
+
+/** Rejects an NFT whose metadata can't be changed. */
+export function refuseUnlessUpdatable(
+  { state, lifecycle }: Rights,
+  id: string,
+  token: Rights['tokens'][number] | undefined,
+): void {
+  refuseUnlessService(state)
+  if (lifecycle.frozen) throw badRequest('the metadata of the collection is frozen')
+  if (token?.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
+  if (!token?.dynamic) {
+    throw badRequest(
+      `the NFT ${id} is not dynamic: only NFTs made by creatednft, or in a dynamic collection, can be updated`,
+    )
+  }
+}
+
+function refuseStale(replaces: number | undefined, revision: number): void {
+  if (replaces === undefined || replaces === revision) return
+  throw badRequest(`replaces_revision is ${replaces}, but the NFT has revision ${revision}: read it again with getnfts`)
+}
+
+const pendingUpdate = (id: string) =>
+  badRequest(`an update of the NFT ${id} is pending: check its outcome with gettransactions before the next change`)
+
+/** Rejects a change of an NFT while another one is pending. */
+export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
+  const [updated] = await withPendingUpdates(db, nftIds)
+  if (updated !== undefined) throw pendingUpdate(updated)
+  for (const id of nftIds) {
+    if (!(await hasPendingTransfer(db, id))) continue
+    throw badRequest(
+      `a transfer or burn of the NFT ${id} is pending: check its outcome with gettransactions before the next change`,
+    )
+  }
+}

@@ -1,0 +1,147 @@
+import { sql } from 'kysely'
+import { tellUpdates } from '../store/outbox.ts'
+import type { Db } from '../store/schema.ts'
+import type { TransactionRow } from '../store/transactions.ts'
+import type { UpdateRow } from '../store/updates.ts'
+import { type NewRow, stateDb } from './state-db.ts'
+
+export type NewUpdate = Omit<NewRow<'updates'>, 'status' | 'step'> & { step: 'files' | 'sign' }
+
+/** Stores accepted updates. Returns false if one of the NFTs already has a pending one: the caller must roll back. */
+export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await stateDb(db)
+    .insertInto('updates')
+    .values(updates.map((update) => ({ ...update, status: 'initiated' as const })))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return Number(numInsertedOrUpdatedRows ?? 0n) === updates.length
+}
+
+type Claimed = Pick<UpdateRow, 'seq' | 'generation'>
+
+/** Changes a claimed update. Returns false, and writes nothing, if another worker has claimed it. */
+async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NewRow<'updates'>>): Promise<boolean> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('updates')
+    .set({ ...changes, lease_until: 0 })
+    .where('seq', '=', claimed.seq)
+    .where('generation', '=', claimed.generation)
+    .where('step', '=', 'files')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Records the stored files: the update is ready to be signed. */
+export const passOnToSign = (db: Db, claimed: Claimed, files: Readonly<Record<string, string>>): Promise<boolean> =>
+  updateClaimed(db, claimed, { step: 'sign', files: JSON.stringify(files), attempts: 0, error: null })
+
+/** Marks the update as failed because its files can't be fetched. */
+export async function failClaimedUpdate(db: Db, claimed: Claimed, error: string): Promise<boolean> {
+  const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+  if (failed) await tellUpdates(db, 'failed', [claimed.seq])
+  return failed
+}
+
+/** Assigns updates to their transaction. Returns how many were still waiting: if fewer, the caller must roll back. */
+export async function assignUpdates(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('updates')
+    .set({ step: 'chain', transaction_id: transactionId })
+    .where('seq', 'in', seqs)
+    .where('step', '=', 'sign')
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/** Marks the updates of a final transaction as deployed, and their NFTs as updated or frozen. */
+export async function deployUpdates(
+  db: Db,
+  { id, kind, update_sequence: sequence, directory }: TransactionRow,
+): Promise<void> {
+  const deployed = await stateDb(db)
+    .updateTable('updates')
+    .set({ status: 'deployed', step: 'done', error: null, attempts: 0, revision: sequence })
+    .where('transaction_id', '=', id)
+    .where('step', '=', 'chain')
+    .returning('seq')
+    .execute()
+  const nfts = db.selectFrom('updates').select('nft_id').where('transaction_id', '=', id)
+  if (kind === 'freeze') await db.updateTable('nfts').set({ frozen: 1 }).where('id', 'in', nfts).execute()
+  else {
+    await sql`
+      update nfts set revision = ${sequence}, update_id = updates.id,
+        metadata_url = ${`ipfs://${directory}/`} || nfts.token_id || '.json'
+      from updates where updates.transaction_id = ${id} and updates.status = 'deployed' and nfts.id = updates.nft_id
+        and nfts.revision < ${sequence}`.execute(db)
+  }
+  await tellUpdates(
+    db,
+    'deployed',
+    deployed.map(({ seq }) => seq),
+  )
+}
+
+/** Makes the updates of a transaction without effect wait for another one. */
+export async function returnUpdates(db: Db, transactionId: string, counted: boolean): Promise<void> {
+  await stateDb(db)
+    .updateTable('updates')
+    .set((update) => ({
+      step: 'sign',
+      transaction_id: null,
+      ...(counted ? { attempts: update('attempts', '+', 1) } : {}),
+    }))
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', 'chain')
+    .execute()
+}
+
+/** Marks pending updates as failed. */
+export async function failUpdates(db: Db, seqs: readonly number[], error: string): Promise<void> {
+  if (seqs.length === 0) return
+  const failed = await stateDb(db)
+    .updateTable('updates')
+    .set((update) => ({
+      status: 'failed',
+      step: 'done',
+      error,
+      lease_until: 0,
+      generation: update('generation', '+', 1),
+    }))
+    .where('seq', 'in', seqs)
+    .where('status', '=', 'initiated')
+    .returning('seq')
+    .execute()
+  await tellUpdates(
+    db,
+    'failed',
+    failed.map(({ seq }) => seq),
+  )
+}
+
+/**
+ * Makes the updates of a transaction pending again, after a reorg removed its block. Their NFTs have the metadata of the
+ * update before, or of their mint.
+ */
+export async function withdrawUpdates(db: Db, transactionId: string): Promise<void> {
+  const withdrawn = await stateDb(db)
+    .updateTable('updates')
+    .set({ status: 'initiated', step: 'chain', revision: null, returned: 1 })
+    .where('transaction_id', '=', transactionId)
+    .where('status', '=', 'deployed')
+    .returning(['nft_id'])
+    .execute()
+  if (withdrawn.length === 0) return
+  const before = (column: string) => sql`(select ${sql.raw(column)} from updates
+    join transactions on transactions.id = updates.transaction_id
+    where updates.nft_id = nfts.id and updates.status = 'deployed' and updates.kind = 'update'
+    order by updates.revision desc limit 1)`
+  await sql`
+    update nfts set revision = coalesce(${before('updates.revision')}, 0), update_id = ${before('updates.id')},
+      frozen = case when exists (select 1 from updates where updates.nft_id = nfts.id and updates.status = 'deployed'
+        and updates.kind = 'freeze') then 1 else 0 end,
+      metadata_url = coalesce(
+        ${before(`'ipfs://' || transactions.directory || '/' || nfts.token_id || '.json'`)},
+        (select 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
+          from transactions as minted where minted.id = nfts.transaction_id and nfts.token_id is not null))
+    where id in (${sql.join(withdrawn.map(({ nft_id }) => nft_id))})`.execute(db)
+}

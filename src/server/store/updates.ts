@@ -1,0 +1,186 @@
+import { type Selectable, sql } from 'kysely'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { CollectionRow } from './collections.ts'
+import { isPostgres } from './dialect.ts'
+import type { Db, UpdateKind, UpdatesTable } from './schema.ts'
+
+export type UpdateRow = Selectable<UpdatesTable>
+
+/** Returns those of these NFTs that have a pending update or freeze. */
+export async function withPendingUpdates(db: Db, nftIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('updates')
+    .select('nft_id')
+    .where('nft_id', 'in', nftIds)
+    .where('status', '=', sql.lit('initiated'))
+    .execute()
+  return new Set(rows.map(({ nft_id }) => nft_id))
+}
+
+/**
+ * Returns collections of a blockchain with updates that wait to be signed, and none in a pending transaction. It takes
+ * one index lookup for each collection.
+ */
+export async function collectionsToUpdate(db: Db, blockchain: EvmBlockchain): Promise<string[]> {
+  const waiting = isPostgres(db) ? sql`updates` : sql`updates indexed by updates_sign_due`
+  const of = sql`step = 'sign' and blockchain = ${blockchain}`
+  const { rows } = await sql<{ id: string }>`
+    with recursive waiting (id) as (
+      select min(collection_id) from ${waiting} where ${of}
+      union all
+      select (select min(collection_id) from ${waiting} where ${of} and collection_id > waiting.id)
+      from waiting where waiting.id is not null
+    ) select waiting.id from waiting where waiting.id is not null and not exists (
+      select 1 from updates where updates.collection_id = waiting.id and updates.step = 'chain')`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** Whether a transaction with updates of the collection is pending. */
+export async function hasUpdateInFlight(db: Db, collectionId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('updates')
+    .select('seq')
+    .where('collection_id', '=', collectionId)
+    .where('step', '=', sql.lit('chain'))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+const WITH_NFT = [
+  ...(['updates.seq', 'updates.id', 'updates.request_id', 'updates.nft_id', 'updates.kind'] as const),
+  ...(['updates.metadata', 'updates.files', 'updates.attempts'] as const),
+  ...(['nfts.token_id', 'nfts.status as nft_status', 'nfts.owner', 'nfts.frozen'] as const),
+] as const
+
+/** Returns updates of a collection that wait to be signed, oldest first, without those whose mint a reorg removed. */
+export async function listSignable(
+  db: Db,
+  { blockchain, collectionId }: { blockchain: EvmBlockchain; collectionId: string },
+  limit: number,
+) {
+  return await db
+    .selectFrom('updates')
+    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .select(WITH_NFT)
+    .where('updates.blockchain', '=', blockchain)
+    .where('updates.collection_id', '=', collectionId)
+    .where('updates.step', '=', sql.lit('sign'))
+    .where('nfts.status', '<>', sql.lit('initiated'))
+    .orderBy('updates.seq')
+    .limit(limit)
+    .execute()
+}
+
+/** An update with what is known of its NFT. */
+export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]
+
+/** Returns the pending updates of a transaction. */
+export async function listUpdatesOf(db: Db, transactionId: string): Promise<UpdateWithNft[]> {
+  return await db
+    .selectFrom('updates')
+    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .select(WITH_NFT)
+    .where('updates.transaction_id', '=', transactionId)
+    .where('updates.step', '=', sql.lit('chain'))
+    .orderBy('updates.seq')
+    .execute()
+}
+
+/** Returns the collection of a transaction with updates; null if it has none. */
+export async function collectionOfUpdates(db: Db, transactionId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('updates')
+    .select('collection_id')
+    .where('transaction_id', '=', transactionId)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.collection_id ?? null
+}
+
+/**
+ * Whether a reorg can still remove, or has removed, what a transaction with updates depends on: the mints of its
+ * tokens, or an earlier update of the collection.
+ */
+export async function updatesFollowUnfinal(
+  db: Db,
+  { id, blockchain, collectionId }: { id: string; blockchain: string; collectionId: string },
+): Promise<boolean> {
+  const unfinal = db
+    .selectFrom('transactions')
+    .where('blockchain', '=', blockchain)
+    .where('id', '<>', id)
+    .where(({ or, exists, selectFrom }) =>
+      or([
+        exists(
+          selectFrom('updates')
+            .select('seq')
+            .whereRef('updates.transaction_id', '=', 'transactions.id')
+            .where('updates.collection_id', '=', collectionId),
+        ),
+        exists(
+          selectFrom('updates')
+            .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+            .select('updates.seq')
+            .where('updates.transaction_id', '=', id)
+            .whereRef('nfts.transaction_id', '=', 'transactions.id'),
+        ),
+      ]),
+    )
+    .select('id')
+  const row = await unfinal
+    .where('state', '=', sql.lit('signed'))
+    .unionAll(unfinal.where('watched', '=', sql.lit(1)))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Returns pending, unsigned updates of tokens in a collection, by token ID. */
+export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: readonly string[]) {
+  return await db
+    .selectFrom('nfts')
+    .innerJoin('updates', 'updates.nft_id', 'nfts.id')
+    .select([...WITH_NFT, 'updates.step'])
+    .where('nfts.collection_id', '=', collectionId)
+    .where('nfts.token_id', 'in', tokenIds)
+    .where('updates.status', '=', sql.lit('initiated'))
+    .where('updates.kind', '=', 'update' satisfies UpdateKind)
+    .execute()
+}
+
+/** Returns the block of a collection's last final update, or of its deployment: later updates are in later blocks. */
+export async function blockOfLastUpdate(
+  db: Db,
+  { id, transaction_id }: Pick<CollectionRow, 'id' | 'transaction_id'>,
+): Promise<number> {
+  const update = await db
+    .selectFrom('updates')
+    .select('transaction_id')
+    .where('collection_id', '=', id)
+    .where('revision', 'is not', null)
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const last = update?.transaction_id ?? transaction_id
+  const transaction = db.selectFrom('transactions').select('block_number').where('id', '=', last)
+  return Number((await transaction.executeTakeFirst())?.block_number ?? 0)
+}
+
+/** Records the revision of tokens in an update on chain that nothing in the database explains. */
+export async function recordUnknownUpdate(
+  db: Db,
+  of: { collectionId: string; sequence: number; directory: string; tokenIds: readonly bigint[] },
+): Promise<void> {
+  const { collectionId, sequence, directory, tokenIds } = of
+  await db
+    .updateTable('nfts')
+    .set({
+      revision: sequence,
+      update_id: null,
+      metadata_url: sql<string>`${`ipfs://${directory}/`} || token_id || '.json'`,
+    })
+    .where('collection_id', '=', collectionId)
+    .where('token_id', 'in', tokenIds.map(String))
+    .where('revision', '<', sequence)
+    .execute()
+}

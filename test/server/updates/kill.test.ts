@@ -1,0 +1,101 @@
+import { createPublicClient, getAddress, http } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { freshDataDir, until, WALLETS, withStore } from '../../helpers/backend.ts'
+import { type ChildBackend, startedChild } from '../../helpers/backend-child.ts'
+import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
+import { holdMining, holdSettling, holdSigning, holdUpdateFiles } from '../../helpers/hold.ts'
+import { metadataOf, TOKEN_ABI } from '../../helpers/updates.ts'
+
+const TITLES = ['a', 'b', 'c']
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: ChildBackend
+let files: FileServer
+
+beforeAll(async () => {
+  files = await startFileServer({ '/new.png': bytes(pngOf('new')) })
+})
+afterAll(() => files?.close())
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+  backend = await startedChild(dataDir.path)
+})
+afterEach(async () => {
+  await backend?.kill('SIGKILL')
+  await dataDir?.remove()
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: responses are only read to continue
+async function post(endpoint: string, body: object): Promise<any> {
+  const response = await fetch(`${backend.url}/api/v1/${endpoint}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey },
+    body: JSON.stringify(body),
+  })
+  if (response.status !== 200) throw new Error(`${endpoint} answered ${response.status}: ${await response.text()}`)
+  return response.json()
+}
+
+const rows = () => withStore(dataDir.path, ({ db }) => db.selectFrom('updates').selectAll().execute())
+const stepOf = async () => (await rows()).map(({ step }) => step).join()
+const isHeld = () => backend.log().includes('held by a test')
+
+/** Each commit of the update path: what prevents it, and how a test sees that everything before it has happened. */
+const COMMITS = {
+  'its files are recorded': [holdUpdateFiles, async () => isHeld()],
+  'it is signed': [(dir: string) => holdSigning(dir, 'update'), async () => isHeld()],
+  'its block is stored': [holdMining, async () => (await stepOf()).includes('chain') && isHeld()],
+  'its outcome is recorded': [
+    (dir: string) => holdSettling(dir, 'update'),
+    async () => (await stepOf()).includes('chain') && isHeld(),
+  ],
+} as const
+
+it.each(Object.entries(COMMITS))('killed before %s, makes each update once', async (_, [hold, reached]) => {
+  const made = await post('createcollection', {
+    ...{ wallet_address: WALLETS[0], name: 'T', blockchain: 'polygon', dynamic: true },
+  })
+  const transaction_gdn_ids = [made.response.transaction_gdn_id]
+  const address = (await post('getcollections', { transaction_gdn_ids })).collections[0].contract_address
+  const created = await post('createnft', {
+    ...{ contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
+    metadata: TITLES.map(metadataOf),
+  })
+  const ids: string[] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+  const show = async () => (await post('getnfts', { nft_gdn_ids: ids })).nfts
+  await until(show, (nfts) => nfts.every(({ status }: { status: string }) => status === 'deployed'))
+
+  const letGo = await hold(dataDir.path)
+  const file_fields = [{ key: 'image', url: `${files.url}/new.png` }]
+  const transactions: string[] = []
+  for (const id of ids.slice(0, 2)) {
+    const metadata = [{ ...metadataOf(`new ${id}`), file_fields }]
+    const answer = await post('updatednft', { nft_gdn_id: id, contract_address: address, metadata })
+    transactions.push(answer.response.transaction_gdn_id)
+  }
+  await until(reached, Boolean)
+  await backend.kill('SIGKILL')
+  await letGo()
+  backend = await startedChild(dataDir.path)
+
+  const ended = async () => (await post('gettransactions', { transaction_gdn_ids: transactions })).transactions
+  await until(ended, (all) => all.every(({ status }: { status: string }) => status === 'deployed'))
+  const nfts = await show()
+  expect(nfts.map((nft: { request_metadata: { title: string } }) => nft.request_metadata.title)).toEqual([
+    `new ${ids[0]}`,
+    `new ${ids[1]}`,
+    'c',
+  ])
+  const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
+  const contract = { address: getAddress(address), abi: TOKEN_ABI }
+  for (const { token_id, metadata_url } of nfts) {
+    const uri = await client.readContract({ ...contract, functionName: 'tokenURI', args: [BigInt(token_id)] })
+    expect(uri).toBe(metadata_url)
+    expect((await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).status).toBe(200)
+  }
+  // The first may have been signed alone.
+  const kinds = await withStore(dataDir.path, ({ db }) =>
+    db.selectFrom('transactions').select(['update_sequence', 'token_count']).where('kind', '=', 'update').execute(),
+  )
+  expect(kinds.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
+})

@@ -1,0 +1,94 @@
+import { createPublicClient, http } from 'viem'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sleep } from '../../../src/core/time.ts'
+import { call, createTestCollection, mint, showNfts, until, WALLETS } from '../../helpers/backend.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+import { metadataOf, showTransaction, titles, update } from '../../helpers/updates.ts'
+
+const [, BOB] = WALLETS
+
+let real: PublicNetwork
+let remote: RemoteBackend
+
+beforeAll(async () => {
+  real = await startPublicNetwork()
+  remote = await startRemoteBackend(real, { stuckMs: 1500 })
+})
+afterAll(async () => {
+  await remote?.close()
+  await real?.close()
+})
+
+/** Mines until the condition holds, slowly enough that the result isn't final yet. */
+async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolean): Promise<T> {
+  return until(async () => {
+    await real.mine()
+    await sleep(150)
+    return ask()
+  }, right)
+}
+
+const reader = () => createPublicClient({ transport: http(real.url, { retryCount: 0 }) })
+const inPool = () =>
+  until(
+    () => real.pool(),
+    (pool) => pool.length === 1,
+  )
+
+it('makes an update pending again that a reorg removes, restores the metadata before it, and keeps the order', async () => {
+  const { backend } = remote
+  const collection = await createTestCollection(backend, { dynamic: true })
+  const ids = await mint(backend, collection, ['a', 'b'].map(metadataOf))
+  const [first = '', second = ''] = ids
+  await minedUntil(
+    () => showNfts(backend, ids),
+    (nfts) => nfts.every(({ status }) => status === 'deployed'),
+  )
+  const isDeployed = async (id: string) => (await showTransaction(backend, id))?.status === 'deployed'
+  const one = await update(backend, collection, first, 'A')
+  await minedUntil(() => isDeployed(one), Boolean)
+  // Out of reach of the reorg below.
+  await real.mine(CONFIRMATIONS + 1)
+  const before = await showNfts(backend, ids)
+
+  const two = await update(backend, collection, first, 'AA', { replaces_revision: 1 })
+  await inPool()
+  // Exactly as deep as needed for the reorg to revert it.
+  await real.mine(CONFIRMATIONS)
+  await until(() => isDeployed(two), Boolean)
+  expect((await showNfts(backend, ids)).map(({ revision }) => revision)).toEqual([2, 0])
+  expect(await titles(backend, collection, ids, reader())).toEqual({ chain: ['AA', 'b'], api: ['AA', 'b'] })
+
+  await real.reorg(CONFIRMATIONS + 1)
+  // Nothing is mined in between, since the update could be made again unnoticed.
+  await until(async () => !(await isDeployed(two)), Boolean)
+  expect(await showNfts(backend, ids)).toEqual(before)
+  // Another update of the collection waits for it.
+  const three = await update(backend, collection, second, 'B')
+  await minedUntil(async () => (await isDeployed(two)) && (await isDeployed(three)), Boolean)
+  expect((await showNfts(backend, ids)).map(({ revision }) => revision)).toEqual([2, 3])
+  expect(await titles(backend, collection, ids, reader())).toEqual({ chain: ['AA', 'B'], api: ['AA', 'B'] })
+})
+
+it('withdraws a burn that a reorg removes: the NFT has its owner again until it is burned', async () => {
+  const { backend } = remote
+  const collection = await createTestCollection(backend, { enable_burn: true })
+  const ids = await mint(backend, collection, [metadataOf('a')])
+  await minedUntil(
+    () => showNfts(backend, ids),
+    ([nft]) => nft?.status === 'deployed',
+  )
+  await real.mine(CONFIRMATIONS + 1)
+  const body = { contract_address: collection.address, nft_gdn_id: ids[0], holder_wallet_address: BOB }
+  const { response } = await call(backend, 'burnnft', body)
+  await inPool()
+  await real.mine(CONFIRMATIONS)
+  const isBurned = async () => (await showNfts(backend, ids))[0]?.burned === true
+  await until(isBurned, Boolean)
+  await real.reorg(CONFIRMATIONS + 1)
+  await until(async () => !(await isBurned()), Boolean)
+  expect((await showNfts(backend, ids))[0]).toMatchObject({ burned: false, receiver_wallet_address: BOB })
+  await minedUntil(isBurned, Boolean)
+  expect(await showTransaction(backend, response.transaction_gdn_id)).toMatchObject({ status: 'deployed' })
+})
