@@ -164,8 +164,9 @@ describe('every command of the docs works, in the order of its page', () => {
       before: `umask 077; echo a-long-password > password; ${wallets.join('; ')}; export CONTRACT=$(${create})`,
       values: {
         'https://node.example/KEY': `${server}/rpc/polygon`,
+        '@alice': '@ada',
         '@bob': '@ben',
-        '--wallet @alice': '--wallet @ada --password-file password',
+        '--wallet': '--password-file password --wallet',
       },
     })
   })
