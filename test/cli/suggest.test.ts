@@ -54,9 +54,9 @@ describe('did you mean', () => {
   test.each([
     [['nft', 'burn', 'x'], 'gdn nft transfer <nft_gdn_id> --receiver'],
     [['nft', 'update'], 'Mint a corrected NFT'],
-    [['wallet', 'import', 'key.json'], 'copy it into the wallet folder'],
+    [['wallet', 'restore', 'key.json'], 'gdn wallet import <file>'],
     [['wallet', 'balance'], 'in a block explorer'],
-    [['collection', 'set', '--enable-transfer'], 'setEnableTransfer(bool)'],
+    [['collection', 'enable', '--enable-transfer'], 'gdn collection set <address>'],
     [['collection', 'delete'], 'setEnableApi(bool)'],
   ])('says what to do instead of %j, which does not exist', async (argv, instead) => {
     const hint = await hintFor(argv)

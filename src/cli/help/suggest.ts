@@ -41,16 +41,13 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
     ],
   ],
   wallet: [
-    [
-      ['import', 'restore', 'recover'],
-      'To use a keystore file of another program, copy it into the wallet folder as <name>.json. gdn wallet list shows the folder.\nTo name an address without its key: gdn wallet add <name> <address>',
-    ],
+    [['restore', 'recover'], 'To use a key of another program: gdn wallet import <file>'],
     [['balance', 'balances', 'funds'], 'gdn does not read wallet balances. Look up the address in a block explorer.'],
   ],
   collection: [
     [
-      ['set', 'update', 'edit', 'modify', 'change', 'enable', 'disable'],
-      'The owner changes a collection on its contract, with setEnableApi(bool), setEnableTransfer(bool) or setContractURI(string):\ncast send <contract_address> "setEnableTransfer(bool)" true --rpc-url <url> --account <owner>',
+      ['update', 'edit', 'modify', 'change', 'enable', 'disable'],
+      'The owner changes a collection on its contract: gdn collection set <address> --wallet @<owner>',
     ],
     [
       ['burn', 'delete', 'rm', 'remove', 'destroy'],
