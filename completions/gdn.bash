@@ -7,6 +7,7 @@ __gdn_words() {
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
+apply Mint and transfer what a plan or manifest says
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
@@ -105,6 +106,7 @@ collection Create, show, change and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
+apply Mint and transfer what a plan or manifest says
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
@@ -146,6 +148,7 @@ __gdn_arguments() {
     'batch report') REPLY='@runs' ;;
     'batch rm') REPLY='@runs' ;;
     'plan') REPLY='file' ;;
+    'apply') REPLY='file' ;;
     'cost') REPLY='file' ;;
     'wallet import') REPLY='file' ;;
     'wallet add') REPLY='text text' ;;
@@ -204,7 +207,8 @@ __gdn_bundles() {
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
-    'plan') REPLY='flags-e47e58 server-b79987 output-eb3ce9' ;;
+    'plan') REPLY='flags-5f2a2b server-b79987 output-eb3ce9' ;;
+    'apply') REPLY='flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381' ;;
     'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
     'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
@@ -490,7 +494,7 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-e47e58') REPLY='--contract -c @collections Collection to mint in
+    'flags-5f2a2b') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -502,7 +506,8 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest'\''s path)
 --take-over - - Replace what others changed with what the manifest says
---detailed-exit-code - - Exit with 10 when changes are pending' ;;
+--detailed-exit-code - - Exit with 10 when changes are pending
+--out - file Save the plan for `gdn apply`' ;;
     'output-eb3ce9') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
 --json - - Same as --output json
 --fields - text Print only these fields
@@ -511,6 +516,22 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
+    'flags-3aa055') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--run - @run-names Name of the run (the manifest'\''s path)
+--take-over - - Replace what others changed with what the manifest says
+--only - =only Make only these changes: mint
+--new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
+    'sending-and-waiting-abf460') REPLY='--timeout - text How long to wait after acceptance (5m)
+--yes -y - Don'\''t prompt' ;;
     'flags-196456') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -797,6 +818,7 @@ ndjson
 csv
 ids
 markdown' ;;
+    'only') REPLY='mint' ;;
     'format-2') REPLY='keystore
 private-key
 keypair' ;;

@@ -8,6 +8,7 @@ function __gdn_words
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
+        'apply Mint and transfer what a plan or manifest says' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
@@ -119,6 +120,7 @@ function __gdn_words
         'nft Mint, transfer, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
+        'apply Mint and transfer what a plan or manifest says' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
@@ -176,6 +178,8 @@ function __gdn_arguments
     case 'batch rm'
       printf '%s\n' '@runs'
     case 'plan'
+      printf '%s\n' 'file'
+    case 'apply'
       printf '%s\n' 'file'
     case 'cost'
       printf '%s\n' 'file'
@@ -287,7 +291,9 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-766381'
     case 'plan'
-      printf '%s\n' 'flags-e47e58 server-b79987 output-eb3ce9'
+      printf '%s\n' 'flags-5f2a2b server-b79987 output-eb3ce9'
+    case 'apply'
+      printf '%s\n' 'flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381'
     case 'cost'
       printf '%s\n' 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
@@ -666,7 +672,7 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-e47e58'
+    case 'flags-5f2a2b'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -679,7 +685,8 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--take-over - - Replace what others changed with what the manifest says' \
-        '--detailed-exit-code - - Exit with 10 when changes are pending'
+        '--detailed-exit-code - - Exit with 10 when changes are pending' \
+        '--out - file Save the plan for `gdn apply`'
     case 'output-eb3ce9'
       printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown' \
         '--json - - Same as --output json' \
@@ -689,6 +696,24 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
+    case 'flags-3aa055'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--take-over - - Replace what others changed with what the manifest says' \
+        '--only - =only Make only these changes: mint' \
+        '--new-rows - - Mint new rows even if sent rows are missing from the manifest'
+    case 'sending-and-waiting-abf460'
+      printf '%s\n' '--timeout - text How long to wait after acceptance (5m)' \
+        '--yes -y - Don\'t prompt'
     case 'flags-196456'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
@@ -1022,6 +1047,8 @@ function __gdn_values
         'csv' \
         'ids' \
         'markdown'
+    case 'only'
+      printf '%s\n' 'mint'
     case 'format-2'
       printf '%s\n' 'keystore' \
         'private-key' \

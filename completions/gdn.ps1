@@ -9,6 +9,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
+apply Mint and transfer what a plan or manifest says
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
@@ -107,6 +108,7 @@ collection Create, show, change and list collections
 nft Mint, transfer, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
+apply Mint and transfer what a plan or manifest says
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
@@ -145,6 +147,7 @@ api Call an API endpoint and print the raw response'
     'batch report' = '@runs'
     'batch rm' = '@runs'
     'plan' = 'file'
+    'apply' = 'file'
     'cost' = 'file'
     'wallet import' = 'file'
     'wallet add' = 'text text'
@@ -200,7 +203,8 @@ api Call an API endpoint and print the raw response'
     'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
-    'plan' = 'flags-e47e58 server-b79987 output-eb3ce9'
+    'plan' = 'flags-5f2a2b server-b79987 output-eb3ce9'
+    'apply' = 'flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381'
     'cost' = 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
     'wallet import' = 'flags-c7b36b server-f6609b output-766381'
@@ -483,7 +487,7 @@ api Call an API endpoint and print the raw response'
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt'
-    'flags-e47e58' = '--contract -c @collections Collection to mint in
+    'flags-5f2a2b' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -495,7 +499,8 @@ api Call an API endpoint and print the raw response'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --take-over - - Replace what others changed with what the manifest says
---detailed-exit-code - - Exit with 10 when changes are pending'
+--detailed-exit-code - - Exit with 10 when changes are pending
+--out - file Save the plan for `gdn apply`'
     'output-eb3ce9' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
 --json - - Same as --output json
 --fields - text Print only these fields
@@ -504,6 +509,22 @@ api Call an API endpoint and print the raw response'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
+    'flags-3aa055' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--run - @run-names Name of the run (the manifest''s path)
+--take-over - - Replace what others changed with what the manifest says
+--only - =only Make only these changes: mint
+--new-rows - - Mint new rows even if sent rows are missing from the manifest'
+    'sending-and-waiting-abf460' = '--timeout - text How long to wait after acceptance (5m)
+--yes -y - Don''t prompt'
     'flags-196456' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -787,6 +808,7 @@ ndjson
 csv
 ids
 markdown'
+    'only' = 'mint'
     'format-2' = 'keystore
 private-key
 keypair'

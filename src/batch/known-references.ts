@@ -23,7 +23,7 @@ const PER_CALL = 1_000
  */
 export async function knownReferences(
   store: RunStore,
-  { contractAddress, blockchain, adopt, signal }: BatchOptions,
+  { contractAddress, blockchain, adopt, keepEdited, signal }: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
 ): Promise<Adopted[] | null> {
@@ -52,7 +52,7 @@ export async function knownReferences(
         const found = { row, nftGdnId: nft_gdn_id }
         // Without an ID of its own, the content of the row is part of its reference ID.
         const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
-        ;(isSame || adopt === true ? adopted : doubtful).push(found)
+        ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(found)
       }
     }
   }

@@ -87,6 +87,8 @@ export interface BatchOptions {
   reconcileOnly?: boolean
   /** Treat rows of a new run that are in the collection already as minted by it. */
   adopt?: boolean
+  /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
+  keepEdited?: boolean
   /** Don't compare the collection with the rows before they are sent. */
   skipLookup?: boolean
   /** Metadata key that gets a unique public value in each row, by which the row is found again. */

@@ -18,11 +18,14 @@ export interface PlanOptions extends BatchOptions {
   takeOver?: boolean
   /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
+  /** Compare the plan with the changes that were saved with its rows. */
+  isSaved?: boolean
 }
 
 export interface PlanDeps {
   client: BatchClient
-  readManifest: () => Items
+  /** @param enter takes the saved changes of each row, in order */
+  readManifest: (enter: (changes: readonly Change[]) => Promise<void>) => Items
   onProgress?(done: number): void
 }
 
@@ -44,12 +47,22 @@ export interface PlannedChange extends Change {
   title: string
 }
 
+/** A row that changed on the server since a plan was saved. */
+export interface MovedRow {
+  key: string
+  line: number
+  /** What differs now. */
+  changes: Change[]
+}
+
 /** The differences between a manifest and what exists. */
 export interface ChangePlan {
   run: RunRef
   counts: PlanCounts
   /** What the plan can't say, for people. */
   notes: readonly string[]
+  /** Rows whose changes are others than those of the saved plan; the first ones are named. */
+  moved: { count: number; rows: MovedRow[] }
   /** All changes in the order of the manifest. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */
@@ -78,18 +91,61 @@ export async function withPlan<Result>(
       if (drop.setId !== null) refuseOtherBackend(`the run ${drop.name}`, drop.backend, backend)
       refuseSilentBackend(backend)
     }
-    await readRows(store, withRoomForMarker(deps.readManifest(), drop.marker ?? undefined), 'draft')
+    const saved = new SavedChanges(store)
+    await saved.begin()
+    await readRows(store, withRoomForMarker(deps.readManifest(saved.enter), drop.marker ?? undefined), 'draft')
+    await saved.flush()
     const planner = new Planner(store, options, deps)
     await planner.run()
     return await use({
       run: { id: drop.id, name: drop.name },
       counts: planner.counts,
       notes: planner.notes,
+      moved: planner.moved,
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
     })
   })
 }
+
+/** The changes of a saved plan by the positions of their rows, in a temporary table. */
+class SavedChanges {
+  readonly #store: RunStore
+  #position = 0
+  #waiting: [position: number, changes: string][] = []
+
+  constructor(store: RunStore) {
+    this.#store = store
+  }
+
+  async begin(): Promise<void> {
+    await this.#store.state.scratch((sql) =>
+      sql.script(`DROP TABLE IF EXISTS temp.saved;
+        CREATE TEMP TABLE saved (position INTEGER PRIMARY KEY, changes TEXT NOT NULL)`),
+    )
+  }
+
+  readonly enter = async (changes: readonly Change[]): Promise<void> => {
+    const position = this.#position++
+    if (changes.length === 0) return
+    this.#waiting.push([position, JSON.stringify(changes)])
+    if (this.#waiting.length >= PAGE) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    const waiting = this.#waiting
+    this.#waiting = []
+    await this.#store.state.scratch((sql) => {
+      for (const row of waiting) sql.run('INSERT INTO temp.saved VALUES (?, ?)', ...row)
+    })
+  }
+}
+
+/** What must be the same when a saved plan is applied. A reason is only for people. */
+const essence = ({ action, want, fields, nftGdnId, revision, reference }: Change): string =>
+  JSON.stringify([action, want, fields, nftGdnId, revision, reference])
+
+const MAX_MOVED = 50
 
 class Planner {
   readonly counts: PlanCounts = {
@@ -97,6 +153,7 @@ class Planner {
     ...{ retries: 0, vanished: 0 },
   }
   readonly notes: string[] = []
+  readonly moved: ChangePlan['moved'] = { count: 0, rows: [] }
   readonly #store: RunStore
   readonly #options: PlanOptions
   readonly #deps: PlanDeps
@@ -190,6 +247,7 @@ class Planner {
       ]
     })
     this.#count(found)
+    if (this.#options.isSaved === true) await this.#compareSaved(candidates, found)
     await this.#store.state.scratch((sql) => {
       for (const [position, changes] of found) {
         for (const [n, change] of changes.entries()) {
@@ -197,6 +255,28 @@ class Planner {
         }
       }
     })
+  }
+
+  /** Finds rows with a change that the saved plan does not have. One that has fewer was applied in part. */
+  async #compareSaved(candidates: readonly Candidate[], found: readonly [number, Change[]][]): Promise<void> {
+    const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
+    const rows = await this.#store.state.scratch((sql) =>
+      sql.all<{ position: number; changes: string }>(
+        'SELECT position, changes FROM temp.saved WHERE position BETWEEN ? AND ?',
+        first,
+        last,
+      ),
+    )
+    const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as Change[]]))
+    for (const [at, [position, changes]] of found.entries()) {
+      const known = new Set(saved.get(position)?.map(essence))
+      const row = candidates[at]?.row
+      if (row === undefined || changes.every((change) => known.has(essence(change)))) continue
+      this.moved.count++
+      if (this.moved.rows.length < MAX_MOVED) {
+        this.moved.rows.push({ key: shownKey(row.key), line: row.row.line, changes })
+      }
+    }
   }
 
   #count(found: readonly [number, Change[]][]): void {

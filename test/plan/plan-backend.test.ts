@@ -1,4 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
 import { cli } from '../cli/harness.ts'
@@ -11,6 +13,7 @@ import {
   type TestCollection,
   until,
   WALLETS,
+  withStore,
 } from '../helpers/backend.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -25,7 +28,7 @@ interface Found {
   reason: string | null
 }
 
-describe('gdn plan against a backend', () => {
+describe('gdn plan and apply against a backend', () => {
   let data: Awaited<ReturnType<typeof freshDataDir>>
   let backend: TestBackend
   beforeAll(async () => {
@@ -47,6 +50,8 @@ describe('gdn plan against a backend', () => {
       return await cli([...command, path('drop.csv'), ...target, ...more], { ...options, env })
     }
     return {
+      path,
+      cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
       mint: async (manifest: string, ...more: string[]) => {
         const { code, stderr } = await run(['batch', 'mint'], manifest, ...more)
         expect(code, stderr).toBe(0)
@@ -160,5 +165,128 @@ describe('gdn plan against a backend', () => {
     expect((await one.run(['plan'], rows, '--detailed-exit-code')).code).toBe(10)
     await one.mint(rows)
     expect((await one.run(['plan'], rows, '--detailed-exit-code')).code).toBe(0)
+  })
+
+  test('applies mints and transfers, and sends nothing the second time, on any machine', async () => {
+    const collection = await collectionOf()
+    const one = await machine(collection)
+    await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+    const edited = csv(['a', 'Dawn', CAROL], ['b', 'Dusk', BOB], ['c', 'Noon', ALICE])
+    const other = await machine(collection)
+    for (const [at, expected] of [
+      [other, { minted: 1, transferred: 1 }],
+      [other, { minted: 0, transferred: 0 }],
+      [one, { minted: 0, transferred: 0 }],
+    ] as const) {
+      const { code, stdout, stderr } = await at.run(['apply'], edited, '--json')
+      expect(code, stderr).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject({ ...expected, rows: 3, pending: 0, failed: 0, unknown: 0 })
+      expect(await at.plan(edited)).toEqual([])
+    }
+    expect(await nftsOf(collection)).toHaveLength(3)
+    // Back to the first owner and again to the second one: the names of transfers don't repeat.
+    for (const receiver of [ALICE, CAROL, ALICE]) {
+      const back = edited.replace(CAROL, receiver)
+      expect((await one.run(['apply'], back, '--json')).code).toBe(0)
+      expect(await other.plan(back)).toEqual([])
+    }
+  })
+
+  test('sends nothing while a change is impossible, unless only mints are wanted', async () => {
+    const collection = await collectionOf()
+    const one = await machine(collection)
+    await one.mint(csv(['a', 'Dawn', ALICE]))
+    const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', BOB])
+    expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
+    expect(await nftsOf(collection)).toHaveLength(1)
+    const { code, stderr } = await one.run(['apply'], edited, '--yes', '--only', 'mint')
+    expect(code, stderr).toBe(0)
+    expect(await nftsOf(collection)).toHaveLength(2)
+  })
+
+  describe('with a saved plan', () => {
+    /** A machine with `plan.json` for a mint and a transfer. */
+    async function planned() {
+      const collection = await collectionOf()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const edited = csv(['a', 'Dawn', CAROL], ['b', 'Dusk', BOB], ['c', 'Noon', ALICE])
+      const file = one.path('plan.json')
+      expect((await one.run(['plan'], edited, '--out', file)).code).toBe(0)
+      return { collection, one, edited, file, apply: (...more: string[]) => one.cli('apply', file, '--yes', ...more) }
+    }
+
+    test('applies it without the manifest, also twice, from a private file', async () => {
+      const { collection, one, edited, file, apply } = await planned()
+      expect((await stat(file)).mode & 0o777).toBe(0o600)
+      await rm(one.path('drop.csv'))
+      for (const transferred of [1, 0]) {
+        const { code, stdout, stderr } = await apply('--json')
+        expect(code, stderr).toBe(0)
+        expect(JSON.parse(stdout)).toMatchObject({ transferred })
+      }
+      expect(await nftsOf(collection)).toHaveLength(3)
+      expect(await one.plan(edited)).toEqual([])
+    })
+
+    test('sends nothing if an owner changed since', async () => {
+      const { collection, apply } = await planned()
+      await move(collection, 'Dusk', CAROL)
+      const { code, stderr } = await apply()
+      expect(code).toBe(5)
+      expect(stderr).toContain(`changed since the plan was made: line 3 (receiver is ${CAROL})`)
+      expect(await nftsOf(collection)).toHaveLength(2)
+    })
+
+    test.each<[string, (text: string) => string, string]>([
+      ['an edited receiver', (text) => text.replaceAll(CAROL, ALICE), 'the plan was edited or is incomplete'],
+      ['a missing line', (text) => text.slice(0, text.trimEnd().lastIndexOf('\n') + 1), 'the plan was edited'],
+      ['a broken line', (text) => `${text}{`, 'the plan was edited'],
+      ['a broken header', (text) => text.replace('"sha256"', '"sha"'), 'the plan was edited'],
+      [
+        'a newer version',
+        (text) => text.replace('"gdn_plan":1', '"gdn_plan":2'),
+        'was made by a newer gdn (version 2)',
+      ],
+      [
+        'another backend',
+        (text) => text.replace(/"backend_id":"[^"]+"/, `"backend_id":"${randomUUID()}"`),
+        'the plan was made for',
+      ],
+      [
+        'a restored backend',
+        (text) => text.replace(/"incarnation":"[^"]+"/, `"incarnation":"${randomUUID()}"`),
+        'was restored from a backup',
+      ],
+    ])('rejects a plan with %s in one message, and sends nothing', async (_, edit, message) => {
+      const { collection, file, apply } = await planned()
+      await writeFile(file, edit(await readFile(file, 'utf8')))
+      const { code, stderr } = await apply('--json')
+      expect([2, 5]).toContain(code)
+      expect(JSON.parse(stderr).error.message).toContain(message)
+      expect((await nftsOf(collection)).map((nft) => nft.receiver_wallet_address)).toEqual([ALICE, BOB])
+    })
+
+    test('rejects a plan for another collection', async () => {
+      const { apply } = await planned()
+      const { code, stderr } = await apply('-c', CAROL)
+      expect(code).toBe(2)
+      expect(stderr).toContain('the plan is for the collection')
+    })
+  })
+
+  test('has one effect if two machines apply the same manifest at once', async () => {
+    const collection = await collectionOf()
+    const machines = [await machine(collection), await machine(collection)]
+    const rows = Array.from({ length: 8 }, (_, n): [string, string, string] => [`r${n}`, `Title ${n}`, ALICE])
+    await machines[0]?.mint(csv(...rows))
+    const edited = csv(...rows.map(([id, title]): [string, string, string] => [id, title, BOB]))
+    const results = await Promise.all(machines.map((one) => one.run(['apply'], edited, '--json')))
+    for (const { code, stderr } of results) expect(code, stderr).toBe(0)
+    const { rows: transfers } = await withStore(data.path, ({ db }) =>
+      sql<{ n: number }>`select count(*) as n from transfers where collection_id = ${collection.id}`.execute(db),
+    )
+    expect(Number(transfers[0]?.n)).toBe(rows.length)
+    expect(await machines[1]?.plan(edited)).toEqual([])
   })
 })

@@ -1,8 +1,12 @@
+import { resolve } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
-import { GdnCommand, switchFlag } from '../command.ts'
+import { savePlan } from '../../plan/plan-file.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { notEmpty } from '../flags/parse.ts'
+import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
@@ -14,6 +18,7 @@ import { firstChanges, PLAN_VIEW, pendingCount, planRecord, printPlanNotes } fro
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
   detailedExitCode?: boolean
+  out?: string
 }
 
 export function command(deps: Deps, run = plan): GdnCommand {
@@ -23,6 +28,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
     examples: [
       ['Show what differs', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Exit with 10 if anything differs', 'gdn plan drop.csv --detailed-exit-code --quiet'],
+      ['Save the plan, and apply exactly that', 'gdn plan drop.csv --out plan.json && gdn apply plan.json'],
       ['Write a comment for a pull request', 'gdn plan drop.csv -o markdown > plan.md'],
     ],
     aliases: TARGET_ALIASES,
@@ -30,6 +36,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
   planCommand.argument('<manifest>')
   addPlanFlags(planCommand)
   switchFlag(planCommand, '--detailed-exit-code', 'Exit with 10 when changes are pending')
+  valueFlag(planCommand, '--out <file>', 'Save the plan for `gdn apply`', { parse: notEmpty })
   addServerFlags(planCommand)
   addOutputFlags(planCommand, ['markdown'])
   return planCommand.action(async (manifest: string, flags: PlanFlags) => {
@@ -48,13 +55,17 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const opened = await openManifest(deps, manifest, flags)
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
-    await openPlan(deps, connection, opened, flags, async (found) => {
+    await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
       const isTable = !isMarkdown && output.mode === 'table'
       if (isMarkdown) await io.data(await planMarkdown(manifest, found))
       else if (isTable) {
         if (found.counts.rows > found.counts.unchanged) await output.many(firstChanges(found))
       } else await output.many(records(found.changes()))
       printPlanNotes(io, found, isTable)
+      if (flags.out !== undefined) {
+        await savePlan(resolve(deps.cwd, flags.out), found, { ...opened, takeOver: flags.takeOver === true })
+        io.note(`Saved. To apply exactly this plan: gdn apply ${safe(flags.out)}`)
+      }
       if (flags.detailedExitCode && pendingCount(found.counts) > 0) deps.setExitCode(EXIT.changesPending)
     })
   } finally {

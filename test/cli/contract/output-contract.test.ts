@@ -31,6 +31,7 @@ const WAITING = [
   'batch resume',
   'batch retry',
   'batch reconcile',
+  'apply',
 ]
 
 test.each(WAITING)('gdn %s waits for a chain, and accepts --timeout', async (name) => {

@@ -567,6 +567,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'db status': { shape: 'object', json: DATABASE, prepare: () => onKeys('db', 'status') },
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
+  apply: {
+    shape: 'object',
+    json: 'run blockchain contract_address rows minted transferred pending failed unknown',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      const { url } = await api(service() as Record<string, (body: never) => Reply>)
+      const argv = ['apply', path('drop.csv'), ...TARGET, '--base-url', url, '--yes']
+      return { argv, options }
+    },
+  },
   plan: {
     shape: 'array',
     json: 'action want line key title nft_gdn_id token_id revision changes reason reference_id',

@@ -1,7 +1,7 @@
 import { isEvm } from '../../../api/blockchains.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import { statusOf } from '../../../client/answers.ts'
-import { type ChangePlan, type PlanOptions, withPlan } from '../../../plan/make-plan.ts'
+import { type ChangePlan, type PlanDeps, type PlanOptions, withPlan } from '../../../plan/make-plan.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { collectionsAtAGlance } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -20,19 +20,27 @@ export function addPlanFlags(command: GdnCommand): void {
   switchFlag(command, '--take-over', 'Replace what others changed with what the manifest says')
 }
 
+/** The rows of a plan: of a manifest, or of a saved plan with their changes. */
+export interface PlanSource {
+  options: OpenedManifest['options']
+  read: PlanDeps['readManifest']
+  isSaved?: boolean
+}
+
 /** Makes the plan of a manifest, with progress, and passes it. */
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read }: Pick<OpenedManifest, 'options' | 'read'>,
-  flags: PlanFlags,
+  { options, read, isSaved = false }: PlanSource,
+  takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
   const { io, signals } = deps
   const progress = await io.progress('Comparing the manifest with the server')
   const planned: PlanOptions = {
     ...options,
-    takeOver: flags.takeOver === true,
+    takeOver,
+    isSaved,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
   }

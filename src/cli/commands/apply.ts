@@ -1,0 +1,195 @@
+import { runBatch } from '../../batch/run.ts'
+import { GdnError } from '../../core/errors.ts'
+import { applyTransfers, type Outcomes, type Problem } from '../../plan/apply.ts'
+import type { ChangePlan, PlannedChange } from '../../plan/make-plan.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { costsMoney } from '../connect/confirm-spending.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { oneOf } from '../flags/parse.ts'
+import { addTimeoutFlag } from '../flags/wait.ts'
+import { safe } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { count } from '../render/count.ts'
+import { createOutput } from '../render/output.ts'
+import type { View } from '../render/view.ts'
+import { DEFAULT_TIMEOUT_MS } from '../request/waiting.ts'
+import { TARGET_ALIASES } from './batch/flags.ts'
+import { sendRun } from './batch/send-run.ts'
+import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
+import { changedSince, openSource } from './plan/open-source.ts'
+import { countsText, firstChanges, PLAN_VIEW, pendingCount, printPlanNotes } from './plan/plan-view.ts'
+
+export interface ApplyFlags extends PlanFlags {
+  only?: 'mint'
+}
+
+const FIELDS = [
+  'run',
+  'blockchain',
+  'contract_address',
+  'rows',
+  'minted',
+  'transferred',
+  'pending',
+  'failed',
+  'unknown',
+]
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'run' }
+
+export function command(deps: Deps, run = apply): GdnCommand {
+  const applyCommand = new GdnCommand({
+    about:
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint.',
+    examples: [
+      ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
+      ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  applyCommand.argument('<manifest>')
+  addPlanFlags(applyCommand)
+  valueFlag(applyCommand, '--only <action>', 'Make only these changes: mint', { parse: oneOf(['mint'] as const) })
+  switchFlag(applyCommand, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
+  addTimeoutFlag(applyCommand, 'How long to wait after acceptance')
+  switchFlag(applyCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
+  addServerFlags(applyCommand)
+  addOutputFlags(applyCommand)
+  return applyCommand.action(async (manifest: string, flags: ApplyFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}
+
+export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const opened = await openSource(deps, manifest, flags)
+  const connection = await deps.connect(opened.settings, 'bulk')
+  try {
+    await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
+      if (plan.moved.count > 0) throw changedSince(plan.moved)
+      await confirmPlan(deps, connection, opened, plan, flags)
+      const minted = await mint(deps, opened, plan, flags)
+      const outcomes = await transferAll(deps, connection, opened, plan, flags)
+      const { failed, unknown, transferred, pending } = outcomes
+      const { blockchain, contractAddress: contract_address } = opened.options
+      await output.one({
+        ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted, transferred, pending },
+        ...{ failed: failed.length, unknown: unknown.length },
+      })
+      const problem = problemOf(outcomes)
+      if (problem !== null) throw problem
+    })
+  } finally {
+    await connection.client.close()
+  }
+}
+
+type Opened = Awaited<ReturnType<typeof openSource>>
+
+/** Shows the plan and prompts. @throws GdnError `refused` while a change is impossible, `not_confirmed` */
+async function confirmPlan(
+  { io }: Deps,
+  { server }: Connection,
+  { options: { blockchain } }: PlanSource,
+  plan: ChangePlan,
+  flags: ApplyFlags,
+): Promise<void> {
+  const { counts } = plan
+  const isTable = !io.settings.machine && !io.settings.quiet
+  if (isTable && counts.rows > counts.unchanged) {
+    const { renderTable } = await import('../render/table.ts')
+    const rows: DataRecord[] = []
+    for await (const change of firstChanges(plan)) rows.push(PLAN_VIEW.cells?.(change) ?? change)
+    const table = { columns: PLAN_VIEW.columns, id: PLAN_VIEW.id, dropsId: true }
+    for (const line of (await renderTable(io, rows, table)).text.trimEnd().split('\n')) io.note(line)
+  }
+  printPlanNotes(io, plan, isTable)
+  if (counts.impossible > 0 && flags.only === undefined) {
+    throw new GdnError('refused', `${count(counts.impossible, 'change')} of the plan can't be made`, {
+      hint: 'Nothing was sent. Revert these rows, or add --only mint.',
+      details: { counts },
+    })
+  }
+  const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
+  if (pending === 0 || flags.yes || (!io.interactive && !costsMoney(blockchain, server))) return
+  const question = `Apply ${count(pending, 'change')} (${countsText(counts)}) on ${blockchain} through ${server.origin}?`
+  if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+}
+
+/** Mints the rows of the plan as `batch mint` does. Returns how many rows of the run are deployed. */
+async function mint(deps: Deps, { options, settings }: Opened, plan: ChangePlan, flags: ApplyFlags): Promise<number> {
+  const { counts } = plan
+  if (counts.mint === 0) return 0
+  const summary: { deployed?: number } = {}
+  const silent = { mode: 'table' as const, pick: (record: DataRecord) => record, many: async () => {} }
+  const one = async ({ deployed }: DataRecord) => {
+    summary.deployed = Number(deployed)
+  }
+  await sendRun(deps, {
+    settings,
+    options: { ...options, keepEdited: true, retryFailed: counts.retries > 0 },
+    async *read() {
+      for await (const { row } of plan.rows()) yield { row: row.row }
+    },
+    output: { ...silent, one },
+    flags: { ...flags, yes: true },
+    run: runBatch,
+  })
+  return Math.min(counts.mint, summary.deployed ?? 0)
+}
+
+async function transferAll(
+  deps: Deps,
+  { client }: Connection,
+  { options, settings }: Opened,
+  plan: ChangePlan,
+  flags: ApplyFlags,
+): Promise<Outcomes> {
+  const all = plan.counts.transfer
+  if (all === 0 || flags.only === 'mint') return { transferred: 0, pending: 0, failed: [], unknown: [] }
+  const { origin, backend, blockchain, contractAddress: contract } = options
+  if (backend === undefined) throw new Error('the backend was not identified')
+  const progress = await deps.io.progress(`Transferring: 0 of ${all}`)
+  try {
+    return await applyTransfers(
+      {
+        ...{ origin, backend, blockchain, contract, stateDir: settings.stateDir },
+        timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS,
+      },
+      {
+        ...{ client, now: deps.now, sleep: deps.sleep, signal: deps.signals.signal },
+        onProgress: ({ transferred }) => progress.update(`Transferring: ${transferred} of ${all}`),
+      },
+      transfersOf(plan),
+    )
+  } finally {
+    progress.stop()
+  }
+}
+
+async function* transfersOf(plan: ChangePlan): AsyncGenerator<PlannedChange> {
+  for await (const change of plan.changes()) if (change.action === 'transfer') yield change
+}
+
+const MAX_NAMED = 5
+const reasonsOf = (problems: readonly Problem[]): string =>
+  problems
+    .slice(0, MAX_NAMED)
+    .map(({ line, reason }) => `\n  line ${line}: ${reason}`)
+    .join('')
+
+function problemOf({ failed, unknown, pending }: Outcomes): GdnError | null {
+  const hint = 'Run the same command again: it resumes what is in progress.'
+  const details = { failed_rows: failed, unknown_rows: unknown }
+  if (unknown.length > 0) {
+    const message = `the outcome of ${count(unknown.length, 'transfer')} is unknown${reasonsOf(unknown)}`
+    return new GdnError('unknown_outcome', message, { hint, details })
+  }
+  if (pending > 0) return new GdnError('pending', `${count(pending, 'transfer')} still pending`, { hint, details })
+  if (failed.length === 0) return null
+  return new GdnError('batch_failed_rows', `${count(failed.length, 'transfer')} failed${reasonsOf(failed)}`, {
+    hint: 'Run `gdn plan` to show what differs now.',
+    details,
+  })
+}

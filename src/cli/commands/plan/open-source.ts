@@ -1,0 +1,84 @@
+import { resolve } from 'node:path'
+import { sameAddress } from '../../../api/same-address.ts'
+import type { BatchOptions } from '../../../batch/types.ts'
+import { isRestored } from '../../../client/backend.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { ChangePlan } from '../../../plan/make-plan.ts'
+import { type PlanHeader, readPlan, readPlanHeader } from '../../../plan/plan-file.ts'
+import { runOrigin } from '../../connect/run-origin.ts'
+import type { Deps } from '../../deps.ts'
+import { openManifest, runOptions } from '../batch/mint-manifest.ts'
+import type { PlanFlags, PlanSource } from './open-plan.ts'
+
+/** Opens a manifest or a saved plan. @throws GdnError `usage`, `wrong_backend`, `refused` for a plan that can't be applied */
+export async function openSource(
+  deps: Deps,
+  manifest: string,
+  flags: PlanFlags,
+): Promise<PlanSource & { settings: Settings; takeOver: boolean }> {
+  const path = resolve(deps.cwd, manifest)
+  const header = manifest === '-' ? null : await readPlanHeader(path)
+  const takeOver = flags.takeOver === true
+  if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver }
+  const settings = await deps.settings(flags)
+  const options = await optionsOf(deps, settings, flags, header)
+  return {
+    settings,
+    options,
+    takeOver: header.take_over,
+    isSaved: true,
+    read: (enter) => readPlan(path, header, enter),
+  }
+}
+
+/** Returns the options of the run that a plan was made for. */
+async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, header: PlanHeader): Promise<BatchOptions> {
+  const { contract_address: contract, blockchain } = header
+  if (flags.contract !== undefined && !sameAddress(flags.contract, contract)) {
+    throw otherPlan('--contract', `the plan is for the collection ${contract}`)
+  }
+  if (flags.blockchain !== undefined && flags.blockchain !== blockchain) {
+    throw otherPlan('--blockchain', `the plan is for ${blockchain}`)
+  }
+  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan has another run')
+  if (flags.takeOver === true && !header.take_over) {
+    throw otherPlan('--take-over', 'the plan was made without --take-over')
+  }
+  const server = await settings.server()
+  const backend = await deps.identify(server, 'patiently')
+  const origin = runOrigin(server, backend)
+  const isSame = header.backend_id === null ? header.origin === origin : header.backend_id === backend.id
+  if (!isSame) {
+    throw new GdnError('wrong_backend', `the plan was made for ${header.url}, not for ${backend.url}`, {
+      hint: 'Nothing was sent. Name its server with --local or --base-url <url>.',
+    })
+  }
+  if (isRestored(header, backend)) {
+    throw new GdnError('refused', 'the backend was restored from a backup since the plan was made', { hint: AGAIN })
+  }
+  const { run, manifest: manifestPath } = header
+  return {
+    ...{ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress: contract, manifestPath },
+    ...runOptions(flags, settings),
+    ...(run === null ? {} : { runName: run }),
+  }
+}
+
+const otherPlan = (flag: string, message: string) =>
+  new GdnError('usage', message, { place: { flag }, hint: 'Nothing was sent. Omit the flag, or make another plan.' })
+
+const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
+
+/** The error of a plan whose rows changed since it was made. */
+export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
+  const [first] = rows
+  const what = first?.changes[0]
+  const field = what?.fields[0]
+  const now = field === undefined ? (what?.reason ?? what?.action) : `${field.field} is ${field.from ?? 'unset'}`
+  const more = count === 1 ? '' : `, and ${count - 1} more`
+  return new GdnError('refused', `changed since the plan was made: line ${first?.line} (${now})${more}`, {
+    hint: AGAIN,
+    details: { count, rows },
+  })
+}

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { constants, createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import * as z from 'zod'
+import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import type { BatchOptions } from '../batch/types.ts'
+import { writeDurably } from '../core/durable-file.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+import type { Change } from './compare.ts'
+import type { ChangePlan } from './make-plan.ts'
+
+const VERSION = 1
+const BEGINNING = '{"gdn_plan":'
+
+const header = z.object({
+  gdn_plan: z.number(),
+  /** SHA-256 of the lines after this one. */
+  sha256: z.string(),
+  manifest: z.string().nullable(),
+  run: z.string().nullable(),
+  origin: z.string(),
+  url: z.string(),
+  backend_id: z.string().nullable(),
+  incarnation: z.string().nullable(),
+  blockchain: z.custom<Blockchain>((value) => typeof value === 'string' && isBlockchain(value)),
+  contract_address: z.string(),
+  take_over: z.boolean(),
+  counts: z.record(z.string(), z.number()),
+})
+
+/** What a saved plan was made for. */
+export type PlanHeader = z.output<typeof header>
+
+const pair = { key: z.string() }
+const line = z.object({
+  row: z.object({
+    line: z.number(),
+    id: z.string().nullable(),
+    receiver: z.string(),
+    sender: z.string().nullable(),
+    metadata: z.looseObject({
+      title: z.string(),
+      description: z.string(),
+      file_fields: z.array(z.object({ ...pair, url: z.string() })),
+      attribute: z.array(z.object({ tag: z.string(), value: z.string() })).optional(),
+    }),
+    localFiles: z.array(z.object({ ...pair, path: z.string() })),
+  }),
+  changes: z.array(z.custom<Change>((value) => value !== null && typeof value === 'object')),
+})
+
+/**
+ * Writes a plan to a private file: a line with what it was made for, and a line for each row with its changes. So the
+ * plan can be applied without the manifest.
+ */
+export async function savePlan(
+  path: string,
+  plan: ChangePlan,
+  { options, takeOver }: { options: BatchOptions; takeOver: boolean },
+): Promise<void> {
+  const hash = createHash('sha256')
+  for await (const text of linesOf(plan)) hash.update(text)
+  const { origin, backend, manifestPath, runName, blockchain, contractAddress } = options
+  const first: PlanHeader = {
+    gdn_plan: VERSION,
+    sha256: hash.digest('hex'),
+    manifest: manifestPath,
+    run: runName ?? null,
+    origin,
+    url: backend?.url ?? origin,
+    backend_id: backend?.id ?? null,
+    incarnation: backend?.incarnation ?? null,
+    blockchain,
+    contract_address: contractAddress,
+    take_over: takeOver,
+    counts: plan.counts,
+  }
+  await writeDurably(path, async (file) => {
+    await file.write(`${JSON.stringify(first)}\n`)
+    let text = ''
+    for await (const next of linesOf(plan)) {
+      text += next
+      if (text.length < 64 * 1024) continue
+      await file.write(text)
+      text = ''
+    }
+    await file.write(text)
+  })
+}
+
+async function* linesOf(plan: ChangePlan): AsyncGenerator<string> {
+  for await (const { row, changes } of plan.rows()) yield `${JSON.stringify({ row: row.row, changes })}\n`
+}
+
+/** Returns the header of a plan; null for any other file. @throws GdnError `usage` for a plan that can't be used */
+export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null)
+  if (file === null) return null
+  try {
+    // A pipe can be read only once: it has a manifest.
+    if (!(await file.stat()).isFile()) return null
+    const { buffer } = await file.read({ buffer: Buffer.alloc(BEGINNING.length), position: 0 })
+    if (buffer.toString('latin1') !== BEGINNING) return null
+  } finally {
+    await file.close()
+  }
+  for await (const text of linesIn(path)) {
+    const found = parse(text)
+    const version = found === null || typeof found !== 'object' ? null : (found as { gdn_plan?: unknown }).gdn_plan
+    if (typeof version === 'number' && version > VERSION) {
+      throw bad(path, `was made by a newer gdn (version ${version})`, 'Nothing was sent. Update gdn.')
+    }
+    const checked = header.safeParse(found)
+    if (!checked.success || checked.data.gdn_plan !== VERSION) throw edited(path)
+    return checked.data
+  }
+  throw edited(path)
+}
+
+/**
+ * Yields the rows of a plan. Reading ends with an error if the file was edited, so rows must not be used before.
+ *
+ * @param onRow called with the changes of each row, in order
+ */
+export async function* readPlan(
+  path: string,
+  { sha256 }: PlanHeader,
+  onRow: (changes: readonly Change[]) => Promise<void>,
+): AsyncGenerator<ManifestItem> {
+  const hash = createHash('sha256')
+  let isFirst = true
+  for await (const text of linesIn(path)) {
+    if (isFirst) {
+      isFirst = false
+      continue
+    }
+    hash.update(`${text}\n`)
+    const checked = line.safeParse(parse(text))
+    if (!checked.success) throw edited(path)
+    await onRow(checked.data.changes)
+    yield { row: checked.data.row }
+  }
+  if (hash.digest('hex') !== sha256) throw edited(path)
+}
+
+async function* linesIn(path: string): AsyncGenerator<string> {
+  const input = createReadStream(path)
+  try {
+    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+  } catch (error) {
+    throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
+  } finally {
+    input.destroy()
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+const bad = (file: string, message: string, hint: string) => new GdnError('usage', message, { place: { file }, hint })
+
+const edited = (path: string) =>
+  bad(
+    path,
+    'the plan was edited or is incomplete',
+    'Nothing was sent. Edit the manifest instead, and run `gdn plan --out` again.',
+  )

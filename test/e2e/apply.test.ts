@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { freshDataDir, WALLETS, withStore } from '../helpers/backend.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
+import { serve } from '../helpers/served-backend.ts'
+
+interface Nft {
+  receiver_wallet_address: string
+  request_metadata: { title: string }
+}
+
+const ROUNDS = 3
+const KILLS = 4
+const MOST_MS = 3_000
+const ROWS = 30
+
+test('gdn apply that is killed makes each change once, on any machine', async () => {
+  const { random } = seededRandom('apply')
+  const folder = await freshDataDir()
+  const backend = await serve(folder.path, ['--rate-limits', 'off']).ready
+  let isOver = false
+  const stop = async () => {
+    if (!isOver) await backend.end('SIGTERM')
+    isOver = true
+  }
+  const homes = [await mkdtemp(join(tmpdir(), 'gdn-apply-')), await mkdtemp(join(tmpdir(), 'gdn-apply-'))]
+  onTestFinished(async () => {
+    await stop()
+    await folder.remove()
+    for (const home of homes) await rm(home, { recursive: true, force: true })
+  })
+  const machines = homes.map((home) => gdnAt(backend, home))
+  const [first] = machines
+  if (first === undefined) throw new Error('no machine')
+  const created = await first.json<{ contract_address: string }>(
+    ...['collection', 'create', '--name', 'Shared', '-b', 'polygon', '--wallet', WALLETS[0], '--enable-transfer'],
+  )
+  const owners: string[] = []
+  let moved = 0
+  let killed = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [row, owner] of owners.entries()) {
+      if (random() < 0.5) continue
+      owners[row] = WALLETS[(WALLETS.indexOf(owner as (typeof WALLETS)[number]) + 1) % WALLETS.length] ?? ''
+      moved++
+    }
+    for (let row = 0; row < ROWS / ROUNDS; row++) owners.push(WALLETS[row % 2] ?? '')
+    const text = ['id,title,description,receiver', ...owners.map((owner, row) => `r${row},Title ${row},x,${owner}`)]
+    const runs = await Promise.all(
+      machines.map(
+        async (gdn) =>
+          [gdn, ['apply', await gdn.file('drop.csv', text.join('\n')), '-c', created.contract_address]] as const,
+      ),
+    )
+    for (let life = 0; life < KILLS; life++) {
+      const picked = runs[Math.floor(random() * runs.length)]
+      if (picked === undefined) throw new Error('no machine')
+      const [gdn, argv] = picked
+      if ((await gdn.runAndKill(argv, Math.floor(random() * MOST_MS))).signal === 'SIGKILL') killed++
+    }
+    for (const [gdn, argv] of runs) {
+      const { exitCode, stderr } = await gdn.run(...argv)
+      expect(exitCode, stderr).toBe(0)
+      expect(await gdn.json('plan', ...argv.slice(1))).toEqual([])
+    }
+  }
+  const nfts = await first.json<Nft[]>('nft', 'list', '-c', created.contract_address)
+  const byTitle = new Map(nfts.map((nft) => [nft.request_metadata.title, nft.receiver_wallet_address]))
+  expect(nfts).toHaveLength(ROWS)
+  expect(owners.map((_, row) => byTitle.get(`Title ${row}`))).toEqual(owners)
+  await stop()
+  const { rows } = await withStore(folder.path, ({ db }) =>
+    sql<{ n: number }>`select count(*) as n from transfers where status = 'deployed'`.execute(db),
+  )
+  report({ killed, moved })
+  expect(Number(rows[0]?.n)).toBe(moved)
+  expect(killed).toBeGreaterThan(0)
+})
