@@ -62,6 +62,7 @@ export async function useRestOfStore(
   await runCosts.transactionsOfRun(db, limited)
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])
+  await runCosts.feesPaidInVain(db, { collectionId, run: 'limited' })
   await updates.updatesFollowUnfinal(db, { id: 'none', blockchain: 'polygon', collectionId })
   await updates.hasUpdateInFlight(db, collectionId)
   await updates.listUpdatesOf(db, 'none')
