@@ -200,6 +200,8 @@ describe('getnfts', () => {
       status: 'deployed',
       request_metadata: metadata,
       metadata_url: expect.stringMatching(/^ipfs:\/\/bafybei[a-z2-7]{52}\/\d+\.json$/),
+      // Extensions.
+      ...{ revision: 0, is_dynamic: false, is_frozen: false, burned: false },
     })
   })
 

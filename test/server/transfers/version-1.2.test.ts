@@ -196,12 +196,15 @@ describe('createnfttrans in version 1.2', () => {
     const body = bodyFor(collection, { reference_ids: ['a-grant'] })
     const first = await post(body)
     await transfersOf(collection, first)
-    await rpcOf(backend).send(owner, collection.address, { functionName: 'transferOwnership', args: [ALICE] })
+    const heir = newWallet()
+    const { send } = rpcOf(backend)
+    await send(owner, collection.address, { functionName: 'transferOwnership', args: [heir.address] })
+    await send(heir, collection.address, { functionName: 'acceptOwnership' })
     const again = await post(body)
     expect(again.json.nfts).toMatchObject([{ nft_gdn_ids: first.json.nfts[0].nft_gdn_ids, created: false }])
     expect((await transfersOf(collection, await post(bodyFor(collection))))[0]).toEqual({
       from: zeroAddress,
-      to: ALICE,
+      to: heir.address,
     })
   })
 
