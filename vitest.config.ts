@@ -63,7 +63,7 @@ const LONG = [
   // The package, the documents and every command of the CLI.
   'test/docs/how-to-add.test.ts',
   'test/cli/contract/output-contract.test.ts',
-  'test/e2e/{batch-machine,canary,docs,pack,try}.test.ts',
+  'test/e2e/{batch-machine,canary,docs,pack,plan-memory,try}.test.ts',
 ]
 
 export default defineConfig({

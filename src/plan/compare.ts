@@ -54,7 +54,7 @@ export interface Abilities {
 
 type Row = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'>
 
-export const NO_UPDATES = "the server can't update NFTs"
+export const NO_UPDATES = "gdn apply can't update NFTs yet"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
 /**

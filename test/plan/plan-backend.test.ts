@@ -112,7 +112,7 @@ describe('gdn plan and apply against a backend', () => {
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
     const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
     const expected = [
-      "impossible update a, title Dawn → Dawn!, the server can't update NFTs",
+      "impossible update a, title Dawn → Dawn!, gdn apply can't update NFTs yet",
       `transfer transfer b, receiver ${BOB} → ${CAROL}`,
     ]
     expect(await one.plan(edited)).toEqual(expected)
