@@ -4,7 +4,7 @@
 __gdn_words() {
   case $1 in
     '') REPLY='collection Create, show, change and list collections
-nft Mint, transfer, list and verify NFTs
+nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
 apply Mint and transfer what a plan or manifest says
@@ -36,6 +36,9 @@ transfer Transfer an NFT and wait until its owner changes
 list List the NFTs of a collection
 show Show NFTs by ID
 wait Wait until NFTs are deployed
+update Change the metadata of a dynamic NFT
+freeze Make the metadata of NFTs final
+burn Burn NFTs
 verify Compare an NFT with its chain and storage' ;;
     'batch') REPLY='template Print a sample manifest
 validate Validate a manifest without sending anything
@@ -103,7 +106,7 @@ output Output formats, fields, colors and images
 blockchains Supported blockchains and what each can do
 security How keys and wallets are protected
 collection Create, show, change and list collections
-nft Mint, transfer, list and verify NFTs
+nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
 apply Mint and transfer what a plan or manifest says
@@ -135,6 +138,9 @@ __gdn_arguments() {
     'nft transfer') REPLY='text' ;;
     'nft show') REPLY='text+' ;;
     'nft wait') REPLY='text+' ;;
+    'nft update') REPLY='text' ;;
+    'nft freeze') REPLY='text+' ;;
+    'nft burn') REPLY='text+' ;;
     'nft verify') REPLY='text' ;;
     'batch validate') REPLY='file' ;;
     'batch preview') REPLY='file' ;;
@@ -183,7 +189,7 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381' ;;
+    'collection create') REPLY='flags-351816 sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
     'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
@@ -193,6 +199,9 @@ __gdn_bundles() {
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
     'nft show') REPLY='flags-7e3b14 server-b79987 output-766381' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
+    'nft update') REPLY='metadata-cfd009 flags-8e0f45 sending-and-waiting-37c0e5 server-b79987 output-766381' ;;
+    'nft freeze') REPLY='sending-and-waiting-af6537 server-b79987 output-766381' ;;
+    'nft burn') REPLY='sending-and-waiting-254b3a server-b79987 output-766381' ;;
     'nft verify') REPLY='flags-bd33af verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
@@ -269,7 +278,7 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-6d04cf') REPLY='--name - text Name of the collection
+    'flags-351816') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
@@ -281,6 +290,10 @@ __gdn_flags() {
 --no-enable-api - - Don'\''t let the API mint NFTs
 --locked - - Prevent transfers of its NFTs permanently
 --is-locked ~ - Prevent transfers of its NFTs permanently
+--dynamic - - Let the API update the metadata of its NFTs
+--enable-burn - - Let the API burn its NFTs
+--royalty - text Royalty of sales, such as 5%
+--royalty-receiver - @wallets Who receives it: an address or @name (the owner)
 --file -f file JSON request (- for standard input); flags override it' ;;
     'sending-and-waiting-f3678f') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
@@ -379,6 +392,28 @@ __gdn_flags() {
     'flags-7e3b14') REPLY='--no-image - - Don'\''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend'\''s own)' ;;
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
+    'flags-8e0f45') REPLY='--file -f file JSON metadata (- for standard input) that replaces all of it' ;;
+    'sending-and-waiting-37c0e5') REPLY='--wait - - Wait until it is updated (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request without sending it
+--yes -y - Don'\''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
+    'sending-and-waiting-af6537') REPLY='--wait - - Wait until they are frozen (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request without sending it
+--yes -y - Don'\''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
+    'sending-and-waiting-254b3a') REPLY='--wait - - Wait until they are burned (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request without sending it
+--yes -y - Don'\''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'flags-bd33af') REPLY='--receiver - @wallets Owner of the NFT (alias: --owner)
 --owner ~ @wallets Owner of the NFT (alias: --owner)
 --receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)

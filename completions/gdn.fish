@@ -5,7 +5,7 @@ function __gdn_words
   switch "$argv[1]"
     case ''
       printf '%s\n' 'collection Create, show, change and list collections' \
-        'nft Mint, transfer, list and verify NFTs' \
+        'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
         'apply Mint and transfer what a plan or manifest says' \
@@ -39,6 +39,9 @@ function __gdn_words
         'list List the NFTs of a collection' \
         'show Show NFTs by ID' \
         'wait Wait until NFTs are deployed' \
+        'update Change the metadata of a dynamic NFT' \
+        'freeze Make the metadata of NFTs final' \
+        'burn Burn NFTs' \
         'verify Compare an NFT with its chain and storage'
     case 'batch'
       printf '%s\n' 'template Print a sample manifest' \
@@ -117,7 +120,7 @@ function __gdn_words
         'blockchains Supported blockchains and what each can do' \
         'security How keys and wallets are protected' \
         'collection Create, show, change and list collections' \
-        'nft Mint, transfer, list and verify NFTs' \
+        'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
         'apply Mint and transfer what a plan or manifest says' \
@@ -152,6 +155,12 @@ function __gdn_arguments
     case 'nft show'
       printf '%s\n' 'text+'
     case 'nft wait'
+      printf '%s\n' 'text+'
+    case 'nft update'
+      printf '%s\n' 'text'
+    case 'nft freeze'
+      printf '%s\n' 'text+'
+    case 'nft burn'
       printf '%s\n' 'text+'
     case 'nft verify'
       printf '%s\n' 'text'
@@ -243,7 +252,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381'
+      printf '%s\n' 'flags-351816 sending-and-waiting-f3678f server-b79987 output-766381'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-766381'
     case 'collection set'
@@ -262,6 +271,12 @@ function __gdn_bundles
       printf '%s\n' 'flags-7e3b14 server-b79987 output-766381'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-9d182f server-b79987 output-766381'
+    case 'nft update'
+      printf '%s\n' 'metadata-cfd009 flags-8e0f45 sending-and-waiting-37c0e5 server-b79987 output-766381'
+    case 'nft freeze'
+      printf '%s\n' 'sending-and-waiting-af6537 server-b79987 output-766381'
+    case 'nft burn'
+      printf '%s\n' 'sending-and-waiting-254b3a server-b79987 output-766381'
     case 'nft verify'
       printf '%s\n' 'flags-bd33af verifying-817016 server-b79987 output-766381'
     case 'batch template'
@@ -407,7 +422,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-6d04cf'
+    case 'flags-351816'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address or @name' \
@@ -420,6 +435,10 @@ function __gdn_flags
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--locked - - Prevent transfers of its NFTs permanently' \
         '--is-locked ~ - Prevent transfers of its NFTs permanently' \
+        '--dynamic - - Let the API update the metadata of its NFTs' \
+        '--enable-burn - - Let the API burn its NFTs' \
+        '--royalty - text Royalty of sales, such as 5%' \
+        '--royalty-receiver - @wallets Who receives it: an address or @name (the owner)' \
         '--file -f file JSON request (- for standard input); flags override it'
     case 'sending-and-waiting-f3678f'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
@@ -534,6 +553,32 @@ function __gdn_flags
         '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
     case 'sending-and-waiting-9d182f'
       printf '%s\n' '--timeout - text How long to wait (5m)'
+    case 'flags-8e0f45'
+      printf '%s\n' '--file -f file JSON metadata (- for standard input) that replaces all of it'
+    case 'sending-and-waiting-37c0e5'
+      printf '%s\n' '--wait - - Wait until it is updated (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long to wait after acceptance (5m)' \
+        '--dry-run - - Print the request without sending it' \
+        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+    case 'sending-and-waiting-af6537'
+      printf '%s\n' '--wait - - Wait until they are frozen (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long to wait after acceptance (5m)' \
+        '--dry-run - - Print the request without sending it' \
+        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+    case 'sending-and-waiting-254b3a'
+      printf '%s\n' '--wait - - Wait until they are burned (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long to wait after acceptance (5m)' \
+        '--dry-run - - Print the request without sending it' \
+        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'flags-bd33af'
       printf '%s\n' '--receiver - @wallets Owner of the NFT (alias: --owner)' \
         '--owner ~ @wallets Owner of the NFT (alias: --owner)' \

@@ -6,7 +6,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
 
   $words = @{
     '' = 'collection Create, show, change and list collections
-nft Mint, transfer, list and verify NFTs
+nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
 apply Mint and transfer what a plan or manifest says
@@ -38,6 +38,9 @@ transfer Transfer an NFT and wait until its owner changes
 list List the NFTs of a collection
 show Show NFTs by ID
 wait Wait until NFTs are deployed
+update Change the metadata of a dynamic NFT
+freeze Make the metadata of NFTs final
+burn Burn NFTs
 verify Compare an NFT with its chain and storage'
     'batch' = 'template Print a sample manifest
 validate Validate a manifest without sending anything
@@ -105,7 +108,7 @@ output Output formats, fields, colors and images
 blockchains Supported blockchains and what each can do
 security How keys and wallets are protected
 collection Create, show, change and list collections
-nft Mint, transfer, list and verify NFTs
+nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
 apply Mint and transfer what a plan or manifest says
@@ -134,6 +137,9 @@ api Call an API endpoint and print the raw response'
     'nft transfer' = 'text'
     'nft show' = 'text+'
     'nft wait' = 'text+'
+    'nft update' = 'text'
+    'nft freeze' = 'text+'
+    'nft burn' = 'text+'
     'nft verify' = 'text'
     'batch validate' = 'file'
     'batch preview' = 'file'
@@ -179,7 +185,7 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-6d04cf sending-and-waiting-f3678f server-b79987 output-766381'
+    'collection create' = 'flags-351816 sending-and-waiting-f3678f server-b79987 output-766381'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
@@ -189,6 +195,9 @@ api Call an API endpoint and print the raw response'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
     'nft show' = 'flags-7e3b14 server-b79987 output-766381'
     'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
+    'nft update' = 'metadata-cfd009 flags-8e0f45 sending-and-waiting-37c0e5 server-b79987 output-766381'
+    'nft freeze' = 'sending-and-waiting-af6537 server-b79987 output-766381'
+    'nft burn' = 'sending-and-waiting-254b3a server-b79987 output-766381'
     'nft verify' = 'flags-bd33af verifying-817016 server-b79987 output-766381'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
@@ -262,7 +271,7 @@ api Call an API endpoint and print the raw response'
   }
 
   $flags = @{
-    'flags-6d04cf' = '--name - text Name of the collection
+    'flags-351816' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
@@ -274,6 +283,10 @@ api Call an API endpoint and print the raw response'
 --no-enable-api - - Don''t let the API mint NFTs
 --locked - - Prevent transfers of its NFTs permanently
 --is-locked ~ - Prevent transfers of its NFTs permanently
+--dynamic - - Let the API update the metadata of its NFTs
+--enable-burn - - Let the API burn its NFTs
+--royalty - text Royalty of sales, such as 5%
+--royalty-receiver - @wallets Who receives it: an address or @name (the owner)
 --file -f file JSON request (- for standard input); flags override it'
     'sending-and-waiting-f3678f' = '--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
@@ -372,6 +385,28 @@ api Call an API endpoint and print the raw response'
     'flags-7e3b14' = '--no-image - - Don''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend''s own)'
     'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'
+    'flags-8e0f45' = '--file -f file JSON metadata (- for standard input) that replaces all of it'
+    'sending-and-waiting-37c0e5' = '--wait - - Wait until it is updated (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request without sending it
+--yes -y - Don''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID'
+    'sending-and-waiting-af6537' = '--wait - - Wait until they are frozen (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request without sending it
+--yes -y - Don''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID'
+    'sending-and-waiting-254b3a' = '--wait - - Wait until they are burned (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request without sending it
+--yes -y - Don''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text Repeat the operation with this UUID, or give a new one this ID'
     'flags-bd33af' = '--receiver - @wallets Owner of the NFT (alias: --owner)
 --owner ~ @wallets Owner of the NFT (alias: --owner)
 --receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)

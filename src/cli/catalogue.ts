@@ -43,13 +43,16 @@ const collection = noun('collection', 'Create, show, change and list collections
   verb('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
 ])
 
-const nft = noun('nft', 'Mint, transfer, list and verify NFTs', [
+const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
   verb('mint', 'Mint NFTs and wait until they are deployed', () => import('./commands/nft/mint.ts')),
   verb('grant', 'Mint NFTs to a first owner and transfer them in one step', () => import('./commands/nft/grant.ts')),
   verb('transfer', 'Transfer an NFT and wait until its owner changes', () => import('./commands/nft/transfer.ts')),
   verb('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
   verb('show', 'Show NFTs by ID', () => import('./commands/nft/show.ts')),
   verb('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
+  verb('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
+  verb('freeze', 'Make the metadata of NFTs final', () => import('./commands/nft/freeze.ts')),
+  verb('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
   verb('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
 ])
 

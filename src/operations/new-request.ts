@@ -60,18 +60,21 @@ async function listBefore(
 /** Returns the bytes of a request, with reference IDs for a server that supports them. */
 export function requestBytes(
   { client }: Pick<OperateDeps, 'client'>,
+  creates: Creation,
   id: string,
   { request, ...rest }: NewRequest,
 ): Omit<OperationRequest, 'rowId' | 'sentAt'> {
-  return { ...rest, body: JSON.stringify(client.supportsReferences() === true ? withReferences(id, request) : request) }
+  const named = client.supportsReferences() === true ? withReferences(creates, id, request) : request
+  return { ...rest, body: JSON.stringify(named) }
 }
 
 /**
  * Adds the reference IDs of an operation to its request. A server that supports them creates each once. Several NFTs of
  * an operation are numbered from 1.
  */
-function withReferences(id: string, request: object): object {
-  if (!('metadata' in request) || !Array.isArray(request.metadata)) return { ...request, reference_id: id }
-  const { metadata } = request
+function withReferences({ transactionsFrom }: Creation, id: string, request: object): object {
+  const makesNfts = transactionsFrom === null && 'metadata' in request && Array.isArray(request.metadata)
+  if (!makesNfts) return { ...request, reference_id: id }
+  const { metadata } = request as { metadata: readonly unknown[] }
   return { ...request, reference_ids: metadata.length === 1 ? [id] : metadata.map((_, i) => `${id}/${i + 1}`) }
 }

@@ -200,7 +200,7 @@ class Operating {
     const { id } = this.#operation
     await this.#change((sql) => {
       if (this.#operation.state === 'intended') moveOperation(sql, id, 'planned')
-      this.#operation = intend(sql, id, requestBytes(this.#deps, id, request))
+      this.#operation = intend(sql, id, requestBytes(this.#deps, this.#creates, id, request))
     })
     return await this.#send(null)
   }
@@ -216,7 +216,7 @@ class Operating {
       const run = newRun(this.#wanted.note)
       const held = insertRun(sql, { ...run, holder, now: now() })
       const { id } = insertOperation(sql, run.id, run.id, this.#name)
-      return { hold: held, operation: intend(sql, id, requestBytes(this.#deps, id, request)) }
+      return { hold: held, operation: intend(sql, id, requestBytes(this.#deps, this.#creates, id, request)) }
     })
     await this.#run.release()
     this.#run = new HeldRun(state, hold)

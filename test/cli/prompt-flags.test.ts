@@ -15,6 +15,7 @@ const FLAG = /(?:flag: |FLAG = |confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 /** The files that prompt, without the prompts themselves, and commands that use each. */
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/api.ts': ['api'],
+  'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
   'commands/batch/which-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
@@ -25,6 +26,8 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/init/hosted.ts': ['init'],
   'commands/init/local.ts': ['init'],
   'commands/local/reset.ts': ['local reset'],
+  'commands/nft/burn.ts': ['nft burn'],
+  'commands/nft/freeze.ts': ['nft freeze'],
   'commands/nft/grant.ts': ['nft grant'],
   'commands/nft/mint-request.ts': ['nft mint'],
   'commands/nft/transfer-request.ts': ['nft transfer'],

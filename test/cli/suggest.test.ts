@@ -52,12 +52,10 @@ describe('did you mean', () => {
   })
 
   test.each([
-    [['nft', 'burn', 'x'], 'gdn nft transfer <nft_gdn_id> --receiver'],
-    [['nft', 'update'], 'Mint a corrected NFT'],
     [['wallet', 'restore', 'key.json'], 'gdn wallet import <file>'],
     [['wallet', 'balance'], 'in a block explorer'],
     [['collection', 'enable', '--enable-transfer'], 'gdn collection set <address>'],
-    [['collection', 'delete'], 'setEnableApi(bool)'],
+    [['collection', 'delete'], '--no-enable-api'],
   ])('says what to do instead of %j, which does not exist', async (argv, instead) => {
     const hint = await hintFor(argv)
     expect(hint).toContain(`unknown command "gdn ${argv[0]} ${argv[1]}"`)

@@ -166,7 +166,7 @@ describe('every command of the docs works, in the order of its page', () => {
         'https://node.example/KEY': `${server}/rpc/polygon`,
         '@alice': '@ada',
         '@bob': '@ben',
-        '--wallet': '--password-file password --wallet',
+        'collection set "$CONTRACT"': 'collection set "$CONTRACT" --password-file password',
       },
     })
   })

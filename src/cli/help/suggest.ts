@@ -30,16 +30,6 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 
 /** Commands that users expect and gdn does not have, and what to do instead. Keyed by noun and verb. */
 const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
-  nft: [
-    [
-      ['burn', 'delete', 'rm', 'remove', 'destroy'],
-      'gdn cannot burn NFTs. To take one out of circulation, transfer it to an address without a known key:\ngdn nft transfer <nft_gdn_id> --receiver 0x000000000000000000000000000000000000dEaD',
-    ],
-    [
-      ['update', 'edit', 'set', 'modify', 'change'],
-      'The metadata of a minted NFT cannot be changed. Mint a corrected NFT with gdn nft mint.',
-    ],
-  ],
   wallet: [
     [['restore', 'recover'], 'To use a key of another program: gdn wallet import <file>'],
     [['balance', 'balances', 'funds'], 'gdn does not read wallet balances. Look up the address in a block explorer.'],
@@ -51,7 +41,7 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
     ],
     [
       ['burn', 'delete', 'rm', 'remove', 'destroy'],
-      'A collection is a contract and cannot be deleted. The owner can stop minting on it:\ncast send <contract_address> "setEnableApi(bool)" false --rpc-url <url> --account <owner>',
+      'A collection is a contract and cannot be deleted. The owner can stop minting on it:\ngdn collection set <address> --no-enable-api --wallet @<owner>',
     ],
   ],
 }

@@ -75,6 +75,24 @@ const accepted = (requests: object): Reply => ({
   },
 })
 
+const CHANGED =
+  'nft_gdn_id token_id title contract_address blockchain receiver_wallet_address status transaction_gdn_id accepted_date'
+
+/** A server with a dynamic NFT that is changed at once. */
+async function onDynamicNft(endpoint: string, ...argv: string[]): Promise<Prepared> {
+  const final = { transaction_gdn_id: 'tx', status: 'deployed', transaction_hash: null, error: null }
+  return await asking(
+    {
+      getnfts: () => ({
+        body: { requests: { nft_gdn_ids: ['a'] }, nfts: [nft('a', { revision: 0, is_dynamic: true })] },
+      }),
+      gettransactions: () => ({ body: { requests: { transaction_gdn_ids: ['tx'] }, transactions: [final] } }),
+      [endpoint]: accepted,
+    },
+    ...['nft', ...argv, '-b', 'polygon'],
+  )
+}
+
 /** The royalty of a collection on a node, set by the keystore of its owner. */
 async function onOwnCollection(): Promise<Prepared> {
   const { path, options } = await folder()
@@ -380,6 +398,24 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
         },
         ...['nft', 'grant', '--title', 'Dawn', ...TARGET, ...TO, '--sender', SENDER],
       ),
+  },
+  'nft update': {
+    shape: 'object',
+    json: CHANGED,
+    more: 'gas_used',
+    prepare: () => onDynamicNft('updatednft', 'update', 'a', '--title', 'Dusk'),
+  },
+  'nft freeze': {
+    shape: 'array',
+    json: CHANGED,
+    more: 'gas_used',
+    prepare: () => onDynamicNft('freezenft', 'freeze', 'a', '--yes'),
+  },
+  'nft burn': {
+    shape: 'array',
+    json: CHANGED,
+    more: 'gas_used',
+    prepare: () => onDynamicNft('burnnft', 'burn', 'a', '--yes'),
   },
   'nft transfer': {
     shape: 'object',

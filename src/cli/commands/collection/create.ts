@@ -8,7 +8,7 @@ import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
+import { address, blockchainName, notEmpty, percentage } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
@@ -30,6 +30,11 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
   enableTransfer?: boolean
   enableApi?: boolean
   locked?: boolean
+  dynamic?: boolean
+  enableBurn?: boolean
+  /** Parts of 10,000. */
+  royalty?: number
+  royaltyReceiver?: string
   file?: string
   dryRun?: boolean
   yes?: boolean
@@ -68,6 +73,12 @@ export function command(deps: Deps, run = create): GdnCommand {
   )
   eitherFlag(createCommand, 'enable-api', 'Let the API mint NFTs (the default)', "Don't let the API mint NFTs")
   switchFlag(createCommand, '--locked', 'Prevent transfers of its NFTs permanently')
+  switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of its NFTs')
+  switchFlag(createCommand, '--enable-burn', 'Let the API burn its NFTs')
+  valueFlag(createCommand, '--royalty <percent>', 'Royalty of sales, such as 5%', { parse: percentage })
+  valueFlag(createCommand, '--royalty-receiver <address>', 'Who receives it: an address or @name (the owner)', {
+    parse: address,
+  })
   valueFlag(createCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
     parse: notEmpty,
   })
@@ -101,6 +112,10 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       is_locked: flags.locked ?? fromFile.is_locked,
     })),
     enable_api: flags.enableApi,
+    dynamic: flags.dynamic,
+    enable_burn: flags.enableBurn,
+    royalty_bps: flags.royalty,
+    royalty_receiver: flags.royaltyReceiver,
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const file = flags.file === undefined ? null : nameOfInput(flags.file)

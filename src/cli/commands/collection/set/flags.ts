@@ -4,7 +4,7 @@ import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
-import { address, blockchainName, duration, httpAddress, notEmpty } from '../../../flags/parse.ts'
+import { address, blockchainName, duration, httpAddress, notEmpty, percentage } from '../../../flags/parse.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
 /** What can be set. The names are those of the options of Commander. */
@@ -32,19 +32,6 @@ export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFl
   yes?: boolean
   timeout?: number
 }
-
-/** Parses `5%` or `2.5%` to parts of 10,000. */
-export const percentage: Parse<number> = Object.assign(
-  (raw: string, flag: string): number => {
-    const [, digits] = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(raw) ?? []
-    const parts = Math.round(Number(digits) * 100)
-    if (parts <= 10_000) return parts
-    throw new GdnError('usage', `must be a percentage such as 5% or 2.5%, at most 100%, not ${JSON.stringify(raw)}`, {
-      place: { flag },
-    })
-  },
-  { takes: { type: 'string' as const } },
-)
 
 const SETTINGS = 'Settings'
 

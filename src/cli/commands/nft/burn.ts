@@ -1,0 +1,68 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { addWaitFlags } from '../../flags/wait.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import { addOperationFlags } from '../../request/operate.ts'
+import { CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
+
+export function command(deps: Deps, run = burn): GdnCommand {
+  const burnCommand = new GdnCommand({
+    about:
+      'The service burns NFTs only in collections that were created with --enable-burn. The command prompts with the title and the owner of each, because it is for good, and the token ID is never used again. If the owner changed meanwhile, nothing is burned. A holder can always burn an NFT with a wallet.',
+    examples: [
+      ['Burn an NFT', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Show what would be burned', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
+    ],
+  })
+  burnCommand.argument('<nft_gdn_id...>')
+  addWaitFlags(burnCommand, 'they are burned')
+  addOperationFlags(burnCommand)
+  addServerFlags(burnCommand)
+  addOutputFlags(burnCommand)
+  return burnCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
+}
+
+export async function burn(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, CHANGE_VIEW)
+  const ids = [...new Set(given)]
+  if (flags.operation !== undefined && ids.length > 1) {
+    throw new GdnError('usage', 'is for one NFT', { place: { flag: '--operation' }, hint: 'Burn one NFT at a time.' })
+  }
+  const connection = await deps.connect(await deps.settings(flags))
+  const nfts = (await findNfts(deps, connection, ids)).filter(({ burned }) => burned !== true)
+  if (nfts.length === 0) {
+    await output.many([])
+    return io.note(ids.length === 1 ? 'It is burned already.' : 'They are burned already.')
+  }
+  if (flags.dryRun) return await output.many(nfts.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
+  if (!flags.yes) {
+    for (const { nft_gdn_id, title, receiver_wallet_address } of nfts) {
+      io.note(safe(`${title} (${nft_gdn_id}), owned by ${receiver_wallet_address}`))
+    }
+    const question = nfts.length === 1 ? 'Burn it for good?' : `Burn these ${nfts.length} NFTs for good?`
+    if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+  }
+  const burned: DataRecord[] = []
+  try {
+    for (const nft of nfts) {
+      const { nft_gdn_id, contract_address, receiver_wallet_address } = nft
+      const request = { contract_address, nft_gdn_id, holder_wallet_address: receiver_wallet_address }
+      const change = {
+        ...({ endpoint: 'burnnft', note: 'nft burn', what: `the burn of ${safe(nft_gdn_id)}` } as const),
+        ...{ blockchain: nft.blockchain, contract: contract_address, content: { nft_gdn_id } },
+        request: async () => request,
+      }
+      await changeNfts(deps, connection, flags, change, async (seen) => {
+        burned.push({ ...shortRecord(nft), ...seen })
+      })
+    }
+  } finally {
+    // After an error too: these are burned.
+    await output.many(burned)
+  }
+}

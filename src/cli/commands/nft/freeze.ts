@@ -1,0 +1,70 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { addWaitFlags } from '../../flags/wait.ts'
+import { safe } from '../../io/io.ts'
+import { createOutput } from '../../render/output.ts'
+import { addOperationFlags } from '../../request/operate.ts'
+import { CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
+
+export function command(deps: Deps, run = freeze): GdnCommand {
+  const freezeCommand = new GdnCommand({
+    about:
+      'A frozen NFT keeps its metadata for good: nobody can update it any more. The NFTs are of one collection. The command prompts, because it is for good. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
+    examples: [
+      ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Without a prompt, for a script', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
+    ],
+  })
+  freezeCommand.argument('<nft_gdn_id...>')
+  addWaitFlags(freezeCommand, 'they are frozen')
+  addOperationFlags(freezeCommand)
+  addServerFlags(freezeCommand)
+  addOutputFlags(freezeCommand)
+  return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
+}
+
+export async function freeze(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, CHANGE_VIEW)
+  const connection = await deps.connect(await deps.settings(flags))
+  const nfts = await findNfts(deps, connection, [...new Set(given)])
+  const [first, ...others] = nfts
+  if (first === undefined) return
+  const { contract_address, blockchain } = first
+  const other = others.find((nft) => nft.contract_address !== contract_address || nft.blockchain !== blockchain)
+  if (other !== undefined) {
+    throw new GdnError('usage', `${other.nft_gdn_id} is of another collection than ${first.nft_gdn_id}`, {
+      hint: 'Freeze the NFTs of one collection at a time.',
+    })
+  }
+  const left = nfts.filter(({ is_frozen, burned }) => is_frozen !== true && burned !== true)
+  if (flags.dryRun) return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
+  if (left.length === 0) {
+    await output.many([])
+    return io.note('Nothing to change.')
+  }
+  const nft_gdn_ids = left.map(({ nft_gdn_id }) => nft_gdn_id)
+  const request = async () => {
+    if (!flags.yes) {
+      for (const { nft_gdn_id, title } of left) io.note(safe(`${title} (${nft_gdn_id})`))
+      const question = left.length === 1 ? 'Freeze its metadata' : `Freeze the metadata of these ${left.length} NFTs`
+      if (!(await io.confirm(`${question} for good?`, '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+    }
+    return { contract_address, nft_gdn_ids }
+  }
+  const change = {
+    ...({
+      endpoint: 'freezenft',
+      note: 'nft freeze',
+      what: 'the freeze',
+      blockchain,
+      contract: contract_address,
+    } as const),
+    ...{ content: { nft_gdn_ids: [...nft_gdn_ids].sort() }, request },
+  }
+  await changeNfts(deps, connection, flags, change, async (seen) => {
+    await output.many(left.map((nft) => ({ ...shortRecord(nft), ...seen })))
+  })
+}

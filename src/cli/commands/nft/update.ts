@@ -1,0 +1,166 @@
+import { updatednft } from '../../../api/endpoints/updatednft.ts'
+import type { NftMetadata } from '../../../api/metadata.ts'
+import { canonicalJson } from '../../../core/canonical-json.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import { confirmSpending } from '../../connect/confirm-spending.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { type KeyValue, notEmpty } from '../../flags/parse.ts'
+import { addWaitFlags } from '../../flags/wait.ts'
+import { safe } from '../../io/io.ts'
+import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { checkRequest } from '../../request/check-request.ts'
+import { addOperationFlags } from '../../request/operate.ts'
+import { CHANGE_VIEW, type ChangeFlags, changeNfts, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
+import { hashLocalFiles, type LocalFile, readMedia, replaceUrls, uploadLocalFiles } from './media.ts'
+import { addMetadataFlags } from './mint-flags.ts'
+
+export interface UpdateFlags extends ChangeFlags {
+  title?: string
+  description?: string
+  image?: string
+  media?: KeyValue[]
+  extra?: KeyValue[]
+  attr?: KeyValue[]
+  file?: string
+}
+
+/** The difference of a dry run. */
+const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['field', 'before', 'after'], id: 'field' }
+
+export function command(deps: Deps, run = update): GdnCommand {
+  const updateCommand = new GdnCommand({
+    about:
+      'Only NFTs that were created as dynamic can be updated, and only until they are frozen. Flags change the fields that they name and keep all others. A file replaces the whole metadata. The request names the revision that it replaces, so that it does not undo an update of somebody else.',
+    examples: [
+      ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
+      [
+        'Show the difference without sending it',
+        'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --attr level=2 --dry-run',
+      ],
+      ['Replace the whole metadata', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d -f metadata.json'],
+    ],
+  })
+  updateCommand.argument('<nft_gdn_id>')
+  addMetadataFlags(updateCommand)
+  valueFlag(updateCommand, '-f, --file <file>', 'JSON metadata (- for standard input) that replaces all of it', {
+    parse: notEmpty,
+  })
+  addWaitFlags(updateCommand, 'it is updated')
+  addOperationFlags(updateCommand)
+  addServerFlags(updateCommand)
+  addOutputFlags(updateCommand)
+  return updateCommand.action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : CHANGE_VIEW)
+  const given = await readChanges(deps, flags)
+  const connection = await deps.connect(await deps.settings(flags))
+  const [nft] = await findNfts(deps, connection, [id])
+  if (nft === undefined) return
+  refuseFinal(nft)
+  const before = (nft.request_metadata ?? {}) as NftMetadata
+  const { metadata, localFiles } = given(before)
+  const fixed = {
+    nft_gdn_id: id,
+    contract_address: nft.contract_address,
+    ...(typeof nft.revision === 'number' ? { replaces_revision: nft.revision } : {}),
+  }
+  const file = flags.file === undefined ? null : nameOfInput(flags.file)
+  const request = checkRequest(updatednft.request, { ...fixed, metadata: [metadata] }, file)
+  if (flags.dryRun) {
+    const shown = replaceUrls(request, new Map(localFiles.map(({ placeholder, path }) => [placeholder, path])))
+    return await output.many(differences(before, shown.metadata[0] as NftMetadata))
+  }
+  if (localFiles.length === 0 && differences(before, request.metadata[0] as NftMetadata).length === 0) {
+    await output.one({ ...shortRecord(nft), status: 'deployed' })
+    return io.note('Nothing to change.')
+  }
+  const hashes = await hashLocalFiles(localFiles)
+  const change = {
+    ...({ endpoint: 'updatednft', note: 'nft update', what: `the update of ${safe(id)}` } as const),
+    ...{ blockchain: nft.blockchain, contract: nft.contract_address, content: replaceUrls(request, hashes) },
+    async request() {
+      await confirmSpending(io, flags.yes, nft.blockchain, connection.server, `Update ${nft.title} (${id})`)
+      return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
+    },
+  }
+  await changeNfts(deps, connection, flags, change, async (seen) => {
+    const { title } = request.metadata[0] ?? {}
+    await output.one({ ...shortRecord(nft), title, ...seen })
+  })
+}
+
+function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft): void {
+  if (burned) throw new GdnError('refused', `${id} is burned`)
+  const reason = is_frozen ? 'is frozen' : is_dynamic === false ? 'was not created as a dynamic NFT' : null
+  if (reason === null) return
+  throw new GdnError('refused', `${id} ${reason}, so its metadata can't change`, {
+    hint: 'Dynamic NFTs are created by creatednft, or in a collection created with --dynamic.',
+  })
+}
+
+/** Returns the new metadata by the present one. */
+type Changes = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
+
+async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
+  const { title, description, image, media = [], extra = [], attr = [], file } = flags
+  const named = [title, description, image].some((value) => value !== undefined)
+  const changesFields = named || [...media, ...extra, ...attr].length > 0
+  if (file !== undefined) {
+    if (changesFields) {
+      throw new GdnError('usage', 'replaces the metadata that other flags change', {
+        place: { flag: '--file' },
+        hint: 'Use --file alone, or the flags of single fields.',
+      })
+    }
+    const metadata = parseRequest(await readInput(deps.io, file), nameOfInput(file))
+    return () => ({ metadata, localFiles: [] })
+  }
+  if (!changesFields) {
+    throw new GdnError('usage', 'no change is specified', { hint: 'Name what to change: --title Dusk, for example.' })
+  }
+  const images = image === undefined ? [] : [{ key: 'image', value: image }]
+  const { fields, localFiles } = await readMedia([...images, ...media], deps.cwd)
+  const replaced = <Item>(before: readonly Item[], after: readonly Item[], nameOf: (item: Item) => string) => [
+    ...before.map((one) => after.find((item) => nameOf(item) === nameOf(one)) ?? one),
+    ...after.filter((item) => !before.some((one) => nameOf(one) === nameOf(item))),
+  ]
+  return (before) => {
+    const attributes = attr.map(({ key, value }) => ({ tag: key, value }))
+    const attribute = replaced(before.attribute ?? [], attributes, ({ tag }) => tag)
+    return {
+      metadata: {
+        ...before,
+        ...(title === undefined ? {} : { title }),
+        ...(description === undefined ? {} : { description }),
+        ...Object.fromEntries(extra.map(({ key, value }) => [key, value])),
+        file_fields: replaced(before.file_fields, fields, ({ key }) => key),
+        ...(attribute.length === 0 ? {} : { attribute }),
+      },
+      localFiles,
+    }
+  }
+}
+
+/** The fields of metadata by name: `image`, `attribute level` and so on. */
+function fieldsOf({ file_fields, attribute, ...others }: Partial<NftMetadata>): Map<string, unknown> {
+  return new Map<string, unknown>([
+    ...Object.entries(others),
+    ...(file_fields ?? []).map(({ key, url }) => [`file ${key}`, url] as const),
+    ...(attribute ?? []).map(({ tag, value }) => [`attribute ${tag}`, value] as const),
+  ])
+}
+
+function differences(before: NftMetadata, after: NftMetadata): DataRecord[] {
+  const [old, now] = [fieldsOf(before), fieldsOf(after)]
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((field) => canonicalJson(old.get(field)) !== canonicalJson(now.get(field)))
+    .map((field) => ({ field, before: old.get(field) ?? null, after: now.get(field) ?? null }))
+}

@@ -1,0 +1,160 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { NftRecord } from '../../src/api/nft-record.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { dynamicNfts } from '../helpers/updates.ts'
+import { type CliOptions, cli, tempHome } from './harness.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let ids: string[]
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  ;({ ids } = await dynamicNfts(backend, ['One', 'Two', 'Three', 'Four', 'Five'], { enable_burn: true }))
+})
+afterAll(async () => {
+  await backend.close()
+  await dataDir.remove()
+})
+
+let home: Awaited<ReturnType<typeof tempHome>>
+beforeEach(async () => {
+  home = await tempHome()
+})
+
+const run = (argv: readonly string[], options: CliOptions = {}) =>
+  cli([...argv, '--base-url', backend.url], {
+    env: { ...home.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon' },
+    cwd: home.dir,
+    ...options,
+  })
+const gdn = (...argv: string[]) => run(argv)
+
+async function json<Result>(...argv: string[]): Promise<Result> {
+  const { code, stdout, stderr } = await gdn(...argv, '--json')
+  expect(code, stderr).toBe(0)
+  return JSON.parse(stdout) as Result
+}
+
+const show = (id = '') => json<NftRecord>('nft', 'show', id)
+const revision = async (id: string) => (await show(id)).revision
+
+describe('gdn nft update', () => {
+  test('changes the fields that flags name, keeps the others, and does nothing when repeated', async () => {
+    const [id = ''] = ids
+    const first = await json<object>(
+      'nft',
+      'update',
+      id,
+      '--title',
+      'Uno',
+      '--attr',
+      'level=2',
+      '--extra',
+      'artist=Ada',
+    )
+    expect(first).toMatchObject({ nft_gdn_id: id, title: 'Uno', status: 'deployed', gas_used: expect.any(String) })
+    await json('nft', 'update', id, '--attr', 'level=3', '--attr', 'color=red')
+    expect(await show(id)).toMatchObject({
+      revision: 2,
+      request_metadata: {
+        title: 'Uno',
+        artist: 'Ada',
+        attribute: [
+          { tag: 'level', value: '3' },
+          { tag: 'color', value: 'red' },
+        ],
+      },
+    })
+    const again = await gdn('nft', 'update', id, '--attr', 'color=red')
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing to change.') })
+    expect(await revision(id)).toBe(2)
+  })
+
+  test('replaces the whole metadata by a file, or by standard input', async () => {
+    const [, id = ''] = ids
+    const metadata = (title: string) => ({ title, description: 'new', file_fields: [] })
+    const file = join(home.dir, 'metadata.json')
+    await writeFile(file, JSON.stringify(metadata('Dos')))
+    await json('nft', 'update', id, '-f', file)
+    expect((await show(id)).request_metadata).toEqual(metadata('Dos'))
+    const piped = await run(['nft', 'update', id, '-f', '-'], { stdin: JSON.stringify(metadata('Deux')) })
+    expect(piped.code, piped.stderr).toBe(0)
+    expect((await show(id)).request_metadata).toEqual(metadata('Deux'))
+  })
+
+  test('shows the difference with --dry-run and sends nothing', async () => {
+    const { code, stdout } = await gdn(
+      'nft',
+      'update',
+      ids[2] ?? '',
+      '--title',
+      'Tres',
+      '--attr',
+      'level=1',
+      '--dry-run',
+    )
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'title\tThree\tTres\nattribute level\t\t1\n' })
+    expect(await revision(ids[2] ?? '')).toBe(0)
+  })
+
+  test.each([
+    ['nothing to change', [], 'no change is specified', 2],
+    ['a file and a field', ['-f', 'x.json', '--title', 'x'], '--file: replaces the metadata', 2],
+    ['an empty title', ['--title', ''], 'title', 2],
+  ])('rejects %s, and sends nothing', async (_, flags, message, exitCode) => {
+    const { code, stderr } = await gdn('nft', 'update', ids[2] ?? '', ...flags)
+    expect(stderr).toContain(message)
+    expect(code).toBe(exitCode)
+    expect(await revision(ids[2] ?? '')).toBe(0)
+  })
+
+  test('rejects an NFT that is unknown, or that was not created as dynamic', async () => {
+    const unknown = await gdn('nft', 'update', '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d', '--title', 'x')
+    expect(unknown).toMatchObject({ code: 5, stderr: expect.stringContaining('the server has no NFT') })
+    const {
+      ids: [still = ''],
+    } = await dynamicNfts(backend, ['Still'], { dynamic: false })
+    const refused = await gdn('nft', 'update', still, '--title', 'x')
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('was not created as a dynamic NFT') })
+  })
+})
+
+test('gdn nft freeze makes metadata final after a confirmation, once', async () => {
+  const id = ids[3] ?? ''
+  const asked = await gdn('nft', 'freeze', id)
+  expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('Freeze its metadata for good?') })
+  expect(await json('nft', 'freeze', id, '--yes')).toMatchObject([{ nft_gdn_id: id, status: 'deployed' }])
+  expect(await show(id)).toMatchObject({ is_frozen: true })
+  expect(await gdn('nft', 'freeze', id, '--yes')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('Nothing to change.'),
+  })
+  const refused = await gdn('nft', 'update', id, '--title', 'x')
+  expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('is frozen') })
+})
+
+test('gdn nft burn names title and owner first, and burns once', async () => {
+  const id = ids[4] ?? ''
+  const asked = await gdn('nft', 'burn', id)
+  expect(asked.code).toBe(3)
+  expect(asked.stderr).toMatch(/^Five \(.*\), owned by 0x/m)
+  expect(await json('nft', 'burn', id, '--yes')).toMatchObject([{ nft_gdn_id: id, status: 'deployed' }])
+  expect(await show(id)).toMatchObject({ burned: true })
+  expect(await gdn('nft', 'burn', id, '--yes')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('It is burned already.'),
+  })
+})
+
+test('gdn nft burn is refused by a collection that was created without it', async () => {
+  const {
+    ids: [id = ''],
+  } = await dynamicNfts(backend, ['Kept'])
+  const refused = await gdn('nft', 'burn', id, '--yes')
+  expect(refused.code).toBe(5)
+  expect(refused.stderr).toContain('enable_burn')
+  expect(await show(id)).toMatchObject({ burned: false })
+})
