@@ -272,9 +272,9 @@ export interface BatchSummary {
   undecidedRows: { key: string; line: number; reason: string }[]
   /** Rows with a second NFT: of another request of this run or another run, or of another client. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
-  /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
   /** What the server waits for before it mints accepted rows; null if nothing is known. */
   waiting?: string | null
+  /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
 }

@@ -59,8 +59,8 @@ describe('gdn cost', () => {
       const { code, stdout } = await cli([...argv, ...from], { ...options, env })
       expect(code).toBe(0)
       expect(JSON.parse(stdout)).toMatchObject({
-        ...{ deploys_collection: true, transactions: 2, gas_estimate: GAS + 177_400, gas_price_wei: gwei(10) },
-        ...{ cost_estimate_wei: String((BigInt(GAS) + 177_400n) * 10_000_000_000n), cost_estimate: null },
+        ...{ deploys_collection: true, transactions: 2, gas_estimate: GAS + 179_900, gas_price_wei: gwei(10) },
+        ...{ cost_estimate_wei: String((BigInt(GAS) + 179_900n) * 10_000_000_000n), cost_estimate: null },
       })
     }
   })
