@@ -28,7 +28,7 @@ api Call an API endpoint and print the raw response
 help Help for commands, and help topics' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
-set Change royalties, metadata, rights or owner of a collection
+set Change royalties, metadata, rights or owner
 list List the collections created on this machine' ;;
     'nft') REPLY='mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step

@@ -30,7 +30,7 @@ function __gdn_words
     case 'collection'
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
         'show Show collections by ID or contract address' \
-        'set Change royalties, metadata, rights or owner of a collection' \
+        'set Change royalties, metadata, rights or owner' \
         'list List the collections created on this machine'
     case 'nft'
       printf '%s\n' 'mint Mint NFTs and wait until they are deployed' \

@@ -35,11 +35,7 @@ const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
 const collection = noun('collection', 'Create, show, change and list collections', [
   verb('create', 'Create a collection and wait until it is deployed', () => import('./commands/collection/create.ts')),
   verb('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
-  verb(
-    'set',
-    'Change royalties, metadata, rights or owner of a collection',
-    () => import('./commands/collection/set.ts'),
-  ),
+  verb('set', 'Change royalties, metadata, rights or owner', () => import('./commands/collection/set.ts')),
   verb('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
 ])
 

@@ -47,14 +47,6 @@ export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, fl
   throw bad(flag, `must be a positive number such as 2 or 0.5, not ${shown(raw)}`)
 })
 
-/** Parses `5%` or `2.5%` to parts of 10,000. */
-export const percentage: Parse<number> = taking({ type: 'string' }, (raw, flag) => {
-  const [, digits] = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(raw) ?? []
-  const parts = Math.round(Number(digits) * 100)
-  if (parts <= 10_000) return parts
-  throw bad(flag, `must be a percentage such as 5% or 2.5%, at most 100%, not ${shown(raw)}`)
-})
-
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /** Parses `90s`, `5m` or `1h` to milliseconds. Rejects a bare number, because its unit would be a guess. */

@@ -4,7 +4,8 @@ import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
-import { address, blockchainName, duration, httpAddress, notEmpty, percentage } from '../../../flags/parse.ts'
+import { address, blockchainName, duration, httpAddress, notEmpty } from '../../../flags/parse.ts'
+import { percentage } from '../../../flags/percentage.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
 /** What can be set. The names are those of the options of Commander. */
