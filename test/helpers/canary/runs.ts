@@ -269,7 +269,7 @@ export async function runCombination(world: World, combination: Combination): Pr
         search(`a name: ${path}`, Buffer.from(entry.name))
         if (!entry.isFile()) continue
         searched += 1
-        search(path.slice(home.length + 1), await readFile(path), given.get(path) ?? [])
+        search(path.slice(home.length + 1), withoutRegisters(await readFile(path)), given.get(path) ?? [])
       }
     }
     return { leaks, ended: outcome.ended, searched }
@@ -433,6 +433,24 @@ async function start(
   ended.abort()
   await signalled
   return { stdout: Buffer.from(stdout), stderr: Buffer.from(stderr), ended: signal ?? String(exitCode) }
+}
+
+const ELF_64 = Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2])
+const PT_NOTE = 4
+
+/**
+ * Returns a core file without its notes. The kernel writes the registers of each thread there, which no process can
+ * prevent, and vector registers may still have what was copied last.
+ */
+function withoutRegisters(file: Buffer): Buffer {
+  if (!file.subarray(0, ELF_64.length).equals(ELF_64)) return file
+  const [start, size, count] = [Number(file.readBigUInt64LE(0x20)), file.readUInt16LE(0x36), file.readUInt16LE(0x38)]
+  for (let at = start; at < start + size * count; at += size) {
+    if (file.readUInt32LE(at) !== PT_NOTE) continue
+    const from = Number(file.readBigUInt64LE(at + 0x08))
+    file.fill(0, from, from + Number(file.readBigUInt64LE(at + 0x20)))
+  }
+  return file
 }
 
 function around(bytes: Buffer, spelling: string): string {
