@@ -199,9 +199,9 @@ __gdn_bundles() {
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
     'nft show') REPLY='flags-7e3b14 server-b79987 output-766381' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
-    'nft update') REPLY='metadata-cfd009 flags-8e0f45 sending-and-waiting-37c0e5 server-b79987 output-766381' ;;
-    'nft freeze') REPLY='sending-and-waiting-af6537 server-b79987 output-766381' ;;
-    'nft burn') REPLY='sending-and-waiting-254b3a server-b79987 output-766381' ;;
+    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381' ;;
     'nft verify') REPLY='flags-bd33af verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
@@ -392,7 +392,8 @@ __gdn_flags() {
     'flags-7e3b14') REPLY='--no-image - - Don'\''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend'\''s own)' ;;
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
-    'flags-8e0f45') REPLY='--file -f file JSON metadata (- for standard input) that replaces all of it' ;;
+    'flags-ec86c7') REPLY='--file -f file JSON metadata (- for standard input) that replaces all of it
+--blockchain -b =blockchain Blockchain of the NFT' ;;
     'sending-and-waiting-37c0e5') REPLY='--wait - - Wait until it is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
@@ -400,6 +401,7 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
+    'flags-eca1f2') REPLY='--blockchain -b =blockchain Blockchain of the NFT' ;;
     'sending-and-waiting-af6537') REPLY='--wait - - Wait until they are frozen (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)

@@ -272,11 +272,11 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-9d182f server-b79987 output-766381'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-8e0f45 sending-and-waiting-37c0e5 server-b79987 output-766381'
+      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381'
     case 'nft freeze'
-      printf '%s\n' 'sending-and-waiting-af6537 server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381'
     case 'nft burn'
-      printf '%s\n' 'sending-and-waiting-254b3a server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381'
     case 'nft verify'
       printf '%s\n' 'flags-bd33af verifying-817016 server-b79987 output-766381'
     case 'batch template'
@@ -553,8 +553,9 @@ function __gdn_flags
         '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
     case 'sending-and-waiting-9d182f'
       printf '%s\n' '--timeout - text How long to wait (5m)'
-    case 'flags-8e0f45'
-      printf '%s\n' '--file -f file JSON metadata (- for standard input) that replaces all of it'
+    case 'flags-ec86c7'
+      printf '%s\n' '--file -f file JSON metadata (- for standard input) that replaces all of it' \
+        '--blockchain -b =blockchain Blockchain of the NFT'
     case 'sending-and-waiting-37c0e5'
       printf '%s\n' '--wait - - Wait until it is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -563,6 +564,8 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+    case 'flags-eca1f2'
+      printf '%s\n' '--blockchain -b =blockchain Blockchain of the NFT'
     case 'sending-and-waiting-af6537'
       printf '%s\n' '--wait - - Wait until they are frozen (the default)' \
         '--no-wait - - Return when the request is accepted' \

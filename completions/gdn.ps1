@@ -195,9 +195,9 @@ api Call an API endpoint and print the raw response'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
     'nft show' = 'flags-7e3b14 server-b79987 output-766381'
     'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
-    'nft update' = 'metadata-cfd009 flags-8e0f45 sending-and-waiting-37c0e5 server-b79987 output-766381'
-    'nft freeze' = 'sending-and-waiting-af6537 server-b79987 output-766381'
-    'nft burn' = 'sending-and-waiting-254b3a server-b79987 output-766381'
+    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381'
     'nft verify' = 'flags-bd33af verifying-817016 server-b79987 output-766381'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
@@ -385,7 +385,8 @@ api Call an API endpoint and print the raw response'
     'flags-7e3b14' = '--no-image - - Don''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend''s own)'
     'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'
-    'flags-8e0f45' = '--file -f file JSON metadata (- for standard input) that replaces all of it'
+    'flags-ec86c7' = '--file -f file JSON metadata (- for standard input) that replaces all of it
+--blockchain -b =blockchain Blockchain of the NFT'
     'sending-and-waiting-37c0e5' = '--wait - - Wait until it is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
@@ -393,6 +394,7 @@ api Call an API endpoint and print the raw response'
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
+    'flags-eca1f2' = '--blockchain -b =blockchain Blockchain of the NFT'
     'sending-and-waiting-af6537' = '--wait - - Wait until they are frozen (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)

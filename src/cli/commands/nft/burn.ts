@@ -7,7 +7,7 @@ import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
+import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
 
 export function command(deps: Deps, run = burn): GdnCommand {
   const burnCommand = new GdnCommand({
@@ -19,6 +19,7 @@ export function command(deps: Deps, run = burn): GdnCommand {
     ],
   })
   burnCommand.argument('<nft_gdn_id...>')
+  addBlockchainFlag(burnCommand)
   addWaitFlags(burnCommand, 'they are burned')
   addOperationFlags(burnCommand)
   addServerFlags(burnCommand)

@@ -3,9 +3,11 @@ import type { EndpointName } from '../../../api/endpoints.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
+import { type GdnCommand, valueFlag } from '../../command.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
+import { blockchainName } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -17,9 +19,14 @@ import { unknownNfts } from './show.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
+  blockchain?: Blockchain
   dryRun?: boolean
   yes?: boolean
 }
+
+/** Adds `--blockchain`, for servers whose records don't have it. */
+export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
+  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
 
 export const CHANGE_VIEW: View = {
   fields: [

@@ -6,7 +6,7 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
+import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
 
 export function command(deps: Deps, run = freeze): GdnCommand {
   const freezeCommand = new GdnCommand({
@@ -18,6 +18,7 @@ export function command(deps: Deps, run = freeze): GdnCommand {
     ],
   })
   freezeCommand.argument('<nft_gdn_id...>')
+  addBlockchainFlag(freezeCommand)
   addWaitFlags(freezeCommand, 'they are frozen')
   addOperationFlags(freezeCommand)
   addServerFlags(freezeCommand)

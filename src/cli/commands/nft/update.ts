@@ -15,7 +15,15 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { CHANGE_VIEW, type ChangeFlags, changeNfts, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
+import {
+  addBlockchainFlag,
+  CHANGE_VIEW,
+  type ChangeFlags,
+  changeNfts,
+  type FoundNft,
+  findNfts,
+  shortRecord,
+} from './change-nft.ts'
 import { hashLocalFiles, type LocalFile, readMedia, replaceUrls, uploadLocalFiles } from './media.ts'
 import { addMetadataFlags } from './mint-flags.ts'
 
@@ -50,6 +58,7 @@ export function command(deps: Deps, run = update): GdnCommand {
   valueFlag(updateCommand, '-f, --file <file>', 'JSON metadata (- for standard input) that replaces all of it', {
     parse: notEmpty,
   })
+  addBlockchainFlag(updateCommand)
   addWaitFlags(updateCommand, 'it is updated')
   addOperationFlags(updateCommand)
   addServerFlags(updateCommand)
