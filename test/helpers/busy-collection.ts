@@ -14,8 +14,8 @@ const ABI = parseAbi([
   'function tokenURI(uint256) view returns (string)',
   'function totalSupply() view returns (uint256)',
 ])
-/** A block has room for the factory, or for four mints. */
-const BLOCK_GAS = '4000000'
+/** A block has room for the factory, or for five mints. */
+const BLOCK_GAS = '5000000'
 const PER_REQUEST = 50
 const CLIENTS = 4
 const PATIENCE_MS = 120_000
