@@ -140,7 +140,7 @@ async function depsOf(
   signal: AbortSignal,
   read: (text: string) => void,
 ): Promise<Deps> {
-  // A job summary would tell of NFTs that nobody minted.
+  // A job summary would list NFTs that were not minted.
   const { GDN_PROFILE: _profile, GITHUB_ACTIONS: _actions, ...rest } = deps.env
   const env = {
     ...rest,
