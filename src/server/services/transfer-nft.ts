@@ -1,29 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type * as z from 'zod'
 import { checksumAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { transfernft, type transferRequest12 } from '../../api/endpoints/transfernft.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
-import { RunElsewhere } from '../chain/chains.ts'
-import { type CollectionState, readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
+import { readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
+import { askChain } from './ask-chain.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
-import { badRequest, notNow } from './refusal.ts'
+import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof transferRequest12>
-
-/** Timeout of the chain for the owner of a token. */
-const CHAIN_PATIENCE_MS = 10_000
 
 /**
  * Accepts a transfer if the sender owns the NFT on chain now. The receiver may be the sender: the reference has no rule
@@ -126,7 +122,16 @@ async function refuseUnlessOwner(
   deps: Pick<ServiceDeps, 'chains'>,
   what: { blockchain: EvmBlockchain; collection: CollectionRow; tokenId: bigint; sender: string },
 ): Promise<void> {
-  const { owner, state } = await askChain(deps, what)
+  const { blockchain, collection, tokenId } = what
+  const contract = collection.contract_address as Hex
+  const { owner, state } = await askChain(deps, blockchain, "the NFT's owner", async (network) => {
+    const [owner, state] = await Promise.all([
+      readOwnerOf(network, contract, tokenId),
+      readCollectionState(network, contract),
+    ])
+    if (state === null) throw new Error(`${blockchain} has no contract at ${contract}`)
+    return { owner, state }
+  })
   refuseUnlessTransferable({
     locked: state.locked,
     revoked: state.revoked,
@@ -134,37 +139,5 @@ async function refuseUnlessOwner(
   })
   if (owner !== what.sender) {
     throw badRequest(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
-  }
-}
-
-async function askChain(
-  { chains }: Pick<ServiceDeps, 'chains'>,
-  { blockchain, collection, tokenId }: { blockchain: EvmBlockchain; collection: CollectionRow; tokenId: bigint },
-): Promise<{ owner: Hex; state: CollectionState }> {
-  const ask = async () => {
-    const network = await chains.network(blockchain)
-    const contract = collection.contract_address as Hex
-    const [owner, state] = await Promise.all([
-      readOwnerOf(network, contract, tokenId),
-      readCollectionState(network, contract),
-    ])
-    if (state === null) throw new Error(`${blockchain} has no contract at ${contract}`)
-    return { owner, state }
-  }
-  const tooLong = async () => {
-    await delay(CHAIN_PATIENCE_MS, undefined, { ref: false })
-    throw new Error(`${blockchain} did not respond within ${CHAIN_PATIENCE_MS / 1000} s`)
-  }
-  try {
-    return await Promise.race([ask(), tooLong()])
-  } catch (cause) {
-    // No transfer is accepted without a response of the chain, regardless of the cause.
-    const message =
-      cause instanceof RunElsewhere
-        ? `${cause.message}, so the NFT's owner can't be verified; nothing was accepted`
-        : `the NFT's owner on ${blockchain} can't be verified; nothing was accepted, try again`
-    const refusal = notNow(message, 1)
-    refusal.cause = cause
-    throw refusal
   }
 }

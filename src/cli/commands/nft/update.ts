@@ -6,7 +6,7 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { type KeyValue, notEmpty } from '../../flags/parse.ts'
+import { notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
@@ -25,17 +25,10 @@ import {
   shortRecord,
 } from './change-nft.ts'
 import { hashLocalFiles, type LocalFile, readMedia, replaceUrls, uploadLocalFiles } from './media.ts'
-import { addMetadataFlags } from './mint-flags.ts'
+import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
 
-export interface UpdateFlags extends ChangeFlags {
-  title?: string
-  description?: string
-  image?: string
-  media?: KeyValue[]
-  extra?: KeyValue[]
-  attr?: KeyValue[]
-  file?: string
-}
+export type UpdateFlags = ChangeFlags &
+  Pick<NftFlags, 'title' | 'description' | 'image' | 'media' | 'extra' | 'attr' | 'file'>
 
 /** The difference of a dry run. */
 const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['field', 'before', 'after'], id: 'field' }
