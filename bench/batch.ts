@@ -52,6 +52,7 @@ async function simulated(chunk: number): Promise<Figure[]> {
     upload: () => Promise.reject(new Error('no files here')),
     supportsIdempotency: () => false,
     supportsReferences: () => false,
+    supportsUpdates: () => false,
     learnIdempotency: () => Promise.resolve(false),
   }
   const pacer = createPacer({ rate: null, observed: () => null, now: clock.now, sleep: clock.sleep })

@@ -8,6 +8,8 @@ export const HEADERS = {
   idempotencyReplayed: 'idempotency-replayed',
   /** `yes`: every creating endpoint accepts reference IDs, and `getreferences` knows them. */
   referenceIdsSupported: 'reference-ids-supported',
+  /** `yes`: the server has creatednft, updatednft, freezenft and burnnft, with reference IDs. */
+  updatesSupported: 'updates-supported',
   /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',

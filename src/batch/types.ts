@@ -49,7 +49,9 @@ export interface BatchClient {
   supportsIdempotency(): boolean | null
   /** Whether the server said that it creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
-  /** Queries the server for both if they aren't known yet, or with `refresh`. Null if it gave no response. */
+  /** Whether the server said that it has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
+  supportsUpdates(): boolean | null
+  /** Queries the server for these if they aren't known yet, or with `refresh`. Null if it gave no response. */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
 

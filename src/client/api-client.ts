@@ -94,13 +94,15 @@ export interface ApiClient {
   supportsIdempotency(): boolean | null
   /** Whether the server creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
+  /** Whether the server has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
+  supportsUpdates(): boolean | null
   /** Whether the server limits the cost of runs; null until it has responded. */
   limitsCosts(): boolean | null
   /** Whether the server limits the fees of runs; null until it has responded. */
   limitsFees(): boolean | null
   /**
    * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
-   * `refresh` it queries the server again, including its support of reference IDs.
+   * `refresh` it queries the server again, including what else it announces.
    */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
   /** The rate limit in the server's last response of an endpoint; null if there was none. */

@@ -216,6 +216,7 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
+    supportsUpdates: dispatch.supportsUpdates,
     limitsCosts: dispatch.limitsCosts,
     limitsFees: dispatch.limitsFees,
     learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),

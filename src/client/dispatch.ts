@@ -44,6 +44,7 @@ export interface Dispatch {
   /** What the server said about itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
+  supportsUpdates(): boolean | null
   limitsCosts(): boolean | null
   limitsFees(): boolean | null
   /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
@@ -55,6 +56,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = options
   let idempotency: boolean | null = null
   let references: boolean | null = null
+  let updates: boolean | null = null
   let costs: boolean | null = null
   let fees: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
@@ -66,6 +68,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) idempotency ??= false
     if (headers[HEADERS.referenceIdsSupported] === 'yes') references = true
     else if (isOfServer) references ??= false
+    if (headers[HEADERS.updatesSupported] === 'yes') updates = true
+    else if (isOfServer) updates ??= false
     if (headers[HEADERS.runMaxCostSupported] === 'yes') costs = true
     else if (isOfServer) costs ??= false
     if (headers[HEADERS.runMaxFeeSupported] === 'yes') fees = true
@@ -112,6 +116,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
+    supportsUpdates: () => updates,
     limitsCosts: () => costs,
     limitsFees: () => fees,
     learn({ status, headers }) {
@@ -119,6 +124,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
       idempotency = isHonored
       references = headers[HEADERS.referenceIdsSupported] === 'yes'
+      updates = headers[HEADERS.updatesSupported] === 'yes'
       costs = headers[HEADERS.runMaxCostSupported] === 'yes'
       fees = headers[HEADERS.runMaxFeeSupported] === 'yes'
       return idempotency

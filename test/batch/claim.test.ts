@@ -189,6 +189,7 @@ describe('two runs with the same rows in one collection', () => {
         upload: (file) => server.upload(file),
         supportsIdempotency: () => server.supportsIdempotency(),
         supportsReferences: () => server.supportsReferences(),
+        supportsUpdates: () => server.supportsUpdates(),
         learnIdempotency: () => server.learnIdempotency(),
         async call(endpoint, request) {
           first ??= machine.run(server, rowsUpTo(3), A)

@@ -314,6 +314,17 @@ describe('what the server announces', () => {
   })
 
   test.each([
+    ['has', { 'updates-supported': 'yes' }, true],
+    ['lacks', {}, false],
+  ])('learns that a server %s updates of NFTs', async (_what, headers, expected) => {
+    const server = await serve([{ ...NFTS, headers }])
+    const it = client(server.url)
+    expect(it.supportsUpdates()).toBeNull()
+    await it.call('getnfts', IDS)
+    expect(it.supportsUpdates()).toBe(expected)
+  })
+
+  test.each([
     ['"getnfts";q=2;w=1', 2],
     ['"getnfts";q=10;w=5', 2],
     ['"other";q=1;w=1, "getnfts";q=4;w=1', 4],

@@ -102,6 +102,10 @@ export class FakeHostedApi implements BatchClient {
     return this.#options.references ?? false
   }
 
+  supportsUpdates(): boolean {
+    return false
+  }
+
   async learnIdempotency(): Promise<boolean> {
     this.#idempotency = this.#options.idempotency
     return this.#idempotency

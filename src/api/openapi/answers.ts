@@ -19,6 +19,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: every creating request of this server accepts reference IDs, and getreferences looks them up.',
     'yes',
   ),
+  'Updates-Supported': header(
+    'Extension: this server has creatednft, updatednft, freezenft and burnnft, with reference IDs.',
+    'yes',
+  ),
   'Run-Max-Cost-Supported': header(
     'Extension: this server limits the cost of a run with the request header Gdn-Run-Max-Cost.',
     'yes',

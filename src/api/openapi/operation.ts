@@ -65,6 +65,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'x-request-id',
     'Idempotency-Supported',
     'Reference-Ids-Supported',
+    'Updates-Supported',
     'Run-Max-Cost-Supported',
     'Run-Max-Fee-Supported',
     'Gdn-Backend-Id',

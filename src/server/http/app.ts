@@ -53,6 +53,7 @@ const CORS = {
     'Idempotency-Replayed',
     'Idempotency-Supported',
     'Reference-Ids-Supported',
+    'Updates-Supported',
     'Gdn-Backend-Id',
     'Gdn-Incarnation',
     'x-request-id',
@@ -111,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const ours = {
     [HEADERS.idempotencySupported]: 'yes',
     [HEADERS.referenceIdsSupported]: 'yes',
+    [HEADERS.updatesSupported]: 'yes',
     [HEADERS.runMaxCostSupported]: 'yes',
     [HEADERS.runMaxFeeSupported]: 'yes',
     [HEADERS.backendId]: identity.id,

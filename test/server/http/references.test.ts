@@ -75,6 +75,7 @@ describe('a request without reference IDs', () => {
     const { reference_ids: _, ...body } = bodyOf(named('a'))
     const { json, headers } = await backend.post('/api/v1/createnft', body)
     expect(headers.get('reference-ids-supported')).toBe('yes')
+    expect(headers.get('updates-supported')).toBe('yes')
     expect(Object.keys(json.nfts[0])).toEqual(['nft_gdn_ids', 'accepted_date'])
     expect(Object.keys(json.requests)).toEqual(['contract_address', 'receiver_wallet_address', 'metadata'])
   })
