@@ -137,9 +137,11 @@ async function applyToUpdates(
   const { id, update_sequence: sequence } = transaction
   if (verdict.verdict === 'done') return deployUpdates(db, transaction)
   const collectionId = await collectionOfUpdates(db, id)
-  // Its sequence is free again, or an unknown update on chain has it, which the update step then examines.
+  // Its sequence is free again, or an unknown update on chain has it, which the update step then examines. After a reorg,
+  // an earlier one may have been free already.
   if (collectionId !== null && sequence !== null) {
-    await updateCollection(db, collectionId, { update_count: sequence - 1 })
+    const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
+    await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
   }
   if (verdict.verdict === 'failed') {
     const seqs = (await listUpdatesOf(db, id)).map(({ seq }) => seq)

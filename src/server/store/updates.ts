@@ -47,6 +47,23 @@ export async function hasUpdateInFlight(db: Db, collectionId: string): Promise<b
   return row !== undefined
 }
 
+/** Whether a reorg can still remove, or has removed, an update of the collection. */
+export async function hasUnfinalUpdate(
+  db: Db,
+  { id, blockchain }: Pick<CollectionRow, 'id' | 'blockchain'>,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('transactions')
+    .innerJoin('updates', 'updates.transaction_id', 'transactions.id')
+    .select('updates.seq')
+    .where('transactions.blockchain', '=', blockchain)
+    .where('transactions.watched', '=', sql.lit(1))
+    .where('updates.collection_id', '=', id)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 const WITH_NFT = [
   ...(['updates.seq', 'updates.id', 'updates.request_id', 'updates.nft_id', 'updates.kind'] as const),
   ...(['updates.metadata', 'updates.files', 'updates.attempts'] as const),

@@ -1,7 +1,8 @@
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'
-import { call, createTestCollection, mint, showNfts, until, WALLETS } from '../../helpers/backend.ts'
+import { call, createTestCollection, mint, showNfts, until, WALLETS, withStore } from '../../helpers/backend.ts'
+import { holdSettling } from '../../helpers/hold.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 import { metadataOf, showTransaction, titles, update } from '../../helpers/updates.ts'
@@ -30,6 +31,22 @@ async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolea
 }
 
 const reader = () => createPublicClient({ transport: http(real.url, { retryCount: 0 }) })
+const isDeployed = async (id: string) => (await showTransaction(remote.backend, id))?.status === 'deployed'
+
+type Dynamic = Awaited<ReturnType<typeof dynamicCollection>>
+
+/** A dynamic collection with an NFT. */
+async function dynamicCollection() {
+  const { backend } = remote
+  const collection = await createTestCollection(backend, { dynamic: true })
+  const [nft = ''] = await mint(backend, collection, [metadataOf('a')])
+  await minedUntil(
+    () => showNfts(backend, [nft]),
+    ([shown]) => shown?.status === 'deployed',
+  )
+  return { collection, nft }
+}
+
 const inPool = () =>
   until(
     () => real.pool(),
@@ -45,7 +62,6 @@ it('makes an update pending again that a reorg removes, restores the metadata be
     () => showNfts(backend, ids),
     (nfts) => nfts.every(({ status }) => status === 'deployed'),
   )
-  const isDeployed = async (id: string) => (await showTransaction(backend, id))?.status === 'deployed'
   const one = await update(backend, collection, first, 'A')
   await minedUntil(() => isDeployed(one), Boolean)
   // Out of reach of the reorg below.
@@ -71,6 +87,42 @@ it('makes an update pending again that a reorg removes, restores the metadata be
   expect(await titles(backend, collection, ids, reader())).toEqual({ chain: ['AA', 'B'], api: ['AA', 'B'] })
 })
 
+it('signs no update while a reorg that removed an earlier one is unnoticed', async () => {
+  const { backend, dataDir } = remote
+  const collections = [await dynamicCollection(), await dynamicCollection()]
+  const [{ collection, nft }, other] = collections as [Dynamic, Dynamic]
+  await real.mine(CONFIRMATIONS + 1)
+  const one = await update(backend, collection, nft, 'A')
+  await inPool()
+  await real.mine(CONFIRMATIONS)
+  await until(() => isDeployed(one), Boolean)
+  const letGo = await holdSettling(dataDir, 'update')
+  await real.reorg(CONFIRMATIONS + 1)
+  const two = await update(backend, collection, nft, 'AA')
+  const three = await update(backend, other.collection, other.nft, 'B')
+  await until(
+    () => real.pool(),
+    (pool) => pool.length > 0,
+  )
+  await letGo()
+  await minedUntil(async () => (await Promise.all([one, two, three].map(isDeployed))).every(Boolean), Boolean)
+  expect(await titles(backend, collection, [nft], reader())).toEqual({ chain: ['AA'], api: ['AA'] })
+  const states = await withStore(dataDir, ({ db }) =>
+    db
+      .selectFrom('transactions')
+      .innerJoin('updates', 'updates.transaction_id', 'transactions.id')
+      .select(['update_sequence', 'state'])
+      .where('updates.nft_id', '=', nft)
+      .orderBy('update_sequence')
+      .execute(),
+  )
+  expect(states).toEqual([1, 2].map((update_sequence) => ({ update_sequence, state: 'final' })))
+  const reverted = await withStore(dataDir, ({ db }) =>
+    db.selectFrom('transactions').select('id').where('state', '=', 'reverted').execute(),
+  )
+  expect(reverted).toEqual([])
+})
+
 it('withdraws a burn that a reorg removes: the NFT has its owner again until it is burned', async () => {
   const { backend } = remote
   const collection = await createTestCollection(backend, { enable_burn: true })
@@ -89,6 +141,6 @@ it('withdraws a burn that a reorg removes: the NFT has its owner again until it 
   await real.reorg(CONFIRMATIONS + 1)
   await until(async () => !(await isBurned()), Boolean)
   expect((await showNfts(backend, ids))[0]).toMatchObject({ burned: false, receiver_wallet_address: BOB })
-  await minedUntil(isBurned, Boolean)
-  expect(await showTransaction(backend, response.transaction_gdn_id)).toMatchObject({ status: 'deployed' })
+  await minedUntil(() => isDeployed(response.transaction_gdn_id), Boolean)
+  expect(await isBurned()).toBe(true)
 })

@@ -13,7 +13,13 @@ import { assignUpdates, failUpdates } from '../../state/updates.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
 import { isBehind } from '../../store/followers.ts'
-import { collectionsToUpdate, hasUpdateInFlight, listSignable, type UpdateWithNft } from '../../store/updates.ts'
+import {
+  collectionsToUpdate,
+  hasUnfinalUpdate,
+  hasUpdateInFlight,
+  listSignable,
+  type UpdateWithNft,
+} from '../../store/updates.ts'
 import { type DriverOptions, LostRace, type OnSigned } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { updateDirectory } from '../metadata-file.ts'
@@ -59,6 +65,8 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     if (onChain === null) return false
     const { updateCount } = onChain.lifecycle
     if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
+    // A reorg has removed an earlier update, whose transaction will be pending again. Another one would take its place.
+    if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
     const rows = await dropFailed(await listSignable(store.db, { blockchain, collectionId: collection.id }, MAX_BATCH))
     const batch = batchOf(rows)
     const [first] = batch
@@ -137,8 +145,16 @@ function reasonOf({ kind, nft_status, owner, frozen }: UpdateWithNft): string | 
   return kind === 'update' && frozen === 1 ? 'the metadata of the NFT is frozen' : null
 }
 
-/** Returns the updates that the next transaction makes: all updates, or the NFTs of one freeze. */
+/**
+ * Returns the updates that the next transaction makes: one of each NFT, or the NFTs of one freeze. After a reorg, an NFT
+ * may have several pending ones, which are made in their order.
+ */
 function batchOf(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows
-  return rows.filter(({ kind, id }) => kind === first?.kind && (kind === 'update' || id === first.id))
+  const seen = new Set<string>()
+  return rows.filter(({ kind, id, nft_id }) => {
+    const isNext = !seen.has(nft_id)
+    seen.add(nft_id)
+    return isNext && kind === first?.kind && (kind === 'update' || id === first.id)
+  })
 }

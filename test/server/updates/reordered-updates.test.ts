@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { stateDb } from '../../../src/server/state/state-db.ts'
+import { freshDataDir, showNfts, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import { dynamicNfts, ended, showTransaction, titles, update } from '../../helpers/updates.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+it('makes two updates of one NFT in their order after a reorg took the transactions of both', async () => {
+  const { collection, ids } = await dynamicNfts(backend, ['a', 'b'])
+  const [first = '', second = ''] = ids
+  const made: string[] = []
+  for (const title of ['A', 'AA']) {
+    made.push(await update(backend, collection, first, title))
+    await ended(backend, made.at(-1) ?? '')
+  }
+  // As after a reorg, if another user of the key has taken the nonces of both.
+  await withStore(dataDir.path, ({ db }) =>
+    stateDb(db)
+      .updateTable('updates')
+      .set({ status: 'initiated', step: 'sign', revision: null, transaction_id: null, returned: 1 })
+      .where('id', 'in', made)
+      .execute(),
+  )
+  const other = await update(backend, collection, second, 'B')
+  expect(await ended(backend, other)).toMatchObject({ status: 'deployed' })
+  for (const id of made) expect(await ended(backend, id)).toMatchObject({ status: 'deployed' })
+  expect(await titles(backend, collection, ids)).toEqual({ chain: ['AA', 'B'], api: ['AA', 'B'] })
+  expect((await showNfts(backend, ids)).map(({ revision }) => revision)).toEqual([4, 3])
+  expect(await showTransaction(backend, made[0] ?? '')).not.toMatchObject({ transaction_hash: null })
+})
