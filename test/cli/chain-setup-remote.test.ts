@@ -13,17 +13,17 @@ import { cli, errorOf } from './harness.ts'
 let real: PublicNetwork
 let service: SignerService
 let dataDir: string
-let mining: NodeJS.Timeout
+let stopMining: () => Promise<void>
 
 beforeEach(async () => {
   real = await startPublicNetwork([], { accounts: 2 })
   service = await startSignerService(real.url)
   dataDir = join(await mkdtemp(join(tmpdir(), 'gdn-setup-')), 'data')
   await mkdir(dataDir, { mode: 0o700 })
-  mining = setInterval(() => void real.mine().catch(() => {}), 30)
+  stopMining = real.mineEvery(30)
 })
 afterEach(async () => {
-  clearInterval(mining)
+  await stopMining()
   await service?.close()
   await real?.close()
   await rm(join(dataDir, '..'), { recursive: true })

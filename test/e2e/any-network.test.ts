@@ -79,7 +79,7 @@ test('mints on base with nothing configured, and verifies the NFT on its embedde
 describe('networks by RPC URL', () => {
   let base: PublicNetwork
   let studio: PublicNetwork
-  let mining: ReturnType<typeof setInterval>
+  let stopMining: (() => Promise<void>)[] = []
   /** Of the collection on studio-chain. */
   let collectionId = ''
   const admin = generatePrivateKey()
@@ -106,9 +106,7 @@ describe('networks by RPC URL', () => {
     await mkdir(dataDir, { mode: 0o700 })
     base = await startPublicNetwork([], { chainId: 8453 })
     studio = await startPublicNetwork([], { chainId: STUDIO_CHAIN })
-    mining = setInterval(() => {
-      for (const network of [base, studio]) network.mine().catch(() => {})
-    }, 100)
+    stopMining = [base, studio].map((network) => network.mineEvery(100))
     await writePassword(join(folder, 'password'))
     await writePassword(join(dataDir, 'password'))
     await writeKeystore(join(folder, 'admin.json'), admin)
@@ -121,7 +119,7 @@ describe('networks by RPC URL', () => {
     }
   })
   afterAll(async () => {
-    clearInterval(mining)
+    await Promise.all(stopMining.map((stop) => stop()))
     await Promise.all([base?.close(), studio?.close()])
   })
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
   proxy = await startRpcProxy(network.url, { refuse: () => (isDown ? { status: 503 } : undefined) })
   place = await setUpNetwork(network)
   home = await makeHome()
-  const mining = setInterval(() => void network.mine().catch(() => {}), 50)
+  const stopMining = network.mineEvery(50)
   const backend = serve(place.dataDir, ['--rate-limits', 'off'])
   try {
     const { url, apiKey } = await backend.ready
@@ -53,7 +53,7 @@ beforeAll(async () => {
     await home.json(['batch', 'mint', 'minted.csv', '-c', contract, '-b', 'polygon', '--yes'], { env })
   } finally {
     await backend.end('SIGTERM')
-    clearInterval(mining)
+    await stopMining()
   }
   await place.write({ urls: [`${proxy.url}/v2/${KEY}`] })
   // The process of the tests has the database open. In a copy, SQLite moves its log into the database file after the

@@ -67,7 +67,7 @@ export async function setUpNetwork(
     await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify({ chains: { polygon: chain } }), { mode: 0o600 })
   }
   await write({ urls: [real.url] })
-  const mining = setInterval(() => void real.mine().catch(() => {}), 30)
+  const stopMining = real.mineEvery(30)
   try {
     const place = { ...(await placeOf(dataDir)), credentialsDirectory: undefined }
     await withChain(place, 'polygon', async ({ store, network, operators: opened }) => {
@@ -78,7 +78,7 @@ export async function setUpNetwork(
       await runSetup({ store, network, admin, operators, plan, ...waiting })
     })
   } finally {
-    clearInterval(mining)
+    await stopMining()
   }
   return {
     dataDir,

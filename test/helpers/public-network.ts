@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAccount } from 'viem/accounts'
 import { findAnvil } from '../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
@@ -15,6 +16,8 @@ export interface PublicNetwork {
   url: string
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   mine(blocks?: number): Promise<void>
+  /** Mines a block every `ms` until the function that it returns is called, which waits for the last block. */
+  mineEvery(ms: number): () => Promise<void>
   /** Replaces the newest blocks by empty ones and drops their transactions. */
   reorg(depth: number): Promise<void>
   /** Hashes of the transactions in the pool, by sender and nonce. */
@@ -58,11 +61,25 @@ export async function startPublicNetwork(
     })
   })
   const rpc = connectNode(port)
+  const mine = () => rpc.call('evm_mine', [])
   return {
     url: `http://127.0.0.1:${port}`,
     call: (method, params = []) => rpc.call(method, params),
     async mine(blocks = 1) {
-      for (let mined = 0; mined < blocks; mined++) await rpc.call('evm_mine', [])
+      for (let mined = 0; mined < blocks; mined++) await mine()
+    },
+    mineEvery(ms) {
+      const stopped = new AbortController()
+      const mining = (async () => {
+        while (!stopped.signal.aborted) {
+          await mine().catch(() => {})
+          await sleep(ms, undefined, { signal: stopped.signal }).catch(() => {})
+        }
+      })()
+      return () => {
+        stopped.abort()
+        return mining
+      }
     },
     async reorg(depth) {
       await rpc.call('anvil_reorg', [depth, []])

@@ -21,7 +21,7 @@ export async function rehearsedPlace(): Promise<RehearsedPlace> {
 async function make(): Promise<RehearsedPlace> {
   const network = await startPublicNetwork()
   const place = await setUpNetwork(network)
-  const mining = setInterval(() => void network.mine().catch(() => {}), 30)
+  const stopMining = network.mineEvery(30)
   const backend = await place.start()
   try {
     const { id, address } = await createTestCollection(backend)
@@ -39,6 +39,6 @@ async function make(): Promise<RehearsedPlace> {
     }
   } finally {
     await backend.close()
-    clearInterval(mining)
+    await stopMining()
   }
 }

@@ -50,7 +50,7 @@ export async function startTogether(
   const [postgres, network] = await Promise.all([startPostgres(), startPublicNetwork(['--gas-limit', '1000000000'])])
   await postgres.execute('create database gdn')
   const databaseUrl = postgres.url('gdn')
-  const mining = setInterval(() => void network.mine().catch(() => {}), BLOCK_MS)
+  const stopMining = network.mineEvery(BLOCK_MS)
   const keys = [generatePrivateKey(), generatePrivateKey()]
   const admin = generatePrivateKey()
   const addressOf = (key: `0x${string}`) => privateKeyToAccount(key).address
@@ -164,7 +164,7 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
     operators: keys.map(addressOf),
     apiKey: () => apiKey,
     async close() {
-      clearInterval(mining)
+      await stopMining()
       for (const child of running) child.kill('SIGKILL')
       await Promise.all([network.close(), postgres.close()])
       await rm(folder, { recursive: true, force: true })

@@ -44,16 +44,16 @@ describe('on a public network, while the backend runs', () => {
   let real: PublicNetwork
   let place: NetworkPlace
   let backend: TestBackend
-  let mining: NodeJS.Timeout
+  let stopMining: () => Promise<void>
 
   beforeEach(async () => {
     real = await startPublicNetwork()
     place = await setUpNetwork(real)
-    mining = setInterval(() => void real.mine().catch(() => {}), 30)
+    stopMining = real.mineEvery(30)
     backend = await place.start()
   })
   afterEach(async () => {
-    clearInterval(mining)
+    await stopMining()
     await backend?.close()
     await place?.remove()
     await real?.close()

@@ -39,12 +39,11 @@ let real: PublicNetwork
 let service: SignerService
 let place: NetworkPlace
 let backend: TestBackend
-let mining: NodeJS.Timeout | undefined
+let stopMining = async () => {}
 
 const startMining = () => {
-  mining = setInterval(() => void real.mine().catch(() => {}), 30)
+  stopMining = real.mineEvery(30)
 }
-const stopMining = () => clearInterval(mining)
 
 async function start(addresses: readonly Hex[]): Promise<void> {
   place = await setUpNetwork(real, {
@@ -59,7 +58,7 @@ beforeEach(async () => {
   service = await startSignerService(real.url)
 })
 afterEach(async () => {
-  stopMining()
+  await stopMining()
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
   await backend?.close()
   await place?.remove()
@@ -228,7 +227,7 @@ describe('remote signers', () => {
   it('sign again what gdn tx bump and gdn tx cancel ask for, and are asked again if they fail', async () => {
     await start([FIRST.address])
     const collection = await deployedCollection()
-    stopMining()
+    await stopMining()
     await mint(backend, collection, plainMetadata(1))
     const [first = ''] = await until(
       () => real.pool(),

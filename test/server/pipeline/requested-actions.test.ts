@@ -118,14 +118,14 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
   const place = await setUpNetwork(real)
   let backend = await place.start()
   const started = backend
-  const mining = setInterval(() => void real.mine().catch(() => {}), 30)
+  const stopMining = real.mineEvery(30)
   try {
     const collection = await createTestCollection(started)
     await until(
       () => showCollection(started, collection.id),
       ({ status }) => status === 'deployed',
     )
-    clearInterval(mining)
+    await stopMining()
     await mint(started, collection, plainMetadata(1))
     const [first = ''] = await untilInPool()
     await backend.close()
@@ -144,7 +144,7 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
     expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({ input: '0x' })
     expect(backend.log.filter((line) => line.includes('key of its signer'))).toEqual([])
   } finally {
-    clearInterval(mining)
+    await stopMining()
     await backend.close()
     await place.remove()
   }

@@ -40,7 +40,7 @@ let real: PublicNetwork
 let place: NetworkPlace
 let backend: TestBackend
 let files: FileServer
-let mining: NodeJS.Timeout | undefined
+let stopMining = async () => {}
 
 beforeAll(async () => {
   real = await startPublicNetwork()
@@ -56,18 +56,16 @@ afterAll(async () => {
   await real?.close()
 })
 beforeEach(async () => {
-  mine(true)
+  startMining()
   backend = await place.start()
 })
 afterEach(async () => {
-  mine(false)
+  await stopMining()
   await backend?.close()
 })
 
-/** Starts or stops mining a block every 30 ms. */
-function mine(on: boolean): void {
-  clearInterval(mining)
-  mining = on ? setInterval(() => void real.mine().catch(() => {}), 30) : undefined
+const startMining = () => {
+  stopMining = real.mineEvery(30)
 }
 
 const client = () => createPublicClient({ transport: http(real.url, { retryCount: 0 }) })
@@ -170,14 +168,14 @@ type Kind = 'mint' | 'grant' | 'transfer' | 'burn' | 'update'
 const STEPS = {
   'before it is signed': (kind: Kind) => holdSigning(place.dataDir, kind),
   async 'when it is signed'() {
-    mine(false)
-    return async () => mine(true)
+    await stopMining()
+    return async () => startMining()
   },
   async 'when it is signed, and its fees were raised later'() {
-    mine(false)
+    await stopMining()
     return async () => {
       await bumpSigned()
-      mine(true)
+      startMining()
     }
   },
 } as const
@@ -482,7 +480,7 @@ it('assigns their tokens to NFTs of several batches that were minted out of orde
 it('finds every token of 8 mints that were in flight after a backup, and mints nothing twice', async () => {
   const collection = await deployedCollection()
   await stop()
-  mine(false)
+  await stopMining()
   await place.write({ urls: [real.url], more: { mints_in_flight: 2 } })
   await start()
   const ids: string[] = []
@@ -494,7 +492,7 @@ it('finds every token of 8 mints that were in flight after a backup, and mints n
   await place.write({ urls: [real.url] })
   await start()
   expect(await until(signedRows, (rows) => rows.length === 7)).toHaveLength(7)
-  mine(true)
+  startMining()
   const before = await allSettled(ids)
   expect(await supplyOf(collection)).toBe(1500n)
   await startFrom(backup)
@@ -505,7 +503,7 @@ it('finds every token of 8 mints that were in flight after a backup, and mints n
 
 it('mints nothing twice if the first of several mints had its fees raised, and events are read late', async () => {
   const collection = await deployedCollection()
-  mine(false)
+  await stopMining()
   const ids = await mint(backend, collection, plainMetadata(1))
   await until(signedRows, (rows) => rows.length === 1)
   ids.push(...(await mint(backend, collection, plainMetadata(200, 'Second'))))
@@ -513,7 +511,7 @@ it('mints nothing twice if the first of several mints had its fees raised, and e
   const backup = await stopAndBackUp()
   await start()
   await bumpSigned()
-  mine(true)
+  startMining()
   const before = await allSettled(ids)
   let refused = true
   const proxy = await startRpcProxy(real.url, {
@@ -542,7 +540,7 @@ it('mints nothing twice if the first of several mints had its fees raised, and e
 
 it('keeps the tokens of a mint that counted as lost because its node did not return it', async () => {
   const collection = await deployedCollection()
-  mine(false)
+  await stopMining()
   const ids = await mint(backend, collection, plainMetadata(1))
   await until(signedRows, (rows) => rows.length === 1)
   ids.push(...(await mint(backend, collection, plainMetadata(200, 'Second'))))
@@ -561,7 +559,7 @@ it('keeps the tokens of a mint that counted as lost because its node did not ret
   try {
     await place.write({ urls: [proxy.url] })
     await start()
-    mine(true)
+    startMining()
     await until(
       () => backend.log.join(''),
       (log) => log.includes('the chain has tokens that the database does not know'),

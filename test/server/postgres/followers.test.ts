@@ -64,8 +64,7 @@ it('one of several workers follows a network, and another takes over when it sto
   const workers = [await worker(), await worker()]
   const holder = newWallet()
   const collection = await createTestCollection(backend)
-  const mining = setInterval(() => void real.mine().catch(() => {}), 50)
-  undo.push(async () => clearInterval(mining))
+  undo.push(real.mineEvery(50))
   const [id = ''] = await mint(backend, collection, plainMetadata(1), { receiver: holder.address })
   await until(
     () => showNfts(backend, [id]),

@@ -158,7 +158,7 @@ describe('a public network of the first version', () => {
   let real: PublicNetwork
   let store: Store
   let network: RemoteNetwork
-  let mining: NodeJS.Timeout
+  let stopMining: () => Promise<void>
 
   beforeEach(async () => {
     dir = await freshDataDir()
@@ -167,10 +167,10 @@ describe('a public network of the first version', () => {
     await real.call('anvil_setBalance', [admin.address, '0xde0b6b3a7640000'])
     await real.mine(FINALITY)
     network = connect()
-    mining = setInterval(() => void real.mine().catch(() => {}), 15)
+    stopMining = real.mineEvery(15)
   })
   afterEach(async () => {
-    clearInterval(mining)
+    await stopMining()
     await network.close()
     await real.close()
     await store.close()
@@ -248,13 +248,13 @@ describe('a public network of the first version', () => {
 
   it('whose deployment was interrupted is set up with the new factory', async () => {
     const interrupt = new AbortController()
-    clearInterval(mining)
+    await stopMining()
     const one = setUp([first], undefined, interrupt.signal)
     one.catch(() => {})
     await vi.waitFor(async () => expect(await real.pool()).toHaveLength(1), 10_000)
     interrupt.abort(new Error('interrupted'))
     await expect(one).rejects.toThrow('interrupted')
-    mining = setInterval(() => void real.mine().catch(() => {}), 15)
+    stopMining = real.mineEvery(15)
 
     gdn.version = 2
     expect(await plan([first])).toMatchObject({ factory: null, replaced: null, toAppoint: [] })

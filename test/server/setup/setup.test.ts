@@ -29,7 +29,7 @@ let proxy: RpcProxy
 let store: Store
 /** The responses of the proxy in place of the node's. */
 let node: RpcProxyOptions
-let stopMining = () => {}
+let stopMining = async () => {}
 
 beforeEach(async () => {
   dir = await freshDataDir()
@@ -45,7 +45,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
-  stopMining()
+  await stopMining()
   await proxy.close()
   await real.close()
   await store.close()
@@ -76,15 +76,14 @@ async function begin(
 }
 
 function keepMining(): void {
-  const mining = setInterval(() => void real.mine().catch(() => {}), 15)
-  stopMining = () => clearInterval(mining)
+  stopMining = real.mineEvery(15)
 }
 
 /** Sets up the network for the first operator and stops mining. */
 async function setUp(): Promise<Hex> {
   keepMining()
   const factory = await (await begin([first])).run
-  stopMining()
+  await stopMining()
   return factory
 }
 
