@@ -27,6 +27,10 @@ export const nftRecord = z.looseObject({
   pending_reason: optionalText,
   /** The rest is an extension of our backend. The sequence of the last update; 0 without one. */
   revision: z.nullish(z.number()),
+  /** The reference ID of that update, if it has one. */
+  revision_reference_id: optionalText,
+  /** The change that is in progress: an `update` or `freeze` with its reference ID, a `transfer` or a `burn`. */
+  pending_change: z.nullish(z.looseObject({ kind: z.string(), reference_id: optionalText })),
   is_dynamic: z.nullish(z.boolean()),
   is_frozen: z.nullish(z.boolean()),
   burned: z.nullish(z.boolean()),

@@ -35,6 +35,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
   only_if_unset: 'Keeps a limit that the run has.',
   operation: 'The endpoint that the reference IDs were sent to.',
+  pending_change:
+    'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason: 'Why the NFT is not minted yet: the last problem with its files. Absent if nothing delays it.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_id:
@@ -45,6 +47,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another one.',
   request_metadata: 'The metadata of the request that created it, or of its last update.',
   revision: 'Number of its last update in the collection; 0 if it was not updated.',
+  revision_reference_id: 'Extension: the reference ID of that update. Absent if it had none.',
   royalty_bps: 'Extension: royalty in parts of 10,000 of the sale price; 0 by default.',
   royalty_receiver: 'Extension: wallet address that receives royalties; by default the owner of the collection.',
   run: 'The name in the request header Gdn-Run with which its NFTs were created.',

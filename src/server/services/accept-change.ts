@@ -21,7 +21,14 @@ interface Change<Name extends Operation, Echo, Prepared> {
   /** Adds the rows. */
   write(
     db: Db,
-    rows: { id: string; request_id: string; collection: CollectionRow; acceptedAt: number; prepared: Prepared },
+    rows: {
+      id: string
+      request_id: string
+      reference_id: string | null
+      collection: CollectionRow
+      acceptedAt: number
+      prepared: Prepared
+    },
   ): Promise<void>
   /** Wakes the pipeline. */
   accepted(collectionId: string, prepared: Prepared): void
@@ -70,7 +77,8 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
-        await write(db, { id, request_id, collection, acceptedAt, prepared })
+        const reference = reference_id ?? null
+        await write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })
         notify = () => wake(collection.id, prepared)
         return answer(id)
       },

@@ -4,11 +4,15 @@ import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts } from '../store/nfts.ts'
+import { pendingTransfers } from '../store/transfers.ts'
+import { pendingUpdates } from '../store/updates.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
-function toRecord(row: Found) {
+type Pending = { kind: string; reference_id?: string | null } | undefined
+
+function toRecord(row: Found, pending: Pending) {
   const metadata = JSON.parse(row.metadata) as NftMetadata
   return {
     nft_gdn_id: row.id,
@@ -19,6 +23,8 @@ function toRecord(row: Found) {
     request_metadata: metadata,
     metadata_url: row.metadata_url,
     revision: row.revision,
+    ...(row.revision_reference_id === null ? {} : { revision_reference_id: row.revision_reference_id }),
+    ...(pending === undefined ? {} : { pending_change: pending }),
     is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
     is_frozen: row.frozen === 1,
     burned: row.owner === ZERO_ADDRESS,
@@ -48,11 +54,15 @@ export async function getNfts(
 ) {
   const ids = [...new Set(parsed.nft_gdn_ids)]
   const byId = new Map((await findNfts(store.db, accountId, ids)).map((row) => [row.id, row]))
+  const pending = new Map<string, Pending>([
+    ...(await pendingTransfers(store.db, ids)),
+    ...(await pendingUpdates(store.db, ids)),
+  ])
   return {
     requests: { nft_gdn_ids: parsed.nft_gdn_ids },
     nfts: ids.flatMap((id) => {
       const row = byId.get(id)
-      return row === undefined ? [] : [toRecord(row)]
+      return row === undefined ? [] : [toRecord(row, pending.get(id))]
     }),
   }
 }

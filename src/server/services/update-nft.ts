@@ -8,7 +8,7 @@ import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
-import { withPendingUpdates } from '../store/updates.ts'
+import { pendingUpdates } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
@@ -46,13 +46,14 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       const [files] = await storedFiles(deps, [metadata])
       return files ?? null
     },
-    async write(db, { id, request_id, collection, acceptedAt, prepared: files }) {
+    async write(db, { id, request_id, reference_id, collection, acceptedAt, prepared: files }) {
       await refusePending(db, nft_gdn_id)
       refuseStale(replaces_revision, (await findNft(db, nft_gdn_id))?.revision ?? 0)
       const { blockchain } = collection
       const isNew = await addUpdates(db, [
         {
-          ...{ id, request_id, collection_id: collection.id, nft_id: nft_gdn_id, blockchain, kind: 'update' },
+          ...{ id, request_id, reference_id, collection_id: collection.id, nft_id: nft_gdn_id, blockchain },
+          kind: 'update',
           metadata: JSON.stringify(metadata),
           files: files === null ? null : JSON.stringify(files),
           step: files === null ? 'files' : 'sign',
@@ -106,7 +107,7 @@ const pendingUpdate = (id: string) =>
 
 /** Rejects a change of an NFT while another one is pending. */
 export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
-  const [updated] = await withPendingUpdates(db, nftIds)
+  const [updated] = (await pendingUpdates(db, nftIds)).keys()
   if (updated !== undefined) throw pendingUpdate(updated)
   for (const id of nftIds) {
     if (!(await hasPendingTransfer(db, id))) continue

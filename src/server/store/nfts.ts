@@ -45,6 +45,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     .select((row) => [
       row.fn.coalesce('updates.metadata', 'nfts.metadata').as('metadata'),
       row.fn.coalesce('updates.files', 'nfts.files').as('files'),
+      'updates.reference_id as revision_reference_id',
     ])
     .where('nfts.id', 'in', ids)
     .execute()

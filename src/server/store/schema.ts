@@ -310,6 +310,8 @@ export interface UpdatesTable extends Work {
   transaction_id: string | null
   /** The sequence of its transaction, once it is final. */
   revision: number | null
+  /** The client's name for it, if it has one. */
+  reference_id: string | null
   /** 1 after a reorg removed its block. */
   returned: Generated<number>
 }

@@ -15,6 +15,17 @@ export async function hasPendingTransfer(db: Db, nftId: string): Promise<boolean
   return row !== undefined
 }
 
+/** Returns the pending transfers and burns of these NFTs, by their IDs. */
+export async function pendingTransfers(db: Db, nftIds: readonly string[]) {
+  const rows = await db
+    .selectFrom('transfers')
+    .select(['nft_id', 'kind'])
+    .where('nft_id', 'in', nftIds)
+    .where('status', '=', sql.lit('initiated'))
+    .execute()
+  return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
+}
+
 /** Selects transfers by the index of unsigned ones. SQLite prefers one that also has all that failed unsigned. */
 const waiting = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(

@@ -6,15 +6,15 @@ import type { Db, UpdateKind, UpdatesTable } from './schema.ts'
 
 export type UpdateRow = Selectable<UpdatesTable>
 
-/** Returns those of these NFTs that have a pending update or freeze. */
-export async function withPendingUpdates(db: Db, nftIds: readonly string[]): Promise<Set<string>> {
+/** Returns the pending updates and freezes of these NFTs, by their IDs. */
+export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
   const rows = await db
     .selectFrom('updates')
-    .select('nft_id')
+    .select(['nft_id', 'kind', 'reference_id'])
     .where('nft_id', 'in', nftIds)
     .where('status', '=', sql.lit('initiated'))
     .execute()
-  return new Set(rows.map(({ nft_id }) => nft_id))
+  return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
 }
 
 /**

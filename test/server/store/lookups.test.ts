@@ -7,7 +7,8 @@ import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
 import { countUnfinished, listFactoryTransactions } from '../../../src/server/store/transactions.ts'
-import { hasPendingTransfer } from '../../../src/server/store/transfers.ts'
+import { hasPendingTransfer, pendingTransfers } from '../../../src/server/store/transfers.ts'
+import { pendingUpdates } from '../../../src/server/store/updates.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
@@ -66,12 +67,14 @@ it.each([
   ],
   ['the factories of a blockchain', (db: Db) => listFactoryTransactions(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
+  ['the pending transfers of NFTs', (db: Db) => pendingTransfers(db, ['n', 'm']), 'transfers_initiated'],
+  ['the pending updates of NFTs', (db: Db) => pendingUpdates(db, ['n', 'm']), 'updates_nft'],
   [
     'the number of pending transactions of a collection',
     (db: Db) => countUnfinished(db, { collectionId: 'c' }),
     'transactions_unfinished',
   ],
-])('looks up %s by the index of unfinished rows', async (_, lookup, index) => {
+])('looks up %s by an index', async (_, lookup, index) => {
   const plans = await plansOf(lookup)
   expect(plans).toHaveLength(1)
   expect(plans[0]).toMatch(new RegExp(`INDEX ${index}\\b`))

@@ -190,12 +190,20 @@ describe('an update is rejected', () => {
   it('while another one of the NFT is pending', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const letGo = await holdSigning(dataDir.path, 'update')
-    const first = await update(backend, collection, ids[0] ?? '', 'b')
+    const first = await update(backend, collection, ids[0] ?? '', 'b', { reference_id: 'one' })
+    const [pending] = await showNfts(backend, ids)
+    expect(pending).toMatchObject({ revision: 0, pending_change: { kind: 'update', reference_id: 'one' } })
+    expect(pending).not.toHaveProperty('revision_reference_id')
     expectRefused(await request(collection, ids[0]), /an update of the NFT .* is pending/)
     const both = await Promise.all([0, 1, 2].map(() => request(collection, ids[0])))
     expect(both.map(({ status }) => status)).toEqual([400, 400, 400])
     await letGo()
     expect((await ended(backend, first))?.status).toBe('deployed')
+    const [updated] = await showNfts(backend, ids)
+    expect(updated).toMatchObject({ revision: 1, revision_reference_id: 'one' })
+    expect(updated).not.toHaveProperty('pending_change')
+    await ended(backend, await update(backend, collection, ids[0] ?? '', 'c'))
+    expect((await showNfts(backend, ids))[0]).not.toHaveProperty('revision_reference_id')
   })
 
   it('while a transfer or burn of the NFT is pending', async () => {
@@ -211,6 +219,7 @@ describe('an update is rejected', () => {
       },
       ...{ sender_wallet_address: BOB, receiver_wallet_address: CAROL },
     })
+    expect((await showNfts(backend, ids))[0]).toMatchObject({ pending_change: { kind: 'transfer' } })
     expectRefused(await request(collection, ids[0]), /a transfer or burn of the NFT .* is pending/)
     await letGo()
     await ended(backend, response.transaction_gdn_id)

@@ -14,4 +14,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     up: async (db) => (await import('./0006-contract-versions.ts')).addContractVersions(db),
   },
   '0007-lifecycle': { up: async (db) => (await import('./0007-lifecycle.ts')).addLifecycle(db) },
+  '0008-update-references': {
+    up: async (db) => (await import('./0008-update-references.ts')).addUpdateReferences(db),
+  },
 }
