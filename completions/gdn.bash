@@ -873,6 +873,8 @@ update.deployed
 update.failed
 freeze.deployed
 freeze.failed
+provenance.deployed
+provenance.failed
 *' ;;
     'role') REPLY='all
 api
@@ -952,6 +954,8 @@ getpresignedurl
 getcollections
 freezenft
 burnnft
+commitprovenance
+getprovenances
 gettransactions
 getreferences
 getfees

@@ -1117,6 +1117,8 @@ function __gdn_values
         'update.failed' \
         'freeze.deployed' \
         'freeze.failed' \
+        'provenance.deployed' \
+        'provenance.failed' \
         '*'
     case 'role'
       printf '%s\n' 'all' \
@@ -1207,6 +1209,8 @@ function __gdn_values
         'getcollections' \
         'freezenft' \
         'burnnft' \
+        'commitprovenance' \
+        'getprovenances' \
         'gettransactions' \
         'getreferences' \
         'getfees' \

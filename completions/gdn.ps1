@@ -863,6 +863,8 @@ update.deployed
 update.failed
 freeze.deployed
 freeze.failed
+provenance.deployed
+provenance.failed
 *'
     'role' = 'all
 api
@@ -942,6 +944,8 @@ getpresignedurl
 getcollections
 freezenft
 burnnft
+commitprovenance
+getprovenances
 gettransactions
 getreferences
 getfees

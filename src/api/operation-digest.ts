@@ -13,6 +13,7 @@ export interface OperationFields {
   updatednft: { nft_gdn_id: string; metadata: Metadata; replaces_revision?: number | undefined }
   freezenft: { nft_gdn_ids: readonly string[] }
   burnnft: { nft_gdn_id: string; holder_wallet_address: string }
+  commitprovenance: { provenance: string }
   createcollection: {
     blockchain: string
     name: string
@@ -42,6 +43,7 @@ const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> }
   updatednft: {},
   freezenft: {},
   burnnft: {},
+  commitprovenance: {},
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
 

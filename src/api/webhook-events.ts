@@ -12,6 +12,8 @@ export const EVENT_TYPES = [
   'update.failed',
   'freeze.deployed',
   'freeze.failed',
+  'provenance.deployed',
+  'provenance.failed',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number] | 'webhook.test'

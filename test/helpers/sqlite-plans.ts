@@ -18,6 +18,7 @@ const FEW = [
   // A freeze has up to 200 NFTs.
   'updates_id (id=?',
   'updates_nft (nft_id=?',
+  'updates_provenance (collection_id=?',
   'updates_transaction (transaction_id=?',
   'webhook_deliveries_event (event_id=?',
 ]

@@ -18,6 +18,7 @@ export const TOKEN_ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
   'function burn(address,uint256)',
   'function freezeMetadata()',
+  'function provenanceOf(bytes32) view returns (uint256)',
   'event MetadataUpdate(uint256 _tokenId)',
   'event BatchMetadataUpdate(uint256 _fromTokenId, uint256 _toTokenId)',
 ])

@@ -123,6 +123,8 @@ async function useUpdates(
   const [update, ...others] = await Promise.all(changes)
   await ended([update, ...others].flatMap((one) => one ?? []))
   await ended([await call(backend, 'freezenft', { contract_address, nft_gdn_ids: [first] })])
+  await ended([await call(backend, 'commitprovenance', { contract_address, provenance: `0x${'ab'.repeat(32)}` })])
+  await call(backend, 'getprovenances', { contract_address })
   return update?.response.transaction_gdn_id ?? ''
 
   function ended(answers: readonly { response: { transaction_gdn_id: string } }[]) {

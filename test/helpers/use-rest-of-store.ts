@@ -75,6 +75,7 @@ export async function useRestOfStore(
   await updates.recordUnknownUpdate(db, unknown)
   await updateStates.returnUpdates(db, 'none', true)
   await updateStates.failUpdates(db, [0], 'refused')
+  await updateStates.deployCommitment(db, 0, '1')
   const of = db.selectFrom('updates').select('transaction_id').where('id', '=', updated)
   await updateStates.withdrawUpdates(db, (await of.executeTakeFirst())?.transaction_id ?? 'none')
   await firstDeployed(db, 'polygon')

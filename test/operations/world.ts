@@ -57,6 +57,7 @@ export const REQUESTS: Readonly<Record<CreatingEndpoint, object>> = {
   updatednft: { nft_gdn_id: 'the-nft', contract_address: CONTRACT, metadata: [DAWN] },
   freezenft: { contract_address: CONTRACT, nft_gdn_ids: ['the-nft'] },
   burnnft: { contract_address: CONTRACT, nft_gdn_id: 'the-nft', holder_wallet_address: SENDER },
+  commitprovenance: { contract_address: CONTRACT, provenance: `0x${'ab'.repeat(32)}` },
   createcollection: { wallet_address: RECEIVER, name: 'Dawn', blockchain: 'polygon' },
 }
 

@@ -15,6 +15,7 @@ const OF_COLLECTION = [
   'updatednft',
   'freezenft',
   'burnnft',
+  'commitprovenance',
 ] as const
 const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
 

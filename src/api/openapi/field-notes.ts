@@ -5,6 +5,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   attribute:
     'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. They are no metadata items.',
+  block_number: 'Number of the block of its transaction; null while it is pending, or without a transaction hash.',
   blockchain: 'Must be the blockchain of the collection.',
   contract_address: 'Address of the collection.',
   contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
@@ -21,6 +22,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Files to store. Each is fetched from its URL, and its ipfs URL is in the metadata under its key. ipfs and ar URLs of files that are not stored here are unchanged.',
   files_not_stored:
     'Keys of file_fields whose ipfs or ar URL is unchanged in the metadata, because the server does not store the file. Absent if there are none.',
+  first_token_id:
+    'ID of the next token when the collection was committed: only tokens from it on were minted later. Null while it is pending.',
   gas_used: 'Decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
   image: 'URL of a picture: http(s), ipfs or ar.',
@@ -38,6 +41,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   pending_change:
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason: 'Why the NFT is not minted yet: the last problem with its files. Absent if nothing delays it.',
+  provenance: 'The hash: 0x and 64 hex digits.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_id:
     'Extension: your own name for this operation. A repetition with the same operation returns what exists and creates nothing. The same name for another operation returns 409.',
@@ -63,6 +67,10 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   createcollection: { blockchain: 'Blockchain to create the collection on.' },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
+  getprovenances: {
+    transaction_hash:
+      'Hash of the transaction; null while it is pending, or if it is one that this backend does not know.',
+  },
   getfees: { blockchain: 'An EVM blockchain.' },
   setrunmaxfee: { run: 'The name that its requests send in the header Gdn-Run. It may be new.' },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },

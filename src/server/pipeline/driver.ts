@@ -142,7 +142,12 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
  * `none`: it has no rows.
  */
 export type Verdict =
-  | { verdict: 'done'; collection?: CollectionChanges }
+  | {
+      verdict: 'done'
+      collection?: CollectionChanges
+      /** Of a commitment: the ID of the next token when it was made. */
+      firstTokenId?: string
+    }
   | {
       verdict: 'failed'
       error: string

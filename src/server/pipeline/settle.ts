@@ -135,7 +135,7 @@ async function applyToUpdates(
   verdict: Exclude<Settlement['verdict'], { verdict: 'none' }>,
 ): Promise<void> {
   const { id, update_sequence: sequence } = transaction
-  if (verdict.verdict === 'done') return deployUpdates(db, transaction)
+  if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
   // Its sequence is free again, or an unknown update on chain has it, which the update step then examines. After a reorg,
   // an earlier one may have been free already.

@@ -4,18 +4,22 @@ import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
+import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
 import { requireChain } from './require-chain.ts'
 import { requireVersion2 } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** A change of NFTs by one transaction: what differs between its endpoints. */
+/** A change of NFTs, or of what is known of them, by one transaction: what differs between its endpoints. */
 interface Change<Name extends Operation, Echo, Prepared> {
   operation: Name
   /** What identifies the operation. */
   fields: OperationFields[Name]
   /** The fields of the request that the response repeats. */
   echo: Echo
+  /** What can't be done with the NFTs of other collections: see `requireVersion2`. */
+  verb?: string
+  /** Finds the same change without a reference ID, if it is made once only. */
+  existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
   /** Checks outside of the database transaction. @throws Refusal */
   check(collection: CollectionRow): Promise<Prepared>
   /** Adds the rows. */
@@ -43,14 +47,14 @@ interface Parsed {
 export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
   deps: ServiceDeps,
   { accountId, parsed, body, idempotencyKey, requestId, run }: ServiceRequest<Parsed>,
-  { operation, fields, echo, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
+  { operation, fields, echo, verb, existing: find, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
 ) {
   const { store, now } = deps
   const { contract_address: contractAddress, reference_id } = parsed
   const acceptedAt = now()
   const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress })
-  const answer = (known: string | Known) => ({
+  const answer = (known: string | Existing) => ({
     requests: { ...echo, ...(reference_id === undefined ? {} : { reference_id }) },
     response: { transaction_gdn_id: idOf(known), ...showAccepted(known, acceptedAt, reference_id) },
   })
@@ -68,15 +72,17 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
       },
       async prepare() {
         const collection = await findCollection()
-        await requireChain(deps, requireVersion2(collection))
+        await requireChain(deps, requireVersion2(collection, verb))
         return { collection, prepared: await check(collection) }
       },
       async write(db, request_id, { collection, prepared }) {
-        const id = newId()
+        const made = (await find?.(db, collection)) ?? null
+        const id = made?.target_id ?? newId()
         const scope = { scope_id: collection.id, operation }
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
+        if (made !== null) return answer(made)
         const reference = reference_id ?? null
         await write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })
         notify = () => wake(collection.id, prepared)

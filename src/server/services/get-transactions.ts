@@ -5,7 +5,7 @@ import { findOutcomes } from '../store/outcomes.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Returns the status of the account's transfers, burns, updates, freezes and collection creations, in the order of the
+ * Returns the status of the account's transfers, burns, updates, freezes, commitments and collection creations, in the order of the
  * IDs; unknown IDs are left out.
  */
 export async function getTransactions(

@@ -23,6 +23,9 @@ export interface Known extends KnownReference {
   isFree: boolean
 }
 
+/** What is known of any operation that exists. */
+export type Existing = Pick<Known, 'target_id' | 'accepted_at'>
+
 /** @throws Refusal 422 if a request has a reference ID twice */
 export function refuseRepeated(ids: readonly string[]): void {
   const seen = new Set<string>()
@@ -137,7 +140,7 @@ export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { t
  *
  * @param reference_id the request's reference ID, if it has one
  */
-export const showAccepted = (operation: string | Known, acceptedAt: number, reference_id: string | undefined) => {
+export const showAccepted = (operation: string | Existing, acceptedAt: number, reference_id: string | undefined) => {
   const created = typeof operation === 'string'
   return {
     accepted_date: formatAcceptedDate(created ? acceptedAt : operation.accepted_at),
@@ -146,5 +149,5 @@ export const showAccepted = (operation: string | Known, acceptedAt: number, refe
 }
 
 /** Returns the ID of an operation that was just created, or of one that existed. */
-export const idOf = (operation: string | Known): string =>
+export const idOf = (operation: string | Existing): string =>
   typeof operation === 'string' ? operation : operation.target_id

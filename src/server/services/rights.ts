@@ -25,14 +25,18 @@ export function refuseUnlessTransferable(collection: {
 /**
  * Returns the blockchain of a collection whose NFTs can be updated and burned.
  *
+ * @param what what can't be done with NFTs of any other, in its message
  * @throws Refusal for one of the first version of our contracts, and on Solana
  */
-export function requireVersion2({ blockchain, contract_version }: CollectionRow): EvmBlockchain {
+export function requireVersion2(
+  { blockchain, contract_version }: CollectionRow,
+  what = 'updated or burned',
+): EvmBlockchain {
   if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
-    throw badRequest("NFTs on Solana can't be updated or burned through the API")
+    throw badRequest(`NFTs on Solana can't be ${what} through the API`)
   }
   if (contract_version >= 2) return blockchain
-  throw badRequest("the collection was made by an earlier version of gdn: its NFTs can't be updated or burned")
+  throw badRequest(`the collection was made by an earlier version of gdn: its NFTs can't be ${what}`)
 }
 
 /** Rejects if the collection's owner doesn't let the service work. */

@@ -53,21 +53,33 @@ export async function assignUpdates(db: Db, seqs: readonly number[], transaction
   return Number(numUpdatedRows)
 }
 
-/** Marks the updates of a final transaction as deployed, and their NFTs as updated or frozen. */
+/**
+ * Marks the updates of a final transaction as deployed, and their NFTs as updated or frozen.
+ *
+ * @param firstTokenId of a commitment: the ID of the next token when it was made
+ */
 export async function deployUpdates(
   db: Db,
   { id, kind, update_sequence: sequence, directory }: TransactionRow,
+  firstTokenId: string | null,
 ): Promise<void> {
   const deployed = await stateDb(db)
     .updateTable('updates')
-    .set({ status: 'deployed', step: 'done', error: null, attempts: 0, revision: sequence })
+    .set({
+      status: 'deployed',
+      step: 'done',
+      error: null,
+      attempts: 0,
+      revision: sequence,
+      first_token_id: firstTokenId,
+    })
     .where('transaction_id', '=', id)
     .where('step', '=', 'chain')
     .returning('seq')
     .execute()
   const nfts = db.selectFrom('updates').select('nft_id').where('transaction_id', '=', id)
   if (kind === 'freeze') await db.updateTable('nfts').set({ frozen: 1 }).where('id', 'in', nfts).execute()
-  else {
+  else if (kind === 'update') {
     await sql`
       update nfts set revision = ${sequence}, update_id = updates.id,
         metadata_url = ${`ipfs://${directory}/`} || nfts.token_id || '.json'
@@ -79,6 +91,17 @@ export async function deployUpdates(
     'deployed',
     deployed.map(({ seq }) => seq),
   )
+}
+
+/** Marks a commitment as deployed that is on chain by a transaction which the database doesn't have. */
+export async function deployCommitment(db: Db, seq: number, firstTokenId: string): Promise<void> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('updates')
+    .set({ status: 'deployed', step: 'done', error: null, first_token_id: firstTokenId })
+    .where('seq', '=', seq)
+    .where('step', '=', 'sign')
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await tellUpdates(db, 'deployed', [seq])
 }
 
 /** Makes the updates of a transaction without effect wait for another one. */
@@ -125,12 +148,13 @@ export async function failUpdates(db: Db, seqs: readonly number[], error: string
 export async function withdrawUpdates(db: Db, transactionId: string): Promise<void> {
   const withdrawn = await stateDb(db)
     .updateTable('updates')
-    .set({ status: 'initiated', step: 'chain', revision: null, returned: 1 })
+    .set({ status: 'initiated', step: 'chain', revision: null, first_token_id: null, returned: 1 })
     .where('transaction_id', '=', transactionId)
     .where('status', '=', 'deployed')
     .returning(['nft_id'])
     .execute()
-  if (withdrawn.length === 0) return
+  const nftIds = withdrawn.flatMap(({ nft_id }) => nft_id ?? [])
+  if (nftIds.length === 0) return
   const before = (column: string) => sql`(select ${sql.raw(column)} from updates
     join transactions on transactions.id = updates.transaction_id
     where updates.nft_id = nfts.id and updates.status = 'deployed' and updates.kind = 'update'
@@ -143,5 +167,5 @@ export async function withdrawUpdates(db: Db, transactionId: string): Promise<vo
         ${before(`'ipfs://' || transactions.directory || '/' || nfts.token_id || '.json'`)},
         (select 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
           from transactions as minted where minted.id = nfts.transaction_id and nfts.token_id is not null))
-    where id in (${sql.join(withdrawn.map(({ nft_id }) => nft_id))})`.execute(db)
+    where id in (${sql.join(nftIds)})`.execute(db)
 }

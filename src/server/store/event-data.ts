@@ -96,15 +96,15 @@ export async function transferSubject(db: Db, id: string): Promise<Subject & { k
   }
 }
 
-/** Returns updates and freezes with the fields of their requests and gettransactions, in the order of acceptance. */
+/** Returns updates, freezes and commitments with the fields of their requests and gettransactions, in the order of acceptance. */
 export async function updateSubjects(db: Db, seqs: readonly number[]): Promise<(Subject & { kind: UpdateKind })[]> {
   const rows = await db
     .selectFrom('updates')
-    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .leftJoin('nfts', 'nfts.id', 'updates.nft_id')
     .innerJoin('collections', 'collections.id', 'updates.collection_id')
     .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
     .select(['updates.id', 'updates.kind', 'updates.nft_id', 'updates.blockchain', 'updates.status', 'updates.error'])
-    .select(['updates.metadata', 'updates.revision', 'nfts.token_id', 'nfts.metadata_url'])
+    .select(['updates.metadata', 'updates.revision', 'updates.first_token_id', 'nfts.token_id', 'nfts.metadata_url'])
     .select(['collections.contract_address', 'collections.account_id', 'transactions.hash'])
     .where('updates.seq', 'in', seqs)
     .orderBy('updates.seq')
@@ -114,8 +114,9 @@ export async function updateSubjects(db: Db, seqs: readonly number[]): Promise<(
     kind: row.kind,
     data: {
       transaction_gdn_id: row.id,
-      nft_gdn_id: row.nft_id,
-      token_id: row.token_id,
+      ...(row.kind === 'provenance'
+        ? { provenance: row.metadata, first_token_id: row.first_token_id }
+        : { nft_gdn_id: row.nft_id, token_id: row.token_id }),
       contract_address: row.contract_address,
       blockchain: row.blockchain,
       ...(row.kind === 'update'

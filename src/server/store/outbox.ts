@@ -57,11 +57,11 @@ export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'fai
   await tell(db, `${subject.kind}.${status}`, [subject])
 }
 
-/** Writes an event of each update or freeze. Call it in the transaction that changes their status. */
+/** Writes an event of each update, freeze or commitment. Call it in the transaction that changes their status. */
 export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0 || !(await hasWebhooks(db))) return
   const subjects = await updateSubjects(db, seqs)
-  for (const kind of ['update', 'freeze'] as const) {
+  for (const kind of ['update', 'freeze', 'provenance'] as const) {
     await tell(
       db,
       `${kind}.${status}`,

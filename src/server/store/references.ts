@@ -26,6 +26,7 @@ const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
   updatednft: 'updates',
   freezenft: 'updates',
   burnnft: 'transfers',
+  commitprovenance: 'updates',
   createcollection: 'collections',
 }
 

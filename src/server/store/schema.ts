@@ -179,7 +179,7 @@ export interface NftsTable extends Work {
   update_id: Generated<string | null>
 }
 
-export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer' | 'burn' | 'update' | 'freeze'
+export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | TransferKind | UpdateKind
 /**
  * reverted: executed without effect.
  * lost: it can never be executed, and its work is signed for again. On EVM chains another transaction used its nonce,
@@ -288,19 +288,21 @@ export interface TransfersTable {
 export type UpdateStatus = 'initiated' | 'deployed' | 'failed'
 /** files: fetch and store them · sign: wait for a batch · chain: signed, waiting for finality · done */
 export type UpdateStep = 'files' | 'sign' | 'chain' | 'done'
-export type UpdateKind = 'update' | 'freeze'
+/** provenance: the collection is committed to a hash, without an NFT */
+export type UpdateKind = 'update' | 'freeze' | 'provenance'
 
-/** An update of an NFT's metadata, or its freeze. */
+/** An update of an NFT's metadata, its freeze, or a commitment to a provenance hash. */
 export interface UpdatesTable extends Work {
   seq: Generated<number>
-  /** The transaction_gdn_id of updatednft or freezenft. A freeze has a row for each NFT. */
+  /** The transaction_gdn_id of updatednft, freezenft or commitprovenance. A freeze has a row for each NFT. */
   id: string
   request_id: string
   collection_id: string
-  nft_id: string
+  /** Null for a commitment. */
+  nft_id: string | null
   blockchain: string
   kind: UpdateKind
-  /** The metadata as sent, JSON; an empty object for a freeze. */
+  /** The metadata as sent, JSON; an empty object for a freeze. Of a commitment, its hash: 0x and 64 hex digits. */
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
@@ -312,6 +314,8 @@ export interface UpdatesTable extends Work {
   revision: number | null
   /** The client's name for it, if it has one. */
   reference_id: string | null
+  /** Of a commitment: the ID of the next token when it was made, once it is final. */
+  first_token_id: Generated<string | null>
   /** 1 after a reorg removed its block. */
   returned: Generated<number>
 }

@@ -10,7 +10,8 @@ export type TransactionRow = Selectable<TransactionsTable>
 export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'transfer' || kind === 'burn'
 
 /** Whether the rows of a transaction are in `updates`. */
-export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'update' || kind === 'freeze'
+export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
+  kind === 'update' || kind === 'freeze' || kind === 'provenance'
 
 /** Returns the nonce of a transaction of an EVM chain. */
 export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {

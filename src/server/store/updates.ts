@@ -14,7 +14,7 @@ export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
     .where('nft_id', 'in', nftIds)
     .where('status', '=', sql.lit('initiated'))
     .execute()
-  return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
+  return new Map(rows.flatMap(({ nft_id, ...pending }) => (nft_id === null ? [] : [[nft_id, pending] as const])))
 }
 
 /**
@@ -78,25 +78,25 @@ export async function listSignable(
 ) {
   return await db
     .selectFrom('updates')
-    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .leftJoin('nfts', 'nfts.id', 'updates.nft_id')
     .select(WITH_NFT)
     .where('updates.blockchain', '=', blockchain)
     .where('updates.collection_id', '=', collectionId)
     .where('updates.step', '=', sql.lit('sign'))
-    .where('nfts.status', '<>', sql.lit('initiated'))
+    .where(sql<boolean>`coalesce(nfts.status, '') <> 'initiated'`)
     .orderBy('updates.seq')
     .limit(limit)
     .execute()
 }
 
-/** An update with what is known of its NFT. */
+/** An update with what is known of its NFT. A commitment has none. */
 export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]
 
 /** Returns the pending updates of a transaction. */
 export async function listUpdatesOf(db: Db, transactionId: string): Promise<UpdateWithNft[]> {
   return await db
     .selectFrom('updates')
-    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .leftJoin('nfts', 'nfts.id', 'updates.nft_id')
     .select(WITH_NFT)
     .where('updates.transaction_id', '=', transactionId)
     .where('updates.step', '=', sql.lit('chain'))
@@ -157,7 +157,7 @@ export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: 
   return await db
     .selectFrom('nfts')
     .innerJoin('updates', 'updates.nft_id', 'nfts.id')
-    .select([...WITH_NFT, 'updates.step'])
+    .select([...WITH_NFT, 'updates.step', 'nfts.id as nft'])
     .where('nfts.collection_id', '=', collectionId)
     .where('nfts.token_id', 'in', tokenIds)
     .where('updates.status', '=', sql.lit('initiated'))
@@ -201,3 +201,30 @@ export async function recordUnknownUpdate(
     .where('revision', '<', sequence)
     .execute()
 }
+
+/** Returns the commitments of a collection that didn't fail, the first one first. */
+export async function listCommitments(db: Db, collectionId: string) {
+  return await commitments(db, collectionId)
+    .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
+    .select(['updates.metadata as provenance', 'updates.first_token_id', 'updates.status', 'updates.id'])
+    .select(['transactions.hash', 'transactions.block_number'])
+    .orderBy('updates.seq')
+    .execute()
+}
+
+/** Returns the commitment of a collection to a hash that didn't fail, and when it was accepted; null without one. */
+export async function findCommitment(db: Db, collectionId: string, provenance: string) {
+  const row = await commitments(db, collectionId)
+    .innerJoin('requests', 'requests.id', 'updates.request_id')
+    .select(['updates.id as target_id', 'requests.accepted_at'])
+    .where('updates.metadata', '=', provenance)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+const commitments = (db: Db, collectionId: string) =>
+  db
+    .selectFrom('updates')
+    .where('updates.collection_id', '=', collectionId)
+    .where('updates.kind', '=', sql.lit('provenance'))
+    .where('updates.status', '<>', sql.lit('failed'))

@@ -179,6 +179,8 @@ describe('the examples, sent with real IDs', () => {
       updatednft: { contract_address: collection.address, nft_gdn_id: ids[0] },
       freezenft: { contract_address: collection.address, nft_gdn_ids: [ids[2]] },
       burnnft: { contract_address: collection.address, nft_gdn_id: ids[3], holder_wallet_address: WALLETS[0] },
+      commitprovenance: { contract_address: collection.address },
+      getprovenances: { contract_address: collection.address },
       getnftgdnids: { contract_addresses: collection.address },
       getnfts: { nft_gdn_ids: ids },
       getisgdnnft: { nft_gdn_ids: [first?.nft_gdn_id] },

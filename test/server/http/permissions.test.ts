@@ -24,6 +24,8 @@ const REQUIRED = {
   updatednft: { permissions: ['nft:update'], form: 'A' },
   freezenft: { permissions: ['nft:update'], form: 'A' },
   burnnft: { permissions: ['nft:burn'], form: 'A' },
+  commitprovenance: { permissions: ['nft:update'], form: 'A' },
+  getprovenances: { permissions: ['nft:read'], form: 'A' },
   getnftgdnids: { permissions: ['nft:read'], form: 'A' },
   getnfts: { permissions: ['nft:read'], form: 'A' },
   getisgdnnft: { permissions: ['nft:read'], form: 'A' },

@@ -411,7 +411,7 @@ describe('getreferences', () => {
     ])
     expect(await ask({ ...where, operation: 'getnfts', reference_ids: ['a'] })).toEqual([
       400,
-      'operation must be one of createnft, createnfttrans, transfernft, creatednft, updatednft, freezenft, burnnft, createcollection',
+      'operation must be one of createnft, createnfttrans, transfernft, creatednft, updatednft, freezenft, burnnft, commitprovenance, createcollection',
     ])
     expect(await ask({ operation: 'createnft', reference_ids: ['a'] })).toEqual([
       400,

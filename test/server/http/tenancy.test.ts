@@ -66,6 +66,9 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   burnnft: ({ contract, nft }) => ({
     ...{ contract_address: contract, nft_gdn_id: nft, holder_wallet_address: WALLETS[1] },
   }),
+  // Before the next one, whose commitment would be pending in one response and deployed in another.
+  getprovenances: ({ contract }) => ({ contract_address: contract }),
+  commitprovenance: ({ contract }) => ({ contract_address: contract, provenance: `0x${'ab'.repeat(32)}` }),
   getnftgdnids: ({ contract }) => ({ contract_addresses: contract, blockchain: 'polygon' }),
   getnfts: ({ nft }) => ({ nft_gdn_ids: [nft] }),
   // design.md section 3, tenancy: it accepts NFTs of any account.

@@ -162,7 +162,7 @@ async function bumpSigned(): Promise<void> {
   expect(await until(raisedInPool, (hashes) => hashes.length > 0)).not.toEqual([])
 }
 
-type Kind = 'mint' | 'grant' | 'transfer' | 'burn' | 'update'
+type Kind = 'mint' | 'grant' | 'transfer' | 'burn' | 'update' | 'provenance'
 
 /** Holds the work at a step during the backup; resolves with a function that resumes it once the backend runs again. */
 const STEPS = {
@@ -270,9 +270,31 @@ describe('a backup of a pending burn, restored after its completion', () => {
   })
 })
 
+describe('a backup of a pending commitment, restored after its completion', () => {
+  it.each(NAMES)('%s: counts it as done, and commits nothing again', async (step) => {
+    const { address: contract_address } = await deployedCollection()
+    const provenance = `0x${'ab'.repeat(32)}`
+    const letGo = await STEPS[step]('provenance')
+    const id = (await call(backend, 'commitprovenance', { contract_address, provenance })).response.transaction_gdn_id
+    await reached(step, 'updates')
+    const backup = await stopAndBackUp()
+    await start()
+    await letGo()
+    expect((await ended(id))?.status).toBe('deployed')
+    await startFrom(backup)
+    expect((await ended(id))?.status).toBe('deployed')
+    const { provenances } = await call(backend, 'getprovenances', { contract_address })
+    expect(provenances).toMatchObject([{ provenance, first_token_id: '1', transaction_gdn_id: id }])
+    const signed = await withStore(place.dataDir, ({ db }) =>
+      db.selectFrom('transactions').select('state').where('kind', '=', 'provenance').execute(),
+    )
+    expect(signed.filter(({ state }) => state === 'reverted')).toEqual([])
+  })
+})
+
 /** Events of updates in a collection, by ERC-4906. */
 const updatesOf = async ({ address }: TestCollection) =>
-  (await client().getLogs({ address: getAddress(address), fromBlock: 0n, events: [TOKEN_ABI[4], TOKEN_ABI[5]] })).length
+  (await client().getLogs({ address: getAddress(address), fromBlock: 0n, events: [TOKEN_ABI[5], TOKEN_ABI[6]] })).length
 
 describe('a backup of a pending update, restored after its completion', () => {
   it.each(NAMES)('%s: settles it by its transaction, and updates nothing again', async (step) => {

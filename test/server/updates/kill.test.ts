@@ -43,59 +43,99 @@ const isHeld = () => backend.log().includes('held by a test')
 /** Each commit of the update path: what prevents it, and how a test sees that everything before it has happened. */
 const COMMITS = {
   'its files are recorded': [holdUpdateFiles, async () => isHeld()],
-  'it is signed': [(dir: string) => holdSigning(dir, 'update'), async () => isHeld()],
+  'it is signed': [holdSigning, async () => isHeld()],
   'its block is stored': [holdMining, async () => (await stepOf()).includes('chain') && isHeld()],
-  'its outcome is recorded': [
-    (dir: string) => holdSettling(dir, 'update'),
-    async () => (await stepOf()).includes('chain') && isHeld(),
-  ],
+  'its outcome is recorded': [holdSettling, async () => (await stepOf()).includes('chain') && isHeld()],
 } as const
 
-it.each(Object.entries(COMMITS))('killed before %s, makes each update once', async (_, [hold, reached]) => {
+async function createCollection(): Promise<string> {
   const made = await post('createcollection', {
     ...{ wallet_address: WALLETS[0], name: 'T', blockchain: 'polygon', dynamic: true },
   })
   const transaction_gdn_ids = [made.response.transaction_gdn_id]
-  const address = (await post('getcollections', { transaction_gdn_ids })).collections[0].contract_address
-  const created = await post('createnft', {
-    ...{ contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
-    metadata: TITLES.map(metadataOf),
-  })
-  const ids: string[] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
-  const show = async () => (await post('getnfts', { nft_gdn_ids: ids })).nfts
-  await until(show, (nfts) => nfts.every(({ status }: { status: string }) => status === 'deployed'))
+  const show = async () => (await post('getcollections', { transaction_gdn_ids })).collections[0]
+  return (await until(show, ({ status }) => status === 'deployed')).contract_address
+}
 
-  const letGo = await hold(dataDir.path)
-  const file_fields = [{ key: 'image', url: `${files.url}/new.png` }]
-  const transactions: string[] = []
-  for (const id of ids.slice(0, 2)) {
-    const metadata = [{ ...metadataOf(`new ${id}`), file_fields }]
-    const answer = await post('updatednft', { nft_gdn_id: id, contract_address: address, metadata })
-    transactions.push(answer.response.transaction_gdn_id)
-  }
+/** Kills the backend once everything before the held commit has happened, and starts it again without the hold. */
+async function killBefore(
+  kind: 'update' | 'provenance',
+  [hold, reached]: (typeof COMMITS)[keyof typeof COMMITS],
+  request: () => Promise<void>,
+): Promise<void> {
+  const letGo = await hold(dataDir.path, kind)
+  await request()
   await until(reached, Boolean)
   await backend.kill('SIGKILL')
   await letGo()
   backend = await startedChild(dataDir.path)
+}
 
-  const ended = async () => (await post('gettransactions', { transaction_gdn_ids: transactions })).transactions
-  await until(ended, (all) => all.every(({ status }: { status: string }) => status === 'deployed'))
-  const nfts = await show()
-  expect(nfts.map((nft: { request_metadata: { title: string } }) => nft.request_metadata.title)).toEqual([
-    `new ${ids[0]}`,
-    `new ${ids[1]}`,
-    'c',
-  ])
-  const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
-  const contract = { address: getAddress(address), abi: TOKEN_ABI }
-  for (const { token_id, metadata_url } of nfts) {
-    const uri = await client.readContract({ ...contract, functionName: 'tokenURI', args: [BigInt(token_id)] })
-    expect(uri).toBe(metadata_url)
-    expect((await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).status).toBe(200)
-  }
-  // The first may have been signed alone.
-  const kinds = await withStore(dataDir.path, ({ db }) =>
-    db.selectFrom('transactions').select(['update_sequence', 'token_count']).where('kind', '=', 'update').execute(),
-  )
-  expect(kinds.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
-})
+const { 'its files are recorded': _, ...OF_COMMITMENTS } = COMMITS
+
+it.each(Object.keys(OF_COMMITMENTS) as (keyof typeof OF_COMMITMENTS)[])(
+  'killed before %s, commits to a hash once',
+  async (commit) => {
+    const contract_address = await createCollection()
+    const provenance = `0x${'ab'.repeat(32)}` as const
+    let id = ''
+    await killBefore('provenance', COMMITS[commit], async () => {
+      id = (await post('commitprovenance', { contract_address, provenance })).response.transaction_gdn_id
+    })
+    const show = async () => (await post('gettransactions', { transaction_gdn_ids: [id] })).transactions[0]
+    const done = await until(show, ({ status }) => status === 'deployed')
+    expect((await post('getprovenances', { contract_address })).provenances).toMatchObject([
+      { provenance, first_token_id: '1', transaction_gdn_id: id, transaction_hash: done.transaction_hash },
+    ])
+    expect((await post('commitprovenance', { contract_address, provenance })).response.transaction_gdn_id).toBe(id)
+    const made = await withStore(dataDir.path, ({ db }) =>
+      db.selectFrom('transactions').select('state').where('kind', '=', 'provenance').execute(),
+    )
+    expect(made).toEqual([{ state: 'final' }])
+  },
+)
+
+it.each(Object.keys(COMMITS) as (keyof typeof COMMITS)[])(
+  'killed before %s, makes each update once',
+  async (commit) => {
+    const address = await createCollection()
+    const created = await post('createnft', {
+      ...{ contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
+      metadata: TITLES.map(metadataOf),
+    })
+    const ids: string[] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+    const show = async () => (await post('getnfts', { nft_gdn_ids: ids })).nfts
+    await until(show, (nfts) => nfts.every(({ status }: { status: string }) => status === 'deployed'))
+
+    const file_fields = [{ key: 'image', url: `${files.url}/new.png` }]
+    const transactions: string[] = []
+    await killBefore('update', COMMITS[commit], async () => {
+      for (const id of ids.slice(0, 2)) {
+        const metadata = [{ ...metadataOf(`new ${id}`), file_fields }]
+        const answer = await post('updatednft', { nft_gdn_id: id, contract_address: address, metadata })
+        transactions.push(answer.response.transaction_gdn_id)
+      }
+    })
+
+    const ended = async () => (await post('gettransactions', { transaction_gdn_ids: transactions })).transactions
+    await until(ended, (all) => all.every(({ status }: { status: string }) => status === 'deployed'))
+    const nfts = await show()
+    expect(nfts.map((nft: { request_metadata: { title: string } }) => nft.request_metadata.title)).toEqual([
+      `new ${ids[0]}`,
+      `new ${ids[1]}`,
+      'c',
+    ])
+    const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
+    const contract = { address: getAddress(address), abi: TOKEN_ABI }
+    for (const { token_id, metadata_url } of nfts) {
+      const uri = await client.readContract({ ...contract, functionName: 'tokenURI', args: [BigInt(token_id)] })
+      expect(uri).toBe(metadata_url)
+      expect((await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).status).toBe(200)
+    }
+    // The first may have been signed alone.
+    const kinds = await withStore(dataDir.path, ({ db }) =>
+      db.selectFrom('transactions').select(['update_sequence', 'token_count']).where('kind', '=', 'update').execute(),
+    )
+    expect(kinds.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
+  },
+)

@@ -123,6 +123,31 @@ it('signs no update while a reorg that removed an earlier one is unnoticed', asy
   expect(reverted).toEqual([])
 })
 
+it('makes a commitment pending again that a reorg removes, and commits once', async () => {
+  const { backend } = remote
+  const { address: contract_address } = await createTestCollection(backend)
+  const provenance = `0x${'ab'.repeat(32)}`
+  const { response } = await call(backend, 'commitprovenance', { contract_address, provenance })
+  const show = async () => (await call(backend, 'getprovenances', { contract_address })).provenances[0]
+  const isDeployed = async () => (await show())?.status === 'deployed'
+  const transactions = () => real.pool()
+  // The collection gets out of reach of the reorg below before the commitment is in a block.
+  await minedUntil(
+    () => call(backend, 'gettransactions', { transaction_gdn_ids: [response.transaction_gdn_id] }),
+    ({ transactions: [one] }) => one?.transaction_hash !== null,
+  )
+  await until(transactions, (pool) => pool.length === 1)
+  await real.mine(CONFIRMATIONS)
+  await until(isDeployed, Boolean)
+  const before = await show()
+  expect(before).toMatchObject({ provenance, first_token_id: '1' })
+  await real.reorg(CONFIRMATIONS + 1)
+  await until(async () => !(await isDeployed()), Boolean)
+  expect(await show()).toMatchObject({ first_token_id: null })
+  await minedUntil(isDeployed, Boolean)
+  expect(await show()).toMatchObject({ first_token_id: '1', transaction_gdn_id: before?.transaction_gdn_id })
+})
+
 it('withdraws a burn that a reorg removes: the NFT has its owner again until it is burned', async () => {
   const { backend } = remote
   const collection = await createTestCollection(backend, { enable_burn: true })

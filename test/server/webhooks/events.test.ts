@@ -134,6 +134,27 @@ describe('an event', () => {
     await hook.remove()
   })
 
+  it('says what a collection was committed to', async () => {
+    const hook = await webhook('commitments', ['provenance.deployed', 'provenance.failed'])
+    const { address: contract_address } = await createTestCollection(backend)
+    const body = { contract_address, provenance: `0x${'ab'.repeat(32)}` }
+    const { transaction_gdn_id } = (await call(backend, 'commitprovenance', body)).response
+    const [event] = await until(
+      async () => hook.events(),
+      (events) => events.length === 1,
+    )
+    const [outcome] = (await call(backend, 'gettransactions', { transaction_gdn_ids: [transaction_gdn_id] }))
+      .transactions
+    expect([event?.type, event?.data]).toEqual([
+      'provenance.deployed',
+      {
+        ...{ ...body, transaction_gdn_id, blockchain: 'polygon', first_token_id: '1' },
+        ...{ status: 'deployed', transaction_hash: outcome?.transaction_hash },
+      },
+    ])
+    await hook.remove()
+  })
+
   it('says what an update, a freeze and a burn did to an NFT', async () => {
     const hook = await webhook('changes', ['update.deployed', 'update.failed', 'freeze.deployed', 'burn.deployed'])
     const collection = await createTestCollection(backend, { dynamic: true, enable_burn: true })

@@ -88,6 +88,18 @@ export async function readMetadataState(
   return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
 }
 
+/** Returns the ID of the next token when a collection was committed to a hash; 0 if it wasn't, or isn't deployed. */
+export async function readProvenance(
+  network: Reader,
+  collection: Hex,
+  provenance: Hex,
+  block?: BlockReference,
+): Promise<bigint> {
+  const call = { abi, functionName: 'provenanceOf', args: [provenance] } as const
+  const data = await ethCall(network, collection, encodeFunctionData(call), block)
+  return data === '0x' ? 0n : decodeFunctionResult({ ...call, data })
+}
+
 async function read(network: Reader, collection: Hex, data: Hex, block?: BlockReference): Promise<Hex> {
   const result = await ethCall(network, collection, data, block)
   // A call to an address without code returns empty data.

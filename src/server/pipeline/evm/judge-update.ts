@@ -1,5 +1,5 @@
 import { numberToHex, parseTransaction } from 'viem'
-import { readMetadataState } from '../../chain/evm/collection-reads.ts'
+import { readMetadataState, readProvenance } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import { findCollectionById } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -17,19 +17,21 @@ interface Judging {
 }
 
 /**
- * Decides what the outcome of a transaction with updates or a freeze means. After a revert, the sequence that it carried
+ * Decides what the outcome of a transaction with updates, a freeze or a commitment means. After a revert, the sequence that it carried
  * tells whether another transaction has taken its place. Tokens that can't be updated fail, and the others are signed
  * for again.
  */
 export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
-  if (outcome.state === 'final') return { verdict: 'done' }
+  const isFinal = outcome.state === 'final'
   const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
+  if (isFinal && kind !== 'provenance') return { verdict: 'done' }
   const { publicNetwork } = network
   const wait: Verdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
   const collectionId = await collectionOfUpdates(store.db, id)
   const collection = collectionId && (await findCollectionById(store.db, collectionId))
   if (!collection) return { verdict: 'none' }
   if (
+    !isFinal &&
     publicNetwork !== undefined &&
     (await updatesFollowUnfinal(store.db, { id, blockchain, collectionId: collection.id }))
   )
@@ -38,15 +40,22 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const terms = await readUpdateTerms(network, collection, block)
   if (terms === null) return wait
+  const contract = collection.contract_address as Hex
+  const updates = await listUpdatesOf(store.db, id)
+  for (const { metadata } of kind === 'provenance' ? updates : []) {
+    const firstToken = await readProvenance(network, contract, metadata as Hex, block)
+    if (isFinal && firstToken !== 0n) return { verdict: 'done', firstTokenId: String(firstToken) }
+    // A reorg can place it before the deployment of its collection, where it has no effect. If it reverted because
+    // another transaction made it, the update step finds that.
+    if (isFinal || firstToken !== 0n) return { verdict: 'again' }
+  }
   const refusal = updateRefusal(terms, kind)
   if (refusal !== null) {
     return (await isUpdateRefusedAtFinality(network, collection, kind)) ? { verdict: 'failed', error: refusal } : wait
   }
   if (sequence !== null && terms.lifecycle.updateCount + 1 !== sequence) return { verdict: 'again' }
-  const updates = await listUpdatesOf(store.db, id)
   const fails: { seq: number; error: string }[] = []
   for (const { seq, token_id } of kind === 'update' ? updates : []) {
-    const contract = collection.contract_address as Hex
     const token = await readMetadataState(network, contract, BigInt(token_id ?? 0), block)
     if (token.frozen) fails.push({ seq, error: 'the metadata of the NFT is frozen' })
     else if (!token.dynamic) fails.push({ seq, error: 'the NFT is not dynamic' })

@@ -5,11 +5,12 @@ import { newId } from '../../../core/ids.ts'
 import { shuffled } from '../../../core/shuffled.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { MAX_BATCH } from '../../chain/evm/collection.ts'
-import { encodeFreeze, encodeUpdate } from '../../chain/evm/collection-updates.ts'
-import { freezeGasLimit, updateGasLimit } from '../../chain/evm/gas-limits.ts'
+import { type BlockReference, readProvenance } from '../../chain/evm/collection-reads.ts'
+import { encodeCommitProvenance, encodeFreeze, encodeUpdate } from '../../chain/evm/collection-updates.ts'
+import { COMMIT_PROVENANCE_GAS_LIMIT, freezeGasLimit, updateGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Signing as Terms } from '../../chain/evm/signers.ts'
-import { assignUpdates, failUpdates } from '../../state/updates.ts'
+import { assignUpdates, deployCommitment, failUpdates } from '../../state/updates.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
 import { isBehind } from '../../store/followers.ts'
@@ -25,6 +26,7 @@ import type { Turn } from '../loop.ts'
 import { updateDirectory } from '../metadata-file.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { commitSigned } from './commit-signed.ts'
+import { atFinality } from './judge-reverted-call.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { lockSigner, roomOfSigners } from './signers.ts'
@@ -39,8 +41,9 @@ export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSou
 }
 
 /**
- * Signs for accepted updates and freezes of a blockchain. A collection has one such transaction in flight, with as many
- * of its updates as one takes: it carries the number of the update, so that a second execution has no effect.
+ * Signs for accepted updates, freezes and commitments of a blockchain. A collection has one such transaction in flight,
+ * with as many of its updates as one takes: it carries the number of the update, so that a second execution has no
+ * effect.
  */
 export function createUpdateStep(options: UpdateStepOptions): Turn {
   const { store, blockchain, chains, now, onSigned } = options
@@ -54,6 +57,11 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
       else await store.transaction((db) => failUpdates(db, [row.seq], error))
     }
     return left
+  }
+
+  const failAll = async ({ id: collectionId }: CollectionRow): Promise<void> => {
+    const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_BATCH)).map(({ seq }) => seq)
+    await store.transaction((db) => failUpdates(db, seqs, 'the collection failed and was not created'))
   }
 
   /** @returns whether there may be more to sign for at once */
@@ -72,6 +80,12 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     const [first] = batch
     if (first === undefined) return false
     const { kind } = first
+    if (kind === 'provenance') {
+      const made = await findMade(network, collection, first.metadata as Hex, block)
+      if (made === 'wait') return false
+      if (made !== null) await store.transaction((db) => deployCommitment(db, first.seq, made))
+      if (made !== null) return true
+    }
     const refusal = updateRefusal(onChain, kind)
     if (refusal !== null) {
       if (!(await isUpdateRefusedAtFinality(network, collection, kind))) return false
@@ -88,21 +102,14 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     batch: readonly UpdateWithNft[],
     sequence: number | null,
   ): Promise<boolean> => {
-    const tokenIds = batch.map(({ token_id }) => BigInt(token_id ?? 0))
+    const tokenIds = batch.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
     const directory = sequence === null ? null : await updateDirectory(batch)
-    const call =
-      sequence === null || directory === null
-        ? ({ kind: 'freeze', data: encodeFreeze(tokenIds), gas: freezeGasLimit(tokenIds) } as const)
-        : ({
-            kind: 'update',
-            data: encodeUpdate({ sequence, tokenIds, digest: directory.digest }),
-            gas: updateGasLimit(tokenIds),
-          } as const)
+    const call = callOf(batch, tokenIds, sequence, directory)
     const [signer, ...others] = (await roomOfSigners(store.db, blockchain, signers.operators))
       .filter(({ room, signer }) => room > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
       .map(({ signer }) => signer)
     if (signer === undefined) return false
-    const update = { sequence, count: batch.length, directory: directory?.cid ?? null }
+    const update = { sequence, count: tokenIds.length, directory: directory?.cid ?? null }
     const draft: Draft = { id: newId(), blockchain, chainId, fees, to: contract_address as Hex, ...call, update }
     const signed = await commitSigned(store, async (db) => {
       const current = await lockCollection(db, collectionId)
@@ -126,6 +133,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     for (const id of shuffled(ids)) {
       try {
         const collection = await findCollectionById(store.db, id)
+        if (collection?.status === 'failed') await failAll(collection)
         // After a reorg, the collection is deployed again first.
         if (collection?.status === 'deployed' && (await signFor(terms, network, collection))) more = true
       } catch (error) {
@@ -136,6 +144,41 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     if (failure !== undefined) throw failure
     return more ? 0 : null
   }
+}
+
+/** Returns what the next transaction of a collection calls. */
+function callOf(
+  [first]: readonly UpdateWithNft[],
+  tokenIds: readonly bigint[],
+  sequence: number | null,
+  directory: { digest: Hex } | null,
+): Pick<Draft, 'kind' | 'data' | 'gas'> {
+  if (first?.kind === 'provenance') {
+    const data = encodeCommitProvenance(first.metadata as Hex)
+    return { kind: 'provenance', data, gas: COMMIT_PROVENANCE_GAS_LIMIT }
+  }
+  if (sequence === null || directory === null) {
+    return { kind: 'freeze', data: encodeFreeze(tokenIds), gas: freezeGasLimit(tokenIds) }
+  }
+  const data = encodeUpdate({ sequence, tokenIds, digest: directory.digest })
+  return { kind: 'update', data, gas: updateGasLimit(tokenIds) }
+}
+
+/**
+ * Returns the ID of the next token when the collection was committed to a hash, by a transaction that the database
+ * doesn't have; null if it wasn't, `wait` while a reorg can remove that.
+ */
+async function findMade(
+  network: EvmNetwork,
+  { contract_address }: CollectionRow,
+  hash: Hex,
+  block: BlockReference,
+): Promise<string | 'wait' | null> {
+  const ask = (at: BlockReference) => readProvenance(network, contract_address as Hex, hash, at)
+  const firstToken = await ask(block)
+  if (firstToken === 0n) return null
+  const { publicNetwork } = network
+  return publicNetwork !== undefined && (await atFinality(publicNetwork, ask)) === 0n ? 'wait' : String(firstToken)
 }
 
 /** Returns why an update can never be made; null if it may. */
@@ -153,8 +196,9 @@ function batchOf(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows
   const seen = new Set<string>()
   return rows.filter(({ kind, id, nft_id }) => {
-    const isNext = !seen.has(nft_id)
-    seen.add(nft_id)
+    const what = nft_id ?? id
+    const isNext = !seen.has(what)
+    seen.add(what)
     return isNext && kind === first?.kind && (kind === 'update' || id === first.id)
   })
 }

@@ -17,4 +17,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-update-references': {
     up: async (db) => (await import('./0008-update-references.ts')).addUpdateReferences(db),
   },
+  '0009-provenance': { up: async (db) => (await import('./0009-provenance.ts')).addProvenance(db) },
 }

@@ -64,7 +64,7 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     log.error(facts, 'the chain has an update of NFTs that this backend does not know: they have its revision now')
     return true
   }
-  for (const { nft_id: id, metadata, files } of updates) await storeFilesAgain(options, { id, metadata, files })
+  for (const { nft: id, metadata, files } of updates) await storeFilesAgain(options, { id, metadata, files })
   const { hash, raw, signer, nonce } = mined
   const adopted = await store.transaction(async (db) => {
     if (!(await lockAt(db, collection))) return null

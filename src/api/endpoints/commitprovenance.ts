@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
+import { acceptedDate, address, transactionGdnId } from '../fields.ts'
+import { referenceFields, referenceId } from '../reference-id.ts'
+
+/** A SHA-256 hash as the contract has it: 0x and 64 hex digits, not all of them 0. In lower case. */
+export const provenance = z
+  .string({ error: 'must be a hash of 32 bytes: 0x and 64 hex digits' })
+  .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })
+  .toLowerCase()
+
+export const commitprovenance = defineCreatingEndpoint({
+  name: 'commitprovenance',
+  summary: 'Commit to metadata that is revealed later',
+  tag: 'Collections',
+  origin: 'extension',
+  permissions: ['nft:update'],
+  creates: {
+    problem: transactionProblem,
+    accepted: acceptedTransaction,
+    transactionsFrom: 'gettransactions',
+    effect: { in: 'none', reason: 'getprovenances lists it' },
+    hints: { request: 'You can repeat the request: a hash is committed once.', command: REPEAT_LATER },
+  },
+  request: z
+    .strictObject({ contract_address: address, provenance, reference_id: referenceId.optional() })
+    .check(checkAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ contract_address: z.string(), provenance: z.string() }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+  }),
+  example: {
+    request: {
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
+    },
+    response: {
+      requests: {
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
+      },
+      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
+    },
+  },
+})

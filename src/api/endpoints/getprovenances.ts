@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address } from '../fields.ts'
+
+/** A hash that a collection is committed to. */
+export const provenanceRecord = z.looseObject({
+  provenance: z.string(),
+  /** ID of the first token that was minted after it, or will be. Null while it is pending. */
+  first_token_id: z.string().nullable(),
+  status: z.string(),
+  transaction_gdn_id: z.string(),
+  /** Null while it is pending, or if the backend didn't make it itself. */
+  transaction_hash: z.string().nullable(),
+  block_number: z.number().nullable(),
+})
+
+export type ProvenanceRecord = z.output<typeof provenanceRecord>
+
+export const getprovenances = defineEndpoint({
+  name: 'getprovenances',
+  summary: 'Get the hashes that a collection is committed to',
+  tag: 'Collections',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ contract_address: address }).check(checkAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ contract_address: z.string() }),
+    provenances: z.array(provenanceRecord),
+  }),
+  example: {
+    request: { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
+    response: {
+      requests: { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
+      provenances: [
+        {
+          provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
+          first_token_id: '1',
+          status: 'deployed',
+          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+          transaction_hash: '0x3f1c9a2b7d8e4f5061728394a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e',
+          block_number: 65231877,
+        },
+      ],
+    },
+  },
+})

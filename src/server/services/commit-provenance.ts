@@ -1,0 +1,50 @@
+import type * as z from 'zod'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { commitprovenance } from '../../api/endpoints/commitprovenance.ts'
+import { addUpdates } from '../state/updates.ts'
+import { lockCollection } from '../store/collections.ts'
+import { findCommitment } from '../store/updates.ts'
+import { acceptChange } from './accept-change.ts'
+import { askChain } from './ask-chain.ts'
+import { badRequest } from './refusal.ts'
+import { refuseUnlessService } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { readRights } from './update-nft.ts'
+
+type Parsed = z.output<typeof commitprovenance.request>
+
+/** Accepts that a collection is committed to a hash. A repeated hash has no second effect: its commitment is returned. */
+export async function commitProvenance(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, pipeline } = deps
+  const { contract_address, provenance } = request.parsed
+  return await acceptChange(deps, request, {
+    operation: commitprovenance.name,
+    fields: { provenance },
+    echo: { contract_address, provenance },
+    verb: 'revealed',
+    async existing(db, { id }) {
+      await lockCollection(db, id)
+      return await findCommitment(db, id, provenance)
+    },
+    async check(collection) {
+      if (collection.status === 'failed') throw badRequest('the collection failed and was not created')
+      if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)
+        return
+      const { state } = await askChain(
+        deps,
+        collection.blockchain as EvmBlockchain,
+        "the collection's state",
+        (network) => readRights(network, collection, []),
+      )
+      refuseUnlessService(state)
+    },
+    async write(db, { id, request_id, reference_id, collection: { id: collection_id, blockchain }, acceptedAt }) {
+      const row = { id, request_id, reference_id, collection_id, nft_id: null, blockchain, next_attempt_at: acceptedAt }
+      const isNew = await addUpdates(db, [
+        { ...row, kind: 'provenance', metadata: provenance, files: null, step: 'sign' },
+      ])
+      if (!isNew) throw new Error('the collection was committed to the hash in the meantime')
+    },
+    accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
+  })
+}
