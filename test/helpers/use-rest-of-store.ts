@@ -64,6 +64,7 @@ export async function useRestOfStore(
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])
   await runCosts.feesPaidInVain(db, { collectionId, run: 'limited' })
+  await nfts.lockNfts(db, ['none'])
   await updates.hasUnfinalUpdate(db, { id: collectionId, blockchain: 'polygon' })
   await updates.updatesFollowUnfinal(db, { id: 'none', blockchain: 'polygon', collectionId })
   await updates.hasUpdateInFlight(db, collectionId)

@@ -5,7 +5,7 @@ import { burnnft } from '../../api/endpoints/burnnft.ts'
 import { readOwnerOf } from '../chain/evm/collection-reads.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { addTransfer } from '../state/transfers.ts'
-import { findNft } from '../store/nfts.ts'
+import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
@@ -44,6 +44,7 @@ export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>
       return holder
     },
     async write(db, { id, request_id, collection: { id: collection_id, blockchain }, prepared: sender }) {
+      await lockNfts(db, [nft_gdn_id])
       await refusePending(db, nft_gdn_id)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver: ZERO_ADDRESS }
       if (!(await addTransfer(db, { ...row, kind: 'burn' })))

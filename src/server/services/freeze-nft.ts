@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { freezenft } from '../../api/endpoints/freezenft.ts'
 import { addUpdates } from '../state/updates.ts'
-import { findNft } from '../store/nfts.ts'
+import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
@@ -32,6 +32,7 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, collection, acceptedAt }) {
+      await lockNfts(db, nft_gdn_ids)
       await refusePending(db, ...nft_gdn_ids)
       const rows = nft_gdn_ids.map((nft_id) => ({
         ...{ id, request_id, collection_id: collection.id, nft_id, blockchain: collection.blockchain },

@@ -5,7 +5,7 @@ import { readCollectionState, readLifecycle, readMetadataState } from '../chain/
 import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
 import { addUpdates } from '../state/updates.ts'
 import type { CollectionRow } from '../store/collections.ts'
-import { findNft } from '../store/nfts.ts'
+import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
@@ -47,6 +47,7 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       return files ?? null
     },
     async write(db, { id, request_id, reference_id, collection, acceptedAt, prepared: files }) {
+      await lockNfts(db, [nft_gdn_id])
       await refusePending(db, nft_gdn_id)
       refuseStale(replaces_revision, (await findNft(db, nft_gdn_id))?.revision ?? 0)
       const { blockchain } = collection

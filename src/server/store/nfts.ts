@@ -64,6 +64,13 @@ export async function findNft(db: Db, id: string) {
   return row ?? null
 }
 
+/** Locks NFTs until the transaction ends, so that the rules of a change are checked after those of any other. */
+export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
+  if (!isPostgres(db)) return
+  // Always in the same order, so that two processes can't deadlock.
+  await db.selectFrom('nfts').select('id').where('id', 'in', ids).orderBy('id').forNoKeyUpdate().execute()
+}
+
 /** Sets the owner of an NFT. */
 export async function setOwner(db: Db, id: string, owner: string, block: number): Promise<void> {
   await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
