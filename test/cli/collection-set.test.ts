@@ -193,6 +193,56 @@ describe('gdn collection set', () => {
     expect(await nonce()).toBe(before + 1)
   })
 
+  test('sends no change that it has not shown: settings may change meanwhile', async () => {
+    await network.call('anvil_impersonateAccount', [owner.address])
+    onTestFinished(() => network.call('anvil_stopImpersonatingAccount', [owner.address]))
+    const setTransfer = (enabled: boolean) =>
+      send(
+        owner.address,
+        contract,
+        encodeFunctionData({ abi: ABI, functionName: 'setEnableTransfer', args: [enabled] }),
+      )
+    await setTransfer(true)
+    let changing: Promise<unknown> | null = null
+    const node = await startRpcProxy(network.url, {
+      // Asked for once everything is compared, shown and confirmed.
+      answer: ({ method }) => {
+        if (method !== 'eth_getTransactionCount' || changing !== null) return undefined
+        changing = setTransfer(false)
+        return { result: '0xffff' }
+      },
+    })
+    onTestFinished(() => node.close())
+    const flags = ['-b', 'polygon', '--rpc-url', node.url, '--enable-transfer', '--royalty', '5%', ...asOwner()]
+    const before = await royalty()
+    const { code, stderr } = await cli(['collection', 'set', contract, ...flags], { env: home.env, cwd: home.dir })
+    await changing
+    expect(stderr).toContain('enable_transfer was changed by another transaction meanwhile')
+    expect(code).toBe(5)
+    expect(await royalty()).toEqual(before)
+  })
+
+  test.each([
+    ['the contract', '--description', 'x', undefined],
+    ['the node', '--royalty', '5%', 'eth_sendRawTransaction'],
+    ['the node before anything is sent', '--royalty', '5%', 'eth_estimateGas'],
+  ])('escapes what %s says before a terminal reads it', async (_, flag, value, method) => {
+    const evil = '\u001b[2J\u001b]0;owned\u0007\u202eevil'
+    const uri = `data:application/json;base64,${Buffer.from(JSON.stringify({ [evil]: evil })).toString('base64')}`
+    for (const given of [uri, `ipfs://${evil}`]) {
+      await set('--contract-uri', given, ...asOwner())
+      const node = await startRpcProxy(network.url, {
+        answer: (call) => (call.method === method ? { error: { code: -32000, message: evil } } : undefined),
+      })
+      onTestFinished(() => node.close())
+      const flags = ['-b', 'polygon', '--rpc-url', node.url, '--gateway', node.url, flag, value, ...asOwner()]
+      const argv = ['collection', 'set', contract, ...flags, ...(method === undefined ? ['--dry-run'] : [])]
+      const shown = await cli(argv, { env: home.env, cwd: home.dir, tty: true })
+      expect(shown.stdout + shown.stderr).toContain('evil')
+      expect(shown.stdout + shown.stderr).not.toMatch(/\u001b\[2J|\u0007|\u202e/)
+    }
+  })
+
   test('offers the ownership, which only the other wallet takes', async () => {
     const offered = await set('--new-owner', stranger.address, ...asOwner())
     expect(offered.code, offered.stderr).toBe(0)

@@ -71,6 +71,12 @@ export async function applySettings(
       const nonce = await untilIdle(network, from, sleep)
       // An interrupted command may have made some of them.
       const { changes: left } = await compare()
+      const unseen = left.find(({ setting }) => !offer.gas.has(setting))
+      if (unseen !== undefined) {
+        throw new GdnError('refused', `${unseen.setting} was changed by another transaction meanwhile`, {
+          hint: 'Nothing was sent. Run the same command again to see what differs now.',
+        })
+      }
       // Files are uploaded before anything is sent.
       const calls: Hex[] = []
       for (const change of left) calls.push(encodeOwnerCall(await change.call()))
