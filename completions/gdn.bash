@@ -39,6 +39,7 @@ wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
 freeze Make the metadata of NFTs final
 burn Burn NFTs
+history Show what happened to an NFT
 verify Compare an NFT with its chain and storage' ;;
     'batch') REPLY='template Print a sample manifest
 validate Validate a manifest without sending anything
@@ -141,6 +142,7 @@ __gdn_arguments() {
     'nft update') REPLY='text' ;;
     'nft freeze') REPLY='text+' ;;
     'nft burn') REPLY='text+' ;;
+    'nft history') REPLY='text' ;;
     'nft verify') REPLY='text' ;;
     'batch validate') REPLY='file' ;;
     'batch preview') REPLY='file' ;;
@@ -202,6 +204,7 @@ __gdn_bundles() {
     'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381' ;;
+    'nft history') REPLY='server-b79987 output-766381' ;;
     'nft verify') REPLY='flags-bd33af verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
@@ -957,6 +960,7 @@ burnnft
 commitprovenance
 getprovenances
 gettransactions
+getnfthistory
 getreferences
 getfees
 getruncosts

@@ -42,6 +42,7 @@ function __gdn_words
         'update Change the metadata of a dynamic NFT' \
         'freeze Make the metadata of NFTs final' \
         'burn Burn NFTs' \
+        'history Show what happened to an NFT' \
         'verify Compare an NFT with its chain and storage'
     case 'batch'
       printf '%s\n' 'template Print a sample manifest' \
@@ -162,6 +163,8 @@ function __gdn_arguments
       printf '%s\n' 'text+'
     case 'nft burn'
       printf '%s\n' 'text+'
+    case 'nft history'
+      printf '%s\n' 'text'
     case 'nft verify'
       printf '%s\n' 'text'
     case 'batch validate'
@@ -277,6 +280,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381'
     case 'nft burn'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381'
+    case 'nft history'
+      printf '%s\n' 'server-b79987 output-766381'
     case 'nft verify'
       printf '%s\n' 'flags-bd33af verifying-817016 server-b79987 output-766381'
     case 'batch template'
@@ -1212,6 +1217,7 @@ function __gdn_values
         'commitprovenance' \
         'getprovenances' \
         'gettransactions' \
+        'getnfthistory' \
         'getreferences' \
         'getfees' \
         'getruncosts' \

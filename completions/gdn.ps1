@@ -41,6 +41,7 @@ wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
 freeze Make the metadata of NFTs final
 burn Burn NFTs
+history Show what happened to an NFT
 verify Compare an NFT with its chain and storage'
     'batch' = 'template Print a sample manifest
 validate Validate a manifest without sending anything
@@ -140,6 +141,7 @@ api Call an API endpoint and print the raw response'
     'nft update' = 'text'
     'nft freeze' = 'text+'
     'nft burn' = 'text+'
+    'nft history' = 'text'
     'nft verify' = 'text'
     'batch validate' = 'file'
     'batch preview' = 'file'
@@ -198,6 +200,7 @@ api Call an API endpoint and print the raw response'
     'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381'
+    'nft history' = 'server-b79987 output-766381'
     'nft verify' = 'flags-bd33af verifying-817016 server-b79987 output-766381'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
@@ -947,6 +950,7 @@ burnnft
 commitprovenance
 getprovenances
 gettransactions
+getnfthistory
 getreferences
 getfees
 getruncosts

@@ -21,6 +21,7 @@ const CONTRACTS = {
   commitprovenance: async () => (await import('./endpoints/commitprovenance.ts')).commitprovenance,
   getprovenances: async () => (await import('./endpoints/getprovenances.ts')).getprovenances,
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
+  getnfthistory: async () => (await import('./endpoints/getnfthistory.ts')).getnfthistory,
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
   getfees: async () => (await import('./endpoints/getfees.ts')).getfees,
   getruncosts: async () => (await import('./endpoints/getruncosts.ts')).getruncosts,

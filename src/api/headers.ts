@@ -21,6 +21,8 @@ export const HEADERS = {
   runMaxCostSupported: 'run-max-cost-supported',
   /** `yes`: the server limits the fees of runs, with `setrunmaxfee`. */
   runMaxFeeSupported: 'run-max-fee-supported',
+  /** `yes`: the server has `getnfthistory`. */
+  nftHistorySupported: 'nft-history-supported',
   /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
   backendId: 'gdn-backend-id',
   incarnation: 'gdn-incarnation',

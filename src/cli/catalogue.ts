@@ -49,6 +49,7 @@ const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
   verb('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
   verb('freeze', 'Make the metadata of NFTs final', () => import('./commands/nft/freeze.ts')),
   verb('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
+  verb('history', 'Show what happened to an NFT', () => import('./commands/nft/history.ts')),
   verb('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
 ])
 

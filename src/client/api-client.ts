@@ -100,6 +100,8 @@ export interface ApiClient {
   limitsCosts(): boolean | null
   /** Whether the server limits the fees of runs; null until it has responded. */
   limitsFees(): boolean | null
+  /** Whether the server has `getnfthistory`; null until it has responded. */
+  hasHistory(): boolean | null
   /**
    * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
    * `refresh` it queries the server again, including what else it announces.

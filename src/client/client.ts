@@ -219,6 +219,7 @@ export function createClient(options: ClientOptions): ApiClient {
     supportsUpdates: dispatch.supportsUpdates,
     limitsCosts: dispatch.limitsCosts,
     limitsFees: dispatch.limitsFees,
+    hasHistory: dispatch.hasHistory,
     learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),

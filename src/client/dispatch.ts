@@ -47,6 +47,7 @@ export interface Dispatch {
   supportsUpdates(): boolean | null
   limitsCosts(): boolean | null
   limitsFees(): boolean | null
+  hasHistory(): boolean | null
   /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
@@ -59,6 +60,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   let updates: boolean | null = null
   let costs: boolean | null = null
   let fees: boolean | null = null
+  let history: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
@@ -74,6 +76,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) costs ??= false
     if (headers[HEADERS.runMaxFeeSupported] === 'yes') fees = true
     else if (isOfServer) fees ??= false
+    if (headers[HEADERS.nftHistorySupported] === 'yes') history = true
+    else if (isOfServer) history ??= false
     const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
     if (limit !== null) rateLimits.set(name, limit)
   }
@@ -119,6 +123,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     supportsUpdates: () => updates,
     limitsCosts: () => costs,
     limitsFees: () => fees,
+    hasHistory: () => history,
     learn({ status, headers }) {
       const isHonored = headers[HEADERS.idempotencySupported] === 'yes'
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
@@ -127,6 +132,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       updates = headers[HEADERS.updatesSupported] === 'yes'
       costs = headers[HEADERS.runMaxCostSupported] === 'yes'
       fees = headers[HEADERS.runMaxFeeSupported] === 'yes'
+      history = headers[HEADERS.nftHistorySupported] === 'yes'
       return idempotency
     },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
 import { dynamicNfts } from '../helpers/updates.ts'
+import { fakeApi, knows, nft } from './fake-api.ts'
 import { type CliOptions, cli, tempHome } from './harness.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -157,4 +158,51 @@ test('gdn nft burn is refused by a collection that was created without it', asyn
   expect(refused.code).toBe(5)
   expect(refused.stderr).toContain('enable_burn')
   expect(await show(id)).toMatchObject({ burned: false })
+})
+
+describe('gdn nft history', () => {
+  test('shows what happened to an NFT, with what updates changed', async () => {
+    const { ids } = await dynamicNfts(backend, ['Dawn'], { enable_burn: true })
+    const [id = ''] = ids
+    await json('nft', 'update', id, '--title', 'Dusk', '--attr', 'level=2')
+    await json('nft', 'burn', id, '--yes')
+    const events = await json<{ kind: string; status: string }[]>('nft', 'history', id)
+    expect(events).toMatchObject([
+      { kind: 'mint', status: 'deployed', revision: null },
+      { kind: 'update', revision: 1, changes: [{ field: 'title', before: 'Dawn', after: 'Dusk' }, {}] },
+      { kind: 'burn', to: '0x0000000000000000000000000000000000000000' },
+    ])
+    const { stdout } = await gdn('nft', 'history', id)
+    const [mint = '', update = '', burn = ''] = stdout.split('\n')
+    expect(mint.split('\t').slice(1, 4)).toEqual(['mint', 'deployed', expect.stringMatching(/^to 0x/)])
+    expect(update.split('\t').slice(1, 4)).toEqual([
+      ...['update', 'deployed'],
+      'revision 1, title: "Dawn" to "Dusk", attribute level: none to "2"',
+    ])
+    expect(burn.split('\t')[3]).toMatch(/^of 0x/)
+    expect(await gdn('nft', 'history', 'nobody')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('the server has no NFT nobody'),
+    })
+  })
+
+  test('asks for all pages, and a server without histories for none', async () => {
+    const event = (n: number) => ({
+      ...{ kind: 'transfer', status: 'deployed', transaction_gdn_id: null, accepted_date: null, block_date: null },
+      ...{ block_number: n, transaction_hash: `0x${n}`, from: 'a', to: 'b', revision: null, changes: null },
+      ...{ changes_left_out: 0, error: null },
+    })
+    const ours = await fakeApi({
+      getnfts: (body: never) => ({ ...knows(nft('a'))(body), headers: { 'nft-history-supported': 'yes' } }),
+      getnfthistory: ({ nft_gdn_id, offset }: { nft_gdn_id: string; offset: number }) => ({
+        body: { requests: { nft_gdn_id }, events: [event(offset)], next_offset: offset === 2 ? null : offset + 1 },
+      }),
+    })
+    const of = (api: { url: string }) =>
+      cli(['nft', 'history', 'a', '-o', 'ids', '--base-url', api.url], { env: { ...home.env, GDN_API_KEY: 'a-key' } })
+    expect(await of(ours)).toMatchObject({ code: 0, stdout: '0x0\n0x1\n0x2\n' })
+    const hosted = await fakeApi({ getnfts: knows(nft('a')) })
+    expect(await of(hosted)).toMatchObject({ code: 5, stderr: expect.stringContaining('has no history of NFTs') })
+    expect(hosted.calls.map(({ path }) => path)).toEqual(['/api/v1/getnfts'])
+  })
 })

@@ -1,5 +1,6 @@
 import { getAddress, parseAbi } from 'viem'
 import type { NftRecord } from '../../src/api/nft-record.ts'
+import type { ResponseOf } from '../../src/client/api-client.ts'
 import {
   call,
   createTestCollection,
@@ -88,3 +89,7 @@ export async function titles(
     api: nfts.map(({ request_metadata }) => (request_metadata as { title: string }).title),
   }
 }
+
+/** The events of an NFT. */
+export const historyOf = async (backend: TestBackend, id: string): Promise<ResponseOf<'getnfthistory'>['events']> =>
+  (await call(backend, 'getnfthistory', { nft_gdn_id: id })).events

@@ -72,8 +72,12 @@ export async function useRestOfStore(
   await updates.collectionOfUpdates(db, 'none')
   await updates.unsignedUpdatesOf(db, collectionId, ['1001'])
   await updates.blockOfLastUpdate(db, { id: collectionId, transaction_id: 'none' })
-  const unknown = { collectionId: 'none', sequence: 1, directory: 'd', tokenIds: [1n] }
+  const unknown = {
+    ...{ collectionId: 'none', sequence: 1, directory: 'd', tokenIds: [1n] },
+    ...{ blockchain: 'polygon', block_number: 1, transaction_hash: 'none' },
+  }
   await updates.recordUnknownUpdate(db, unknown)
+  await updates.forgetUnknownUpdates(db, 'polygon', 1)
   await updateStates.returnUpdates(db, 'none', true)
   await updateStates.failUpdates(db, [0], 'refused')
   await updateStates.deployCommitment(db, 0, '1')

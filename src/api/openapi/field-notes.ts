@@ -5,10 +5,14 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   attribute:
     'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. They are no metadata items.',
+  block_date: 'The time of its block, in UTC; null while it has none, or if the blockchain does not respond.',
   block_number: 'Number of the block of its transaction; null while it is pending, or without a transaction hash.',
   blockchain: 'Must be the blockchain of the collection.',
   contract_address: 'Address of the collection.',
   contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
+  changes:
+    'What an update changed, as text of at most 500 characters; null for anything else, or if the metadata is not known.',
+  changes_left_out: 'Number of changed fields beyond the first 100.',
   created: 'False if the reference ID named it before this request. Absent without a reference ID.',
   digest:
     'Version and SHA-256 of the operation: its metadata, receiver and sender in canonical JSON (RFC 8785). It does not depend on how requests are grouped.',
@@ -24,6 +28,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Keys of file_fields whose ipfs or ar URL is unchanged in the metadata, because the server does not store the file. Absent if there are none.',
   first_token_id:
     'ID of the next token when the collection was committed: only tokens from it on were minted later. Null while it is pending.',
+  from: 'The owner before it; null if it changed no owner.',
   gas_used: 'Decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
   image: 'URL of a picture: http(s), ipfs or ar.',
@@ -35,7 +40,9 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   max_fee: 'The most that the run offers for a unit of gas: wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
+  next_offset: 'The offset of the next page; null after the last event.',
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
+  offset: 'Number of events to skip, from the oldest.',
   only_if_unset: 'Keeps a limit that the run has.',
   operation: 'The endpoint that the reference IDs were sent to.',
   pending_change:
@@ -57,6 +64,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   run: 'The name in the request header Gdn-Run with which its NFTs were created.',
   status: 'initiated, deployed or failed; the last two are final.',
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
+  to: 'The owner after it; null if it changed no owner.',
   token_id: 'Token ID: decimal digits in a string; on Solana the mint address. Null until the NFT is deployed.',
   transaction_gdn_id: 'Identifier of the accepted transaction.',
   transaction_hash: 'Hash of the transaction on the blockchain.',
@@ -65,6 +73,14 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 
 /** Descriptions of fields that have another meaning in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  getnfthistory: {
+    accepted_date: 'When the request was accepted, in UTC; null for what was made outside of the service.',
+    block_number: 'Number of its block; on Solana its slot. Null while it has none.',
+    kind: 'mint, transfer, update, freeze or burn.',
+    limit: 'Number of events of a page: at most 100, which is the default.',
+    revision: 'The revision that an update made; null for anything else.',
+    transaction_gdn_id: 'Null for the mint, and for what was made outside of the service.',
+  },
   createcollection: { blockchain: 'Blockchain to create the collection on.' },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
   getprovenances: {

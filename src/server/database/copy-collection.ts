@@ -22,6 +22,7 @@ export async function copyCollection(
     transactions: ofCollection,
     nfts: ofCollection,
     unknown_mints: ofCollection,
+    unknown_updates: ofCollection,
     operation_references: sql`scope_id = ${id}`,
   }
   await from

@@ -42,6 +42,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   commitprovenance: async () => (await import('../services/commit-provenance.ts')).commitProvenance,
   getprovenances: async () => (await import('../services/get-provenances.ts')).getProvenances,
   gettransactions: async () => (await import('../services/get-transactions.ts')).getTransactions,
+  getnfthistory: async () => (await import('../services/get-nft-history.ts')).getNftHistory,
   getreferences: async () => (await import('../services/get-references.ts')).getReferences,
   getfees: async () => (await import('../services/get-fees.ts')).getFees,
   getruncosts: async () => (await import('../services/get-run-costs.ts')).getRunCosts,

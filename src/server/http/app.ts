@@ -115,6 +115,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.updatesSupported]: 'yes',
     [HEADERS.runMaxCostSupported]: 'yes',
     [HEADERS.runMaxFeeSupported]: 'yes',
+    [HEADERS.nftHistorySupported]: 'yes',
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }

@@ -58,7 +58,7 @@ export async function findNft(db: Db, id: string) {
   const row = await db
     .selectFrom('nfts')
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
-    .select([...RECORD, 'nfts.collection_id', 'collections.blockchain'])
+    .select([...RECORD, 'nfts.collection_id', 'collections.blockchain', 'collections.account_id'])
     .where('nfts.id', '=', id)
     .executeTakeFirst()
   return row ?? null

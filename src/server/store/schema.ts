@@ -475,6 +475,17 @@ export interface UnknownMintsTable {
   found_at: number
 }
 
+/** A token in an update on chain that the database doesn't have. */
+export interface UnknownUpdatesTable {
+  collection_id: string
+  token_id: string
+  /** The number of the update in its collection. */
+  sequence: number
+  blockchain: string
+  block_number: number
+  transaction_hash: string
+}
+
 export type WebhookStatus = 'active' | 'disabled'
 
 /** A subscriber of an account's events. */
@@ -558,6 +569,7 @@ export interface Schema {
   owner_events: OwnerEventsTable
   owner_cursors: OwnerCursorsTable
   unknown_mints: UnknownMintsTable
+  unknown_updates: UnknownUpdatesTable
   signer_nonces: SignerNoncesTable
   chains: ChainsTable
   chain_blocks: ChainBlocksTable

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { CollectionRow } from './collections.ts'
 import { isPostgres } from './dialect.ts'
-import type { Db, UpdateKind, UpdatesTable } from './schema.ts'
+import type { Db, UnknownUpdatesTable, UpdateKind, UpdatesTable } from './schema.ts'
 
 export type UpdateRow = Selectable<UpdatesTable>
 
@@ -183,12 +183,22 @@ export async function blockOfLastUpdate(
   return Number((await transaction.executeTakeFirst())?.block_number ?? 0)
 }
 
-/** Records the revision of tokens in an update on chain that nothing in the database explains. */
+/** Records an update on chain that nothing in the database explains: its tokens get its revision. */
 export async function recordUnknownUpdate(
   db: Db,
-  of: { collectionId: string; sequence: number; directory: string; tokenIds: readonly bigint[] },
+  of: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {
+    collectionId: string
+    directory: string
+    tokenIds: readonly bigint[]
+  },
 ): Promise<void> {
-  const { collectionId, sequence, directory, tokenIds } = of
+  const { collectionId, directory, tokenIds, ...update } = of
+  const { sequence } = update
+  await db
+    .insertInto('unknown_updates')
+    .values(tokenIds.map((tokenId) => ({ ...update, collection_id: collectionId, token_id: String(tokenId) })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
   await db
     .updateTable('nfts')
     .set({
@@ -228,3 +238,12 @@ const commitments = (db: Db, collectionId: string) =>
     .where('updates.collection_id', '=', collectionId)
     .where('updates.kind', '=', sql.lit('provenance'))
     .where('updates.status', '<>', sql.lit('failed'))
+
+/** Forgets updates in blocks above `block`, which a reorg removed. */
+export async function forgetUnknownUpdates(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+  await db
+    .deleteFrom('unknown_updates')
+    .where('blockchain', '=', blockchain)
+    .where('block_number', '>', block)
+    .execute()
+}

@@ -56,6 +56,11 @@ const TX =
   'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used requested_action created_at explorer_url'
 const WEBHOOK = 'id url events email status waiting delivered failed failing_since created_at'
 const DELIVERY = 'event_id type state attempts response_status error response attempted_at next_attempt_at created_at'
+const MINTED = {
+  ...{ kind: 'mint', status: 'deployed', transaction_gdn_id: null, accepted_date: DATE, block_date: DATE },
+  ...{ block_number: 7, transaction_hash: '0xab', from: null, to: OWNER, revision: null, changes: null },
+  ...{ changes_left_out: 0, error: null },
+}
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 const BACKEND = 'running url data_dir pid'
 
@@ -413,6 +418,24 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: CHANGED,
     more: 'gas_used',
     prepare: () => onDynamicNft('freezenft', 'freeze', 'a', '--yes'),
+  },
+  'nft history': {
+    shape: 'array',
+    json: 'kind status transaction_gdn_id accepted_date block_date block_number transaction_hash from to revision changes changes_left_out error',
+    more: 'explorer_url',
+    prepare: () =>
+      asking(
+        {
+          getnfts: (body: { nft_gdn_ids: string[] }) => ({
+            ...known(body),
+            headers: { 'nft-history-supported': 'yes' },
+          }),
+          getnfthistory: ({ nft_gdn_id }: { nft_gdn_id: string }) => ({
+            body: { requests: { nft_gdn_id }, events: [MINTED], next_offset: null },
+          }),
+        },
+        ...['nft', 'history', 'a'],
+      ),
   },
   'nft burn': {
     shape: 'array',

@@ -186,6 +186,7 @@ describe('the examples, sent with real IDs', () => {
       getisgdnnft: { nft_gdn_ids: [first?.nft_gdn_id] },
       getcollections: { transaction_gdn_ids: [collection.id] },
       gettransactions: { transaction_gdn_ids: [collection.id] },
+      getnfthistory: { nft_gdn_id: ids[0], offset: 0 },
       getreferences: { contract_address: collection.address },
       getfees: {},
       getruncosts: { run: 'a-run' },

@@ -33,6 +33,7 @@ const REQUIRED = {
   getpresignedurl: { permissions: ['wallet:create'], form: 'B' },
   getcollections: { permissions: ['nft:read'], form: 'A' },
   gettransactions: { permissions: ['nft:read'], form: 'A' },
+  getnfthistory: { permissions: ['nft:read'], form: 'A' },
   getreferences: { permissions: ['nft:read'], form: 'A' },
   getfees: { permissions: ['nft:read'], form: 'A' },
   getruncosts: { permissions: ['nft:read'], form: 'A' },

@@ -77,6 +77,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   getpresignedurl: ({ email }) => ({ email }),
   getcollections: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
   gettransactions: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
+  getnfthistory: ({ nft }) => ({ nft_gdn_id: nft }),
   getreferences: ({ contract, reference }) => ({
     ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
     reference_ids: [reference],

@@ -27,7 +27,7 @@ import { holdSigning } from '../../helpers/hold.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
-import { TOKEN_ABI, titles, update } from '../../helpers/updates.ts'
+import { historyOf, TOKEN_ABI, titles, update } from '../../helpers/updates.ts'
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
@@ -310,12 +310,14 @@ describe('a backup of a pending update, restored after its completion', () => {
     const before = await Promise.all(waiting.map(ended))
     expect(before.map((one) => one?.status)).toEqual(['deployed', 'deployed'])
     const [nfts, events] = [await showNfts(backend, ids), await updatesOf(collection)]
+    const history = await historyOf(backend, ids[0] ?? '')
     await startFrom(backup)
     expect(await Promise.all(waiting.map(ended))).toEqual(before)
     expect(await showNfts(backend, ids)).toEqual(nfts)
     const expected = ['new 0', 'new 1', 'NFT 2']
     expect(await titles(backend, collection, ids, client())).toEqual({ chain: expected, api: expected })
     expect(await updatesOf(collection)).toBe(events)
+    expect(await historyOf(backend, ids[0] ?? '')).toEqual(history)
     const next = await update(backend, collection, ids[2] ?? '', 'next', { replaces_revision: 0 })
     expect((await ended(next))?.status).toBe('deployed')
   })
@@ -329,17 +331,23 @@ it('shows the revision of an update from after the backup, and rejects one that 
   await start()
   await ended(await update(backend, collection, ids[0] ?? '', 'later', { replaces_revision: 0 }))
   const [later] = await showNfts(backend, ids)
+  const history = await historyOf(backend, ids[0] ?? '')
   await startFrom(backup)
   // Any update examines what is on chain first.
   await ended(await update(backend, collection, ids[1] ?? '', 'other'))
   const [restored, other] = await showNfts(backend, ids)
   expect(restored).toMatchObject({ revision: 1, metadata_url: later?.metadata_url })
   expect(other).toMatchObject({ revision: 2 })
+  // The chain has the update, but not the request with its metadata.
+  const forgotten = { transaction_gdn_id: null, accepted_date: null, changes: null }
+  const [minted, updated] = history
+  expect(await historyOf(backend, ids[0] ?? '')).toEqual([minted, { ...updated, ...forgotten }])
   const body = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: plainMetadata(1) }
   const refused = await backend.post('/api/v1/updatednft', { ...body, replaces_revision: 0 })
   expect(refused.json.error.message).toMatch(/the NFT has revision 1/)
   await ended(await update(backend, collection, ids[0] ?? '', 'last', { replaces_revision: 1 }))
   expect((await titles(backend, collection, ids, client())).chain).toEqual(['last', 'other'])
+  expect((await historyOf(backend, ids[0] ?? '')).map(({ revision }) => revision)).toEqual([null, 1, 3])
 })
 
 it('keeps a collection and its NFTs after a restore to before its deployment, and mints nothing twice', async () => {

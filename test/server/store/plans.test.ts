@@ -36,7 +36,7 @@ vi.mock('../../../src/sqlite/driver.ts', async (original) => {
 const SMALL = [
   // One row, or one for each blockchain, signer, name or migration.
   ...['backend', 'chains', 'signer_nonces', 'nft_term_cursor', 'secrets', 'kysely_migration', 'kysely_migration_lock'],
-  ...['accounts', 'api_keys', 'collections', 'rate_windows', 'runs', 'unknown_mints', 'webhooks'],
+  ...['accounts', 'api_keys', 'collections', 'rate_windows', 'runs', 'unknown_mints', 'unknown_updates', 'webhooks'],
   // One row per 4,096 NFTs.
   'nft_counts',
   // Old rows are removed.
@@ -85,6 +85,8 @@ const NEED_STATISTICS = [
   / nfts\.seq\) < \(\?, \?\) and exists \(select 1 from requests /,
   /^select nfts\.seq, .* from \(select seq from nfts where \(collection_id, owner, seq\)/,
   /^select page\.transaction_id as id, count\(\*\) as count from/,
+  // The history of an NFT.
+  /^with requested as \(/,
   // Metrics, and the removal of deliveries pending for removed listeners.
   /^delete from webhook_deliveries where state = 'waiting' and webhook_id not in/,
   /^select count\(\*\) as count from webhook_deliveries where state = 'waiting'$/,

@@ -5,7 +5,7 @@ import { call, createTestCollection, mint, showNfts, until, WALLETS, withStore }
 import { holdSettling } from '../../helpers/hold.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
-import { metadataOf, showTransaction, titles, update } from '../../helpers/updates.ts'
+import { historyOf, metadataOf, showTransaction, titles, update } from '../../helpers/updates.ts'
 
 const [, BOB] = WALLETS
 
@@ -80,6 +80,14 @@ it('makes an update pending again that a reorg removes, restores the metadata be
   // Nothing is mined in between, since the update could be made again unnoticed.
   await until(async () => !(await isDeployed(two)), Boolean)
   expect(await showNfts(backend, ids)).toEqual(before)
+  const events = (await historyOf(backend, first)).map(({ status, revision, block_number: block }) => {
+    return [status, revision, block === null]
+  })
+  expect(events).toEqual([
+    ['deployed', null, false],
+    ['deployed', 1, false],
+    ['initiated', null, true],
+  ])
   // Another update of the collection waits for it.
   const three = await update(backend, collection, second, 'B')
   await minedUntil(async () => (await isDeployed(two)) && (await isDeployed(three)), Boolean)
@@ -166,6 +174,10 @@ it('withdraws a burn that a reorg removes: the NFT has its owner again until it 
   await real.reorg(CONFIRMATIONS + 1)
   await until(async () => !(await isBurned()), Boolean)
   expect((await showNfts(backend, ids))[0]).toMatchObject({ burned: false, receiver_wallet_address: BOB })
+  const burn = async () => (await historyOf(backend, ids[0] ?? '')).slice(1)
+  const pending = { kind: 'burn', status: 'initiated', from: BOB, block_number: null }
+  expect(await burn()).toMatchObject([pending])
   await minedUntil(() => isDeployed(response.transaction_gdn_id), Boolean)
+  expect(await burn()).toMatchObject([{ ...pending, status: 'deployed', block_number: expect.any(Number) }])
   expect(await isBurned()).toBe(true)
 })

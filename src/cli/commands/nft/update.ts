@@ -1,6 +1,6 @@
 import { updatednft } from '../../../api/endpoints/updatednft.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
-import { canonicalJson } from '../../../core/canonical-json.ts'
+import { metadataChanges } from '../../../api/metadata-changes.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
@@ -10,7 +10,6 @@ import { notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { checkRequest } from '../../request/check-request.ts'
@@ -78,9 +77,9 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const request = checkRequest(updatednft.request, { ...fixed, metadata: [metadata] }, file)
   if (flags.dryRun) {
     const shown = replaceUrls(request, new Map(localFiles.map(({ placeholder, path }) => [placeholder, path])))
-    return await output.many(differences(before, shown.metadata[0] as NftMetadata))
+    return await output.many(metadataChanges(before, shown.metadata[0] as NftMetadata).map((change) => ({ ...change })))
   }
-  if (localFiles.length === 0 && differences(before, request.metadata[0] as NftMetadata).length === 0) {
+  if (localFiles.length === 0 && metadataChanges(before, request.metadata[0] as NftMetadata).length === 0) {
     await output.one({ ...shortRecord(nft), status: 'deployed' })
     return io.note('Nothing to change.')
   }
@@ -149,20 +148,4 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
       localFiles,
     }
   }
-}
-
-/** The fields of metadata by name: `image`, `attribute level` and so on. */
-function fieldsOf({ file_fields, attribute, ...others }: Partial<NftMetadata>): Map<string, unknown> {
-  return new Map<string, unknown>([
-    ...Object.entries(others),
-    ...(file_fields ?? []).map(({ key, url }) => [`file ${key}`, url] as const),
-    ...(attribute ?? []).map(({ tag, value }) => [`attribute ${tag}`, value] as const),
-  ])
-}
-
-function differences(before: NftMetadata, after: NftMetadata): DataRecord[] {
-  const [old, now] = [fieldsOf(before), fieldsOf(after)]
-  return [...new Set([...old.keys(), ...now.keys()])]
-    .filter((field) => canonicalJson(old.get(field)) !== canonicalJson(now.get(field)))
-    .map((field) => ({ field, before: old.get(field) ?? null, after: now.get(field) ?? null }))
 }

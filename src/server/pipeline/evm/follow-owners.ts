@@ -23,6 +23,7 @@ import {
 } from '../../store/owner-events.ts'
 import type { Db } from '../../store/schema.ts'
 import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
+import { forgetUnknownUpdates } from '../../store/updates.ts'
 
 /** Number of blocks whose events are read at once: full ones have about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
@@ -75,6 +76,7 @@ export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCu
     if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return
     await undoEvents(db, blockchain, kept)
     await forgetUnknownMints(db, blockchain, kept)
+    await forgetUnknownUpdates(db, blockchain, kept)
   })
 }
 

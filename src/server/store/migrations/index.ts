@@ -18,4 +18,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     up: async (db) => (await import('./0008-update-references.ts')).addUpdateReferences(db),
   },
   '0009-provenance': { up: async (db) => (await import('./0009-provenance.ts')).addProvenance(db) },
+  '0010-unknown-updates': { up: async (db) => (await import('./0010-unknown-updates.ts')).addUnknownUpdates(db) },
 }

@@ -58,7 +58,10 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     await store.transaction(async (db) => {
       if (!(await lockAt(db, collection))) return
       const cid = directoryCid(batch.digest).toString()
-      await recordUnknownUpdate(db, { collectionId: collection.id, sequence, directory: cid, tokenIds: batch.tokenIds })
+      await recordUnknownUpdate(db, {
+        ...{ collectionId: collection.id, sequence, directory: cid, tokenIds: batch.tokenIds, blockchain },
+        ...{ block_number: mined.blockNumber, transaction_hash: mined.hash },
+      })
       await updateCollection(db, collection.id, { update_count: sequence })
     })
     log.error(facts, 'the chain has an update of NFTs that this backend does not know: they have its revision now')

@@ -1,0 +1,88 @@
+import type { ResponseOf } from '../../../client/api-client.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { fetchNfts } from '../../request/fetch-nfts.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
+import { unknownNfts } from './show.ts'
+
+export type HistoryFlags = OutputFlags & ServerFlags
+
+type Event = ResponseOf<'getnfthistory'>['events'][number]
+
+const VIEW: View = {
+  fields: [
+    ...['kind', 'status', 'transaction_gdn_id', 'accepted_date', 'block_date', 'block_number', 'transaction_hash'],
+    ...['from', 'to', 'revision', 'changes', 'changes_left_out', 'error', 'explorer_url'],
+  ],
+  columns: ['date', 'kind', 'status', 'what', 'block_number', 'transaction_hash', 'error'],
+  id: 'transaction_hash',
+  cells: (record) => ({ ...record, date: record.block_date ?? record.accepted_date, what: whatOf(record as Event) }),
+}
+
+export function command(deps: Deps, run = history): GdnCommand {
+  const historyCommand = new GdnCommand({
+    about:
+      'Shows the mint, transfers, updates, freezes and the burn of an NFT, with block and transaction, the oldest first. Transfers made outside of the service are included. An event with the status initiated is not final yet. Only a gdn backend has the history.',
+    examples: [
+      ['Show what happened to an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      [
+        'Print what its updates changed',
+        'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',
+        '  | jq \'.[] | select(.kind == "update") | .changes\'',
+      ],
+    ],
+  })
+  historyCommand.argument('<nft_gdn_id>')
+  addServerFlags(historyCommand)
+  addOutputFlags(historyCommand)
+  return historyCommand.action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  const { client, server } = await deps.connect(await deps.settings(flags))
+  // Every server has this endpoint, and its response tells whether it has the other one.
+  const [nft] = await awaitResponse(deps.io, server.origin, fetchNfts(deps, client, [id]))
+  if (nft === undefined) throw unknownNfts([id])
+  if (client.hasHistory() !== true) {
+    throw new GdnError('refused', `${server.origin} has no history of NFTs`, {
+      hint: 'Only a gdn backend has it. Look at the token in a block explorer.',
+    })
+  }
+  await output.many(eventsOf())
+
+  async function* eventsOf(): AsyncGenerator<DataRecord> {
+    const signal = deps.signals.signal
+    for (let offset: number | null = 0; offset !== null; ) {
+      const page: ResponseOf<'getnfthistory'> = await client.call(
+        'getnfthistory',
+        { nft_gdn_id: id, offset },
+        { signal },
+      )
+      yield* page.events
+      offset = page.next_offset
+    }
+  }
+}
+
+/** Describes an event in one line. */
+function whatOf({ kind, from, to, revision, changes }: Event): string {
+  if (kind === 'mint') return `to ${to}`
+  if (kind === 'transfer') return `${from} to ${to}`
+  if (kind === 'burn') return `of ${from}`
+  if (kind === 'freeze') return 'of its metadata'
+  const named = changes?.map(({ field, before, after }) => `${field}: ${short(before)} to ${short(after)}`)
+  return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')
+}
+
+const MAX_SHOWN = 30
+
+function short(value: string | null): string {
+  if (value === null) return 'none'
+  return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
+}

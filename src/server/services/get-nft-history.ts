@@ -1,0 +1,38 @@
+import type * as z from 'zod'
+import type { Blockchain } from '../../api/blockchains.ts'
+import { type getnfthistory, MAX_EVENTS_PER_REQUEST } from '../../api/endpoints/getnfthistory.ts'
+import { TITLES } from '../../api/errors.ts'
+import { formatAcceptedDate } from '../../core/time.ts'
+import { listHistory } from '../store/nft-history.ts'
+import { findNft } from '../store/nfts.ts'
+import { blockTimes, changesOf } from './nft-history.ts'
+import { Refusal } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Returns what happened to an NFT, also outside of the service. */
+export async function getNftHistory(
+  { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
+  { accountId, parsed }: ServiceRequest<z.output<typeof getnfthistory.request>>,
+) {
+  const { nft_gdn_id: id, offset = 0, limit = MAX_EVENTS_PER_REQUEST } = parsed
+  const nft = await findNft(db, id)
+  if (nft?.account_id !== accountId) throw new Refusal(404, TITLES.notFound, `there is no NFT ${id}`)
+  const blockchain = nft.blockchain as Blockchain
+  const found = await listHistory(db, nft, { offset, limit: limit + 1 })
+  const rows = found.slice(0, limit)
+  const times = await blockTimes({ chains }, blockchain, rows)
+  const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatAcceptedDate(ms) : null)
+  const events = []
+  // One after the other: each may have a megabyte of metadata.
+  for (const row of rows) {
+    const { kind, status, accepted_at, block_number, transaction_hash, sender, receiver, revision, error } = row
+    const link = transaction_hash === null ? null : chains.transactionUrl(blockchain, transaction_hash)
+    events.push({
+      ...{ kind, status, transaction_gdn_id: row.id, accepted_date: dateOf(accepted_at) },
+      ...{ block_date: dateOf(times.get(block_number ?? -1)), block_number, transaction_hash },
+      ...{ from: sender, to: receiver, revision, ...(await changesOf(db, id, row)), error },
+      ...(link === null ? {} : { explorer_url: link }),
+    })
+  }
+  return { requests: parsed, events, next_offset: found.length > limit ? offset + limit : null }
+}

@@ -1,0 +1,69 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
+import { metadataChanges } from '../../api/metadata-changes.ts'
+import { within } from '../../core/within.ts'
+import { readBlock } from '../pipeline/evm/follow-owners.ts'
+import { type HistoryRow, metadataAround } from '../store/nft-history.ts'
+import type { Db } from '../store/schema.ts'
+import type { ServiceDeps } from './services.ts'
+
+/** A response waits no longer for a blockchain, since the times of blocks are all that it asks for. */
+const CHAIN_PATIENCE_MS = 5000
+
+/** Returns the times of blocks in milliseconds, those that the blockchain returns. */
+export async function blockTimes(
+  { chains }: Pick<ServiceDeps, 'chains'>,
+  blockchain: Blockchain,
+  rows: readonly HistoryRow[],
+): Promise<ReadonlyMap<number, number>> {
+  const times = new Map<number, number>()
+  if (!isEvm(blockchain)) return times
+  const numbers = [...new Set(rows.flatMap(({ block_number: block }) => block ?? []))]
+  const read = async () => {
+    const network = await chains.network(blockchain)
+    const add = async (number: number) => {
+      const block = await readBlock(network, number)
+      if (block !== null) times.set(number, Number(block.timestamp) * 1000)
+    }
+    await Promise.all(numbers.map(add))
+  }
+  await within(
+    read().catch(() => null),
+    CHAIN_PATIENCE_MS,
+  )
+  return new Map(times)
+}
+
+const MAX_CHANGES = 100
+const MAX_TEXT = 500
+
+export type ShownChange = { field: string; before: string | null; after: string | null }
+
+/** Returns what an update changed, cut to what a list shows; null for another event, or if its metadata is unknown. */
+export async function changesOf(
+  db: Db,
+  nftId: string,
+  { kind, update_seq: seq }: HistoryRow,
+): Promise<{ changes: ShownChange[] | null; changes_left_out: number }> {
+  if (kind !== 'update' || seq === null) return { changes: null, changes_left_out: 0 }
+  const { before, after } = await metadataAround(db, nftId, seq)
+  // Each may have a megabyte.
+  await nextTurn()
+  const all = metadataChanges(JSON.parse(before) as NftMetadata, JSON.parse(after) as NftMetadata)
+  const shown = all.slice(0, MAX_CHANGES)
+  return {
+    changes: shown.map((change) => ({
+      field: cut(change.field),
+      before: textOf(change.before),
+      after: textOf(change.after),
+    })),
+    changes_left_out: all.length - shown.length,
+  }
+}
+
+const cut = (text: string): string =>
+  text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).toWellFormed()}…`
+
+const textOf = (value: unknown): string | null =>
+  value === null ? null : cut(typeof value === 'string' ? value : JSON.stringify(value))
