@@ -27,6 +27,8 @@ export const nftRecord = z.looseObject({
   pending_reason: optionalText,
   /** The rest is an extension of our backend. The sequence of the last update; 0 without one. */
   revision: z.nullish(z.number()),
+  /** Its first owner. */
+  minted_to: optionalText,
   /** The reference ID of that update, if it has one. */
   revision_reference_id: optionalText,
   /** The change that is in progress: an `update` or `freeze` with its reference ID, a `transfer` or a `burn`. */

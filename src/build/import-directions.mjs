@@ -23,7 +23,7 @@ export const MAY_IMPORT = {
   wallet: ['core', 'api', 'client', 'keystore', 'state'],
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
   batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
-  plan: ['core', 'api', 'batch', 'client', 'manifest', 'operations', 'sqlite', 'state'],
+  plan: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'sqlite', 'state'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
   // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],

@@ -38,6 +38,8 @@ export interface Seen {
   isMetadataOurs: boolean
   /** Whether a transfer to the receiver of the row is in progress. */
   isMoving: boolean
+  /** Whether an update of this row is in progress. */
+  isUpdating: boolean
 }
 
 /** What the server and the options permit. */
@@ -52,16 +54,17 @@ export interface Abilities {
   marker: string | null
 }
 
-type Row = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'>
+/** A row as it is compared. */
+export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata'> & {
+  /** Local files with the URLs that they have once they are uploaded; null where that isn't known before. */
+  localFiles: readonly { key: string; url: string | null }[]
+}
 
-export const NO_UPDATES = "gdn apply can't update NFTs yet"
+export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
-/**
- * Returns how an NFT differs from its row. A local file is not compared, because its URL is known only after the
- * upload: an NFT with any file under its key has no difference.
- */
-export function compareRow(row: Row, { nft, ...seen }: Seen, can: Abilities): Change[] {
+/** Returns how an NFT differs from its row. A local file whose URL isn't known before its upload is no difference. */
+export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilities): Change[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
@@ -80,12 +83,15 @@ export function compareRow(row: Row, { nft, ...seen }: Seen, can: Abilities): Ch
   const changes: Change[] = []
   if (fields.length > 0) {
     const isOurs = seen.isMetadataOurs || can.takeOver
-    const reason = isOurs ? whyNoUpdate(nft, can) : 'its metadata was changed elsewhere'
-    changes.push({ ...of, action: isOurs ? orImpossible('update', reason) : 'drift', want: 'update', fields, reason })
+    const reason = isOurs ? whyNoUpdate(nft, seen.isUpdating, can) : 'its metadata was changed elsewhere'
+    const action = isOurs ? orImpossible('update', reason) : 'drift'
+    const isGoingOn = action === 'update' && seen.isUpdating
+    changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? 'in progress' : reason })
   }
   if (moved.length > 0) {
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
-    const obstacle = status === 'deployed' ? can.noTransfers : NOT_DEPLOYED
+    const isPending = seen.isMoving || seen.isUpdating ? null : pendingChange(nft)
+    const obstacle = status === 'deployed' ? (can.noTransfers ?? isPending) : NOT_DEPLOYED
     const reason = isOurs ? obstacle : 'its owner was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && seen.isMoving
@@ -99,27 +105,42 @@ const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle 
 export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 
 /** Whether the owner of an NFT is not the receiver of its row. */
-export function isMoved(row: Row, owner: string | null, { sendersOwn }: Pick<Abilities, 'sendersOwn'>): boolean {
+export function isMoved(
+  row: Pick<ComparedRow, 'receiver' | 'sender'>,
+  owner: string | null,
+  { sendersOwn }: Pick<Abilities, 'sendersOwn'>,
+): boolean {
   if (owner === null) return false
   const owners = sendersOwn ? ownersOf(row) : [row.receiver]
   return !owners.some((one) => sameAddress(one, owner))
 }
 
-function whyNoUpdate(nft: NftRecord, { updates }: Abilities): string | null {
+/** Returns why a change in progress prevents another one; null if there is none. */
+const pendingChange = ({ pending_change: change }: NftRecord): string | null =>
+  change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
+
+function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {
   if (!updates) return NO_UPDATES
   if (nft.status !== 'deployed') return NOT_DEPLOYED
   if (nft.is_frozen === true) return 'its metadata is frozen'
-  return nft.is_dynamic === true ? null : 'the NFT is not dynamic'
+  if (nft.is_dynamic !== true) return 'the NFT is not dynamic'
+  return isUpdating ? null : pendingChange(nft)
 }
 
 type Fields = Map<string, string>
 
+/** Returns the name of a file field among the fields of a change. */
+export const fileField = (key: string): string => `file:${key}`
+
 /** Returns the differences of title, description, files, attributes and extra keys. */
-function metadataChanges({ metadata, localFiles }: Row, nft: NftRecord, marker: string | null): FieldChange[] {
+function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, marker: string | null): FieldChange[] {
   const given = nft.request_metadata
   const from = fieldsOf(given !== null && typeof given === 'object' ? (given as Record<string, unknown>) : {})
   const to = fieldsOf(metadata)
-  for (const { key, path } of localFiles) to.set(`file:${key}`, from.get(`file:${key}`) ?? path)
+  for (const { key, url } of localFiles) {
+    const field = fileField(key)
+    to.set(field, url ?? from.get(field) ?? 'a local file')
+  }
   if (marker !== null) from.delete(`extra:${marker}`)
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))
@@ -132,7 +153,7 @@ function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, 
   for (const [name, value] of Object.entries(texts)) {
     fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOf(value))
   }
-  for (const { key, url } of pairsIn(file_fields)) fields.set(`file:${textOf(key)}`, textOf(url))
+  for (const { key, url } of pairsIn(file_fields)) fields.set(fileField(textOf(key)), textOf(url))
   for (const { tag, value } of pairsIn(attribute)) {
     const name = `attr:${textOf(tag)}`
     let field = name

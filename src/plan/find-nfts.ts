@@ -1,6 +1,5 @@
 import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/nft-record.ts'
-import { operationDigest } from '../api/operation-digest.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
 import { referenceId } from '../batch/row-key.ts'
@@ -22,9 +21,11 @@ export interface Candidate {
   nftGdnId: string | null
 }
 
+type MintOperation = 'createnft' | 'creatednft' | 'createnfttrans'
+
 /** What a reference ID names on the server. */
 interface Named {
-  operation: 'createnft' | 'createnfttrans'
+  operation: MintOperation
   nftGdnId: string
   digest: string
 }
@@ -43,6 +44,8 @@ export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchai
   client: Pick<BatchClient, 'call'>
   /** Whether the server knows reference IDs. */
   hasReferences: boolean
+  /** Whether the server has creatednft. */
+  hasUpdates: boolean
 }
 
 /** Returns the rows of a page with their NFTs: by their reference IDs, or else by the run in the state. */
@@ -56,8 +59,14 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
     return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }
   })
   if (!place.hasReferences) return candidates
-  for (const operation of ['createnft', 'createnfttrans'] as const) {
-    const asked = candidates.filter(({ row }) => (row.row.sender === null) === (operation === 'createnft'))
+  const operations: MintOperation[] = [
+    'createnft',
+    'createnfttrans',
+    ...(place.hasUpdates ? ['creatednft' as const] : []),
+  ]
+  for (const operation of operations) {
+    const isTrans = operation === 'createnfttrans'
+    const asked = candidates.filter(({ row, named }) => named === null && (row.row.sender !== null) === isTrans)
     const found = await lookUp(place, operation, new Set(asked.map(({ reference }) => reference)))
     for (const candidate of asked) {
       const one = found.get(candidate.reference)
@@ -97,7 +106,7 @@ interface Found {
 /** Returns what reference IDs name, without those that failed without effect. */
 async function lookUp(
   { client, contractAddress, blockchain, signal }: Place,
-  operation: 'createnft' | 'createnfttrans' | 'transfernft',
+  operation: MintOperation | 'transfernft',
   ids: ReadonlySet<string>,
 ): Promise<Map<string, Found>> {
   if (ids.size === 0) return new Map()
@@ -222,23 +231,9 @@ async function sentTransfers({ state }: RunStore, ids: ReadonlySet<string>) {
   )
 }
 
-/** Whether a row was minted to this owner: by the digest of its reference ID, or by its request in the state. */
-async function isMintedTo(
-  { state }: RunStore,
-  { row, named, sent }: Candidate,
-  nft: NftRecord,
-  receiver_wallet_address: string,
-): Promise<boolean> {
-  const metadata = nft.request_metadata
-  if (named !== null && metadata !== null && typeof metadata === 'object') {
-    const fields = { metadata: metadata as Record<string, unknown>, receiver_wallet_address }
-    const { sender } = row.row
-    const digest =
-      sender === null
-        ? operationDigest('createnft', fields)
-        : operationDigest(named.operation, { ...fields, sender_wallet_address: sender })
-    if (digest === named.digest) return true
-  }
+/** Whether a row was minted to this owner: by the record of its NFT, or by its request in the state. */
+async function isMintedTo({ state }: RunStore, { sent }: Candidate, nft: NftRecord, owner: string): Promise<boolean> {
+  if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
   if (sent === null) return false
   const request = await state.read((sql) =>
     sql.get<{ body: string }>(
@@ -247,5 +242,5 @@ async function isMintedTo(
     ),
   )
   const body = request === undefined ? {} : (JSON.parse(request.body) as { receiver_wallet_address?: string })
-  return sameAddress(body.receiver_wallet_address ?? '', receiver_wallet_address)
+  return sameAddress(body.receiver_wallet_address ?? '', owner)
 }

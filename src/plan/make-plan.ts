@@ -1,73 +1,26 @@
+import type { NftRecord } from '../api/nft-record.ts'
 import { refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { findEdits } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
-import type { KeptRow } from '../batch/manifest-row.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
-import { shownKey } from '../batch/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import type { RunStore } from '../batch/run-store.ts'
-import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
-import { type Abilities, type Action, type Change, compareRow, isMoved, revisionOf } from './compare.ts'
-import { type Candidate, findCandidates, ownerHistories, type Place, readRecords } from './find-nfts.ts'
-
-export interface PlanOptions extends BatchOptions {
-  /** Change NFTs back that others have changed. */
-  takeOver?: boolean
-  /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
-  noTransfers(): Promise<string | null>
-  /** Compare the plan with the changes that were saved with its rows. */
-  isSaved?: boolean
-}
-
-export interface PlanDeps {
-  client: BatchClient
-  /** @param enter takes the saved changes of each row, in order */
-  readManifest: (enter: (changes: readonly Change[]) => Promise<void>) => Items
-  onProgress?(done: number): void
-}
-
-/** Rows by their outcome, and changes by action. A row may have an update and a transfer. */
-export type PlanCounts = Record<Action, number> & {
-  rows: number
-  /** Rows that are as the manifest says. */
-  unchanged: number
-  /** Mints of rows whose last mint failed. */
-  retries: number
-  /** Rows that the run has minted, and that are no longer in the manifest. */
-  vanished: number
-}
-
-/** A change with its row. */
-export interface PlannedChange extends Change {
-  key: string
-  line: number
-  title: string
-}
-
-/** A row that changed on the server since a plan was saved. */
-export interface MovedRow {
-  key: string
-  line: number
-  /** What differs now. */
-  changes: Change[]
-}
-
-/** The differences between a manifest and what exists. */
-export interface ChangePlan {
-  run: RunRef
-  counts: PlanCounts
-  /** What the plan can't say, for people. */
-  notes: readonly string[]
-  /** Rows whose changes are others than those of the saved plan; the first ones are named. */
-  moved: { count: number; rows: MovedRow[] }
-  /** All changes in the order of the manifest. */
-  changes(): AsyncGenerator<PlannedChange>
-  /** All rows with their changes. */
-  rows(): AsyncGenerator<{ row: KeptRow; changes: Change[] }>
-}
+import { updateReference, updatesPrefix } from './apply-updates.ts'
+import { type Abilities, type Change, compareRow, isMoved, type Seen } from './compare.ts'
+import {
+  type Candidate,
+  findCandidates,
+  type OwnerHistory,
+  ownerHistories,
+  type Place,
+  readRecords,
+} from './find-nfts.ts'
+import { changesOf, rowsOf, updatesOf } from './plan-rows.ts'
+import type { ChangePlan, PlanCounts, PlanDeps, PlanOptions } from './planned.ts'
+import { SavedChanges } from './saved-changes.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
 const PAGE = 1_000
@@ -95,57 +48,19 @@ export async function withPlan<Result>(
     await saved.begin()
     await readRows(store, withRoomForMarker(deps.readManifest(saved.enter), drop.marker ?? undefined), 'draft')
     await saved.flush()
-    const planner = new Planner(store, options, deps)
+    const planner = new Planner(store, options, deps, saved)
     await planner.run()
     return await use({
       run: { id: drop.id, name: drop.name },
       counts: planner.counts,
       notes: planner.notes,
-      moved: planner.moved,
+      moved: saved.moved,
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
+      updates: () => updatesOf(store, deps.contents),
     })
   })
 }
-
-/** The changes of a saved plan by the positions of their rows, in a temporary table. */
-class SavedChanges {
-  readonly #store: RunStore
-  #position = 0
-  #waiting: [position: number, changes: string][] = []
-
-  constructor(store: RunStore) {
-    this.#store = store
-  }
-
-  async begin(): Promise<void> {
-    await this.#store.state.scratch((sql) =>
-      sql.script(`DROP TABLE IF EXISTS temp.saved;
-        CREATE TEMP TABLE saved (position INTEGER PRIMARY KEY, changes TEXT NOT NULL)`),
-    )
-  }
-
-  readonly enter = async (changes: readonly Change[]): Promise<void> => {
-    const position = this.#position++
-    if (changes.length === 0) return
-    this.#waiting.push([position, JSON.stringify(changes)])
-    if (this.#waiting.length >= PAGE) await this.flush()
-  }
-
-  async flush(): Promise<void> {
-    const waiting = this.#waiting
-    this.#waiting = []
-    await this.#store.state.scratch((sql) => {
-      for (const row of waiting) sql.run('INSERT INTO temp.saved VALUES (?, ?)', ...row)
-    })
-  }
-}
-
-/** What must be the same when a saved plan is applied. A reason is only for people. */
-const essence = ({ action, want, fields, nftGdnId, revision, reference }: Change): string =>
-  JSON.stringify([action, want, fields, nftGdnId, revision, reference])
-
-const MAX_MOVED = 50
 
 class Planner {
   readonly counts: PlanCounts = {
@@ -153,17 +68,18 @@ class Planner {
     ...{ retries: 0, vanished: 0 },
   }
   readonly notes: string[] = []
-  readonly moved: ChangePlan['moved'] = { count: 0, rows: [] }
   readonly #store: RunStore
   readonly #options: PlanOptions
   readonly #deps: PlanDeps
+  readonly #saved: SavedChanges
   readonly #mints: number[] = []
   #noTransfers: string | null | undefined
 
-  constructor(store: RunStore, options: PlanOptions, deps: PlanDeps) {
+  constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges) {
     this.#store = store
     this.#options = options
     this.#deps = deps
+    this.#saved = saved
   }
 
   async run(): Promise<void> {
@@ -172,9 +88,10 @@ class Planner {
     const { contractAddress, blockchain, signal, backend, origin, takeOver = false } = this.#options
     if (client.supportsReferences() === null) await client.learnIdempotency({ signal })
     const hasReferences = client.supportsReferences() === true
-    const place: Place = { client, contractAddress, blockchain, signal, hasReferences }
+    const hasUpdates = client.supportsUpdates() === true
+    const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
-    const can = { updates: false, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
+    const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     const renamed = await this.#edits()
     await state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.changes;
@@ -227,27 +144,16 @@ class Planner {
     const histories = await ownerHistories(this.#store, place, scope, moved)
     if (moved.length > 0) this.#noTransfers ??= await this.#options.noTransfers()
     const noTransfers = this.#noTransfers ?? null
-    const found: [number, Change[]][] = candidates.map((candidate) => {
-      const { position, row } = candidate.row
-      const nft = nftOf(candidate)
-      const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-      if (missing !== null) return [position, [missing]]
-      if (nft === undefined) return [position, [unknownNft(candidate)]]
-      const history = histories.get(position)
-      const seen = {
-        nft,
-        isOwnerOurs: history?.isOurs ?? true,
-        isMoving: history?.isMoving ?? false,
-        isMetadataOurs: (revisionOf(nft) ?? 0) === 0,
-      }
-      const changes = compareRow(row, seen, { ...can, noTransfers })
-      return [
-        position,
-        changes.map((one) => (one.action === 'transfer' ? { ...one, reference: history?.reference ?? null } : one)),
-      ]
-    })
+    const found: [number, Change[]][] = []
+    for (const candidate of candidates) {
+      const history = histories.get(candidate.row.position)
+      found.push([
+        candidate.row.position,
+        await this.#changesOf(candidate, nftOf(candidate), { ...can, noTransfers }, history),
+      ])
+    }
     this.#count(found)
-    if (this.#options.isSaved === true) await this.#compareSaved(candidates, found)
+    if (this.#options.isSaved === true) await this.#saved.compare(candidates, found)
     await this.#store.state.scratch((sql) => {
       for (const [position, changes] of found) {
         for (const [n, change] of changes.entries()) {
@@ -257,26 +163,34 @@ class Planner {
     })
   }
 
-  /** Finds rows with a change that the saved plan does not have. One that has fewer was applied in part. */
-  async #compareSaved(candidates: readonly Candidate[], found: readonly [number, Change[]][]): Promise<void> {
-    const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
-    const rows = await this.#store.state.scratch((sql) =>
-      sql.all<{ position: number; changes: string }>(
-        'SELECT position, changes FROM temp.saved WHERE position BETWEEN ? AND ?',
-        first,
-        last,
-      ),
-    )
-    const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as Change[]]))
-    for (const [at, [position, changes]] of found.entries()) {
-      const known = new Set(saved.get(position)?.map(essence))
-      const row = candidates[at]?.row
-      if (row === undefined || changes.every((change) => known.has(essence(change)))) continue
-      this.moved.count++
-      if (this.moved.rows.length < MAX_MOVED) {
-        this.moved.rows.push({ key: shownKey(row.key), line: row.row.line, changes })
-      }
+  async #changesOf(
+    candidate: Candidate,
+    nft: NftRecord | undefined,
+    can: Abilities,
+    history: OwnerHistory | undefined,
+  ): Promise<Change[]> {
+    const { row } = candidate.row
+    const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
+    if (missing !== null) return [missing]
+    if (nft === undefined) return [unknownNft(candidate)]
+    const update = updateReference(candidate.reference, nft.revision ?? 0)
+    const seen: Seen = {
+      nft,
+      isOwnerOurs: history?.isOurs ?? true,
+      isMoving: history?.isMoving ?? false,
+      isMetadataOurs:
+        (nft.revision ?? 0) === 0 || nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true,
+      isUpdating: nft.pending_change?.reference_id === update,
     }
+    const { contents } = this.#deps
+    const localFiles = await Promise.all(
+      // Other servers may return any URL for an upload.
+      row.localFiles.map(async ({ key, path }) => ({ key, url: can.updates ? (await contents.of(path)).url : null })),
+    )
+    const references = { update, transfer: history?.reference ?? null }
+    return compareRow({ ...row, localFiles }, seen, can).map((one) =>
+      one.action === 'update' || one.action === 'transfer' ? { ...one, reference: references[one.action] } : one,
+    )
   }
 
   #count(found: readonly [number, Change[]][]): void {
@@ -346,30 +260,3 @@ const unknownNft = ({ nftGdnId }: Candidate): Change => ({
   want: 'mint',
   reason: 'it was accepted, but the server does not return its NFT',
 })
-
-async function* changesOf(store: RunStore): AsyncGenerator<PlannedChange> {
-  for await (const { row, changes } of rowsOf(store, 'JOIN')) {
-    for (const change of changes) {
-      yield { ...change, key: shownKey(row.key), line: row.row.line, title: row.row.metadata.title }
-    }
-  }
-}
-
-async function* rowsOf(
-  store: RunStore,
-  join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN',
-): AsyncGenerator<{ row: KeptRow; changes: Change[] }> {
-  const pages = pagesOf(store.state, (sql, after, limit) =>
-    sql.all<RowRecord & { changes: string }>(
-      `SELECT r.*, json_group_array(json(c.change)) FILTER (WHERE c.change IS NOT NULL) AS changes FROM temp.draft r
-        ${join} temp.changes c ON c.position = r.position WHERE r.position > ?
-        GROUP BY r.position ORDER BY r.position LIMIT ?`,
-      after,
-      limit,
-    ),
-  )
-  for await (const page of pages) {
-    for (const { changes, ...record } of page)
-      yield { row: store.keep(record), changes: JSON.parse(changes) as Change[] }
-  }
-}

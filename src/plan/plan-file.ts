@@ -9,7 +9,7 @@ import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { Change } from './compare.ts'
-import type { ChangePlan } from './make-plan.ts'
+import type { ChangePlan } from './planned.ts'
 
 const VERSION = 1
 const BEGINNING = '{"gdn_plan":'

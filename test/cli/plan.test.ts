@@ -50,7 +50,7 @@ describe('gdn plan', () => {
     const edited = await plan('-o', 'csv', '--fields', 'action,key,reason')
     expect(edited.stdout.split('\r\n')).toEqual([
       'action,key,reason',
-      "impossible,a,gdn apply can't update NFTs yet",
+      "impossible,a,the server can't update NFTs",
       'transfer,a,',
       '',
     ])

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../src/api/nft-record.ts'
-import type { ManifestRow } from '../../src/manifest/row.ts'
-import { type Abilities, type Change, compareRow, NO_UPDATES, type Seen } from '../../src/plan/compare.ts'
+import {
+  type Abilities,
+  type Change,
+  type ComparedRow,
+  compareRow,
+  NO_UPDATES,
+  type Seen,
+} from '../../src/plan/compare.ts'
 import { seededRandom } from '../helpers/seed.ts'
 
 const [ALICE, BOB, CAROL] = [
@@ -12,8 +18,8 @@ const [ALICE, BOB, CAROL] = [
 const METADATA = { title: 'Dawn', description: '', file_fields: [] }
 const CAN: Abilities = { updates: true, noTransfers: null, takeOver: false, sendersOwn: false, marker: null }
 
-const rowOf = (more: Partial<ManifestRow> = {}): ManifestRow => ({
-  ...{ line: 2, id: 'a', receiver: ALICE ?? '', sender: null, metadata: METADATA, localFiles: [] },
+const rowOf = (more: Partial<ComparedRow> = {}): ComparedRow => ({
+  ...{ receiver: ALICE ?? '', sender: null, metadata: METADATA, localFiles: [] },
   ...more,
 })
 
@@ -33,6 +39,7 @@ const seenOf = (nft: Partial<NftRecord> = {}, more: Partial<Seen> = {}): Seen =>
   isOwnerOurs: true,
   isMetadataOurs: true,
   isMoving: false,
+  isUpdating: false,
   ...more,
 })
 
@@ -71,13 +78,18 @@ describe('compareRow', () => {
     ])
   })
 
-  test('does not compare local files, and ignores the marker of the run', () => {
-    const localFiles = [{ key: 'art', path: '/art.png' }]
+  test('compares local files by the URL of their content, if it is known, and ignores the marker of the run', () => {
+    const localFiles = [{ key: 'art', url: null }]
     const row = rowOf({ metadata: { ...METADATA, file_fields: [{ key: 'art', url: '' }] }, localFiles })
     const uploaded = { ...METADATA, file_fields: [{ key: 'art', url: 'ipfs://a' }], mark: 'f3' }
     expect(compareRow(row, seenOf({ request_metadata: uploaded }), { ...CAN, marker: 'mark' })).toEqual([])
     const [change] = compareRow(row, seenOf(), CAN)
-    expect(change?.fields).toEqual([{ field: 'file:art', from: null, to: '/art.png' }])
+    expect(change?.fields).toEqual([{ field: 'file:art', from: null, to: 'a local file' }])
+    const known = { ...row, localFiles: [{ key: 'art', url: 'ipfs://b' }] }
+    const [edited] = compareRow(known, seenOf({ request_metadata: uploaded }), { ...CAN, marker: 'mark' })
+    expect(edited?.fields).toEqual([{ field: 'file:art', from: 'ipfs://a', to: 'ipfs://b' }])
+    const same = { ...uploaded, file_fields: [{ key: 'art', url: 'ipfs://b' }] }
+    expect(compareRow(known, seenOf({ request_metadata: same }), { ...CAN, marker: 'mark' })).toEqual([])
   })
 
   test.each<[string, Partial<NftRecord>, Partial<Seen>, Partial<Abilities>, string[]]>([
@@ -166,6 +178,43 @@ describe('compareRow', () => {
       {},
       {},
       ['impossible mint: its mint failed and may have had an effect: no gas'],
+    ],
+    [
+      'an edit while its update is in progress',
+      { request_metadata: { ...METADATA, title: 'x' }, pending_change: { kind: 'update' } },
+      { isUpdating: true },
+      {},
+      ['update update: in progress'],
+    ],
+    [
+      'an edit and a new receiver while another update is in progress',
+      {
+        ...{ receiver_wallet_address: BOB, request_metadata: { ...METADATA, title: 'x' } },
+        pending_change: { kind: 'update', reference_id: 'other' },
+      },
+      {},
+      {},
+      [
+        'impossible update: an update of the NFT is in progress',
+        'impossible transfer: an update of the NFT is in progress',
+      ],
+    ],
+    [
+      'an edit while a burn is in progress',
+      { request_metadata: { ...METADATA, title: 'x' }, pending_change: { kind: 'burn' } },
+      {},
+      {},
+      ['impossible update: a burn of the NFT is in progress'],
+    ],
+    [
+      'an edit while the transfer of the row is in progress',
+      {
+        ...{ receiver_wallet_address: BOB, request_metadata: { ...METADATA, title: 'x' } },
+        pending_change: { kind: 'transfer' },
+      },
+      { isMoving: true },
+      {},
+      ['impossible update: a transfer of the NFT is in progress', 'transfer transfer: in progress'],
     ],
     [
       'an edit and a new receiver',

@@ -15,6 +15,9 @@ import {
   WALLETS,
   withStore,
 } from '../helpers/backend.ts'
+import { pngOf } from '../helpers/file-server.ts'
+import { holdSigning } from '../helpers/hold.ts'
+import { ended, update } from '../helpers/updates.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const csv = (...rows: [id: string, title: string, receiver: string][]) =>
@@ -112,7 +115,7 @@ describe('gdn plan and apply against a backend', () => {
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
     const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
     const expected = [
-      "impossible update a, title Dawn → Dawn!, gdn apply can't update NFTs yet",
+      'impossible update a, title Dawn → Dawn!, the NFT is not dynamic',
       `transfer transfer b, receiver ${BOB} → ${CAROL}`,
     ]
     expect(await one.plan(edited)).toEqual(expected)
@@ -202,6 +205,133 @@ describe('gdn plan and apply against a backend', () => {
     const { code, stderr } = await one.run(['apply'], edited, '--yes', '--only', 'mint')
     expect(code, stderr).toBe(0)
     expect(await nftsOf(collection)).toHaveLength(2)
+  })
+
+  describe('updates', () => {
+    const dynamic = () => collectionOf({ dynamic: true })
+    const applied = async (one: Awaited<ReturnType<typeof machine>>, manifest: string, ...more: string[]) => {
+      const { code, stdout, stderr } = await one.run(['apply'], manifest, '--json', ...more)
+      expect(code, stderr).toBe(0)
+      return JSON.parse(stdout) as { minted: number; updated: number; transferred: number }
+    }
+    const updatesOf = ({ id }: TestCollection) =>
+      withStore(data.path, ({ db }) =>
+        db
+          .selectFrom('updates')
+          .select(['reference_id', 'status'])
+          .where('collection_id', '=', id)
+          .orderBy('seq')
+          .execute(),
+      )
+
+    test('are applied once, and show no difference afterwards on any machine', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const other = await machine(collection)
+      for (const [at, title] of [
+        [one, 'Dawn!'],
+        [other, 'Dawn?'],
+        [one, 'Dawn'],
+      ] as const) {
+        const edited = csv(['a', title, ALICE], ['b', 'Dusk', BOB])
+        expect(await applied(at, edited)).toMatchObject({ minted: 0, updated: 1, transferred: 0 })
+        expect(await applied(at, edited)).toMatchObject({ updated: 0 })
+        for (const each of [one, other]) expect(await each.plan(edited)).toEqual([])
+      }
+      const updates = await updatesOf(collection)
+      expect(updates.map(({ reference_id }) => reference_id?.replace(/^.*:update:/, ''))).toEqual(['0', '1', '2'])
+    })
+
+    test('come before a transfer of the same NFT, and after mints', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE]))
+      const edited = csv(['a', 'Dawn!', BOB], ['b', 'Dusk', CAROL])
+      expect(await one.plan(edited)).toEqual([
+        'update update a, title Dawn → Dawn!',
+        `transfer transfer a, receiver ${ALICE} → ${BOB}`,
+        'mint mint b',
+      ])
+      expect(await applied(one, edited)).toMatchObject({ minted: 1, updated: 1, transferred: 1 })
+      expect(await (await machine(collection)).plan(edited)).toEqual([])
+      // The owner is still known as ours after an update.
+      const back = edited.replace(BOB, ALICE)
+      expect(await (await machine(collection)).plan(back)).toEqual([`transfer transfer a, receiver ${BOB} → ${ALICE}`])
+    })
+
+    test('of others are kept, unless they are taken over', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      const rows = csv(['a', 'Dawn', ALICE])
+      await one.mint(rows)
+      const [nft] = await nftsOf(collection)
+      await ended(backend, await update(backend, collection, nft?.nft_gdn_id ?? '', 'Stranger'))
+      const drift = [
+        expect.stringMatching(/^drift update a, title Stranger → Dawn, .*its metadata was changed elsewhere$/),
+      ]
+      for (const each of [one, await machine(collection)]) expect(await each.plan(rows)).toEqual(drift)
+      expect(await applied(one, rows)).toMatchObject({ updated: 0 })
+      expect(await applied(one, rows, '--take-over')).toMatchObject({ updated: 1 })
+      expect(await one.plan(rows)).toEqual([])
+    })
+
+    test('with another version of the row for the same revision are rejected as stale', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE]))
+      const letGo = await holdSigning(data.path, 'update')
+      const first = one.run(['apply'], csv(['a', 'Dusk', ALICE]), '--yes')
+      await until(
+        () => updatesOf(collection),
+        (updates) => updates.length === 1,
+      )
+      const other = await machine(collection)
+      const second = await other.run(['apply'], csv(['a', 'Noon', ALICE]), '--yes')
+      expect(second.code).toBe(7)
+      expect(second.stderr).toContain('another version of this row was applied to this revision: plan again')
+      await letGo()
+      expect((await first).code).toBe(0)
+      expect(await applied(other, csv(['a', 'Noon', ALICE]))).toMatchObject({ updated: 1 })
+      expect(await updatesOf(collection)).toHaveLength(2)
+    })
+
+    test('of NFTs that are frozen, or were minted as not dynamic, are impossible', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE]))
+      const [nft] = await nftsOf(collection)
+      const { response } = await call(backend, 'freezenft', {
+        contract_address: collection.address,
+        nft_gdn_ids: [nft?.nft_gdn_id],
+      })
+      await ended(backend, response.transaction_gdn_id)
+      const edited = csv(['a', 'Dawn!', ALICE])
+      expect(await one.plan(edited)).toEqual(['impossible update a, title Dawn → Dawn!, its metadata is frozen'])
+      expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
+      expect(await updatesOf(collection)).toHaveLength(1)
+    })
+
+    test('notice local files whose content changed under the same name, and upload only those', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      for (const name of ['dawn', 'dusk']) await writeFile(one.path(`${name}.png`), pngOf(name))
+      const rows = `id,title,description,receiver,image\na,Dawn,x,${ALICE},dawn.png\nb,Dusk,x,${BOB},dusk.png`
+      await one.mint(rows)
+      expect(await one.plan(rows)).toEqual([])
+      const titles = rows.replace('Dusk', 'Dust')
+      await writeFile(one.path('dawn.png'), pngOf('noon'))
+      expect(await one.plan(titles)).toEqual([
+        expect.stringMatching(/^update update a, file:image ipfs:\/\/\w+ → ipfs:\/\/\w+$/),
+        'update update b, title Dusk → Dust',
+      ])
+      expect(await applied(one, titles)).toMatchObject({ updated: 2 })
+      expect(await one.plan(titles)).toEqual([])
+      const large = Buffer.concat([pngOf('large'), Buffer.alloc(1_000_000, 7)])
+      await writeFile(one.path('dawn.png'), large)
+      expect(await applied(one, titles)).toMatchObject({ updated: 1 })
+      expect(await one.plan(titles)).toEqual([])
+    })
   })
 
   describe('with a saved plan', () => {

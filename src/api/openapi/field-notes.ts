@@ -40,6 +40,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   max_fee: 'The most that the run offers for a unit of gas: wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
+  minted_to: 'Extension: wallet address that the NFT was minted to.',
   next_offset: 'The offset of the next page; null after the last event.',
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
   offset: 'Number of events to skip, from the oldest.',

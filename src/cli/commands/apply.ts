@@ -1,7 +1,6 @@
 import { runBatch } from '../../batch/run.ts'
 import { GdnError } from '../../core/errors.ts'
-import { applyTransfers, type Outcomes, type Problem } from '../../plan/apply.ts'
-import type { ChangePlan, PlannedChange } from '../../plan/make-plan.ts'
+import type { ChangePlan } from '../../plan/planned.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -13,9 +12,9 @@ import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { DEFAULT_TIMEOUT_MS } from '../request/waiting.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
 import { sendRun } from './batch/send-run.ts'
+import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
 import { countsText, firstChanges, PLAN_VIEW, pendingCount, printPlanNotes } from './plan/plan-view.ts'
@@ -30,6 +29,7 @@ const FIELDS = [
   'contract_address',
   'rows',
   'minted',
+  'updated',
   'transferred',
   'pending',
   'failed',
@@ -40,7 +40,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'run' }
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -70,12 +70,11 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       if (plan.moved.count > 0) throw changedSince(plan.moved)
       await confirmPlan(deps, connection, opened, plan, flags)
       const minted = await mint(deps, opened, plan, flags)
-      const outcomes = await transferAll(deps, connection, opened, plan, flags)
-      const { failed, unknown, transferred, pending } = outcomes
+      const outcomes = await changeNfts(deps, connection, opened, plan, flags)
       const { blockchain, contractAddress: contract_address } = opened.options
       await output.one({
-        ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted, transferred, pending },
-        ...{ failed: failed.length, unknown: unknown.length },
+        ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted },
+        ...summaryOf(outcomes),
       })
       const problem = problemOf(outcomes)
       if (problem !== null) throw problem
@@ -137,59 +136,4 @@ async function mint(deps: Deps, { options, settings }: Opened, plan: ChangePlan,
     run: runBatch,
   })
   return Math.min(counts.mint, summary.deployed ?? 0)
-}
-
-async function transferAll(
-  deps: Deps,
-  { client }: Connection,
-  { options, settings }: Opened,
-  plan: ChangePlan,
-  flags: ApplyFlags,
-): Promise<Outcomes> {
-  const all = plan.counts.transfer
-  if (all === 0 || flags.only === 'mint') return { transferred: 0, pending: 0, failed: [], unknown: [] }
-  const { origin, backend, blockchain, contractAddress: contract } = options
-  if (backend === undefined) throw new Error('the backend was not identified')
-  const progress = await deps.io.progress(`Transferring: 0 of ${all}`)
-  try {
-    return await applyTransfers(
-      {
-        ...{ origin, backend, blockchain, contract, stateDir: settings.stateDir },
-        timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS,
-      },
-      {
-        ...{ client, now: deps.now, sleep: deps.sleep, signal: deps.signals.signal },
-        onProgress: ({ transferred }) => progress.update(`Transferring: ${transferred} of ${all}`),
-      },
-      transfersOf(plan),
-    )
-  } finally {
-    progress.stop()
-  }
-}
-
-async function* transfersOf(plan: ChangePlan): AsyncGenerator<PlannedChange> {
-  for await (const change of plan.changes()) if (change.action === 'transfer') yield change
-}
-
-const MAX_NAMED = 5
-const reasonsOf = (problems: readonly Problem[]): string =>
-  problems
-    .slice(0, MAX_NAMED)
-    .map(({ line, reason }) => `\n  line ${line}: ${reason}`)
-    .join('')
-
-function problemOf({ failed, unknown, pending }: Outcomes): GdnError | null {
-  const hint = 'Run the same command again: it resumes what is in progress.'
-  const details = { failed_rows: failed, unknown_rows: unknown }
-  if (unknown.length > 0) {
-    const message = `the outcome of ${count(unknown.length, 'transfer')} is unknown${reasonsOf(unknown)}`
-    return new GdnError('unknown_outcome', message, { hint, details })
-  }
-  if (pending > 0) return new GdnError('pending', `${count(pending, 'transfer')} still pending`, { hint, details })
-  if (failed.length === 0) return null
-  return new GdnError('batch_failed_rows', `${count(failed.length, 'transfer')} failed${reasonsOf(failed)}`, {
-    hint: 'Run `gdn plan` to show what differs now.',
-    details,
-  })
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
+import { LocalContents } from '../../files/local-content.ts'
 import { savePlan } from '../../plan/plan-file.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
@@ -24,7 +25,7 @@ export interface PlanFlags extends Omit<OpenFlags, 'output'> {
 export function command(deps: Deps, run = plan): GdnCommand {
   const planCommand = new GdnCommand({
     about:
-      "Compares each row with its NFT: by the ID of the row, or else by its content. Prints what is to be minted, updated and transferred, what others have changed, and what the server can't do. Nothing is sent. -o markdown prints a comment for a pull request. The URL of a local file is known only after its upload, so a file that changed under the same name is not noticed.",
+      "Compares each row with its NFT: by the ID of the row, or else by its content. Prints what is to be minted, updated and transferred, what others have changed, and what the server can't do. Nothing is sent. -o markdown prints a comment for a pull request. Local files are compared by content, on a server that can update NFTs.",
     examples: [
       ['Show what differs', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Exit with 10 if anything differs', 'gdn plan drop.csv --detailed-exit-code --quiet'],
@@ -52,7 +53,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   }
   const shown = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
   const output = createOutput(io, shown, PLAN_VIEW)
-  const opened = await openManifest(deps, manifest, flags)
+  const opened = { ...(await openManifest(deps, manifest, flags)), contents: new LocalContents() }
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {

@@ -22,6 +22,7 @@ function toRecord(row: Found, pending: Pending) {
     status: row.status,
     request_metadata: metadata,
     metadata_url: row.metadata_url,
+    minted_to: row.receiver,
     revision: row.revision,
     ...(row.revision_reference_id === null ? {} : { revision_reference_id: row.revision_reference_id }),
     ...(pending === undefined ? {} : { pending_change: pending }),

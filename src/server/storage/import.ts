@@ -1,13 +1,8 @@
-import { type ImporterOptions, importFile } from 'ipfs-unixfs-importer'
+import { importFile } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
+import { importOptions } from '../../files/ipfs-import.ts'
 import type { Block } from '../store/block-table.ts'
 import { RAW } from './cid.ts'
-
-/**
- * The parameters of `ipfs add --cid-version=1`: parts of 256 KiB, 174 to a node, raw leaves. A new object, because the
- * importer writes to it.
- */
-const importOptions = (): ImporterOptions => ({ profile: 'unixfs-v0-2015', cidVersion: 1, rawLeaves: true })
 
 export interface ImportedFile {
   cid: CID

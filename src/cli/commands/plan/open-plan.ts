@@ -1,7 +1,9 @@
 import { isEvm } from '../../../api/blockchains.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import { statusOf } from '../../../client/answers.ts'
-import { type ChangePlan, type PlanDeps, type PlanOptions, withPlan } from '../../../plan/make-plan.ts'
+import type { LocalContents } from '../../../files/local-content.ts'
+import { withPlan } from '../../../plan/make-plan.ts'
+import type { ChangePlan, PlanDeps, PlanOptions } from '../../../plan/planned.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { collectionsAtAGlance } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -25,13 +27,15 @@ export interface PlanSource {
   options: OpenedManifest['options']
   read: PlanDeps['readManifest']
   isSaved?: boolean
+  /** What the local files of the rows contain. */
+  contents: LocalContents
 }
 
 /** Makes the plan of a manifest, with progress, and passes it. */
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read, isSaved = false }: PlanSource,
+  { options, read, isSaved = false, contents }: PlanSource,
   takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
@@ -50,6 +54,7 @@ export async function openPlan<Result>(
       {
         client: connection.client,
         readManifest: read,
+        contents,
         onProgress: (done) => progress.update(`Comparing the manifest with the server: ${done} rows`),
       },
       async (plan) => {

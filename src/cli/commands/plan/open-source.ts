@@ -4,8 +4,9 @@ import type { BatchOptions } from '../../../batch/types.ts'
 import { isRestored } from '../../../client/backend.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { ChangePlan } from '../../../plan/make-plan.ts'
+import { LocalContents } from '../../../files/local-content.ts'
 import { type PlanHeader, readPlan, readPlanHeader } from '../../../plan/plan-file.ts'
+import type { ChangePlan } from '../../../plan/planned.ts'
 import { runOrigin } from '../../connect/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import { openManifest, runOptions } from '../batch/mint-manifest.ts'
@@ -20,12 +21,14 @@ export async function openSource(
   const path = resolve(deps.cwd, manifest)
   const header = manifest === '-' ? null : await readPlanHeader(path)
   const takeOver = flags.takeOver === true
-  if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver }
+  const contents = new LocalContents()
+  if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
   const settings = await deps.settings(flags)
   const options = await optionsOf(deps, settings, flags, header)
   return {
     settings,
     options,
+    contents,
     takeOver: header.take_over,
     isSaved: true,
     read: (enter) => readPlan(path, header, enter),

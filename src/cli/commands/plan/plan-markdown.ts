@@ -1,4 +1,4 @@
-import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/make-plan.ts'
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/planned.ts'
 import { safe } from '../../io/io.ts'
 
 /** GitHub accepts comments of up to 65,536 characters. */

@@ -1,4 +1,4 @@
-import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/make-plan.ts'
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/planned.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'

@@ -1,0 +1,121 @@
+import { GdnError } from '../../../core/errors.ts'
+import { applyTransfers } from '../../../plan/apply-transfers.ts'
+import { applyUpdates } from '../../../plan/apply-updates.ts'
+import { type MakingDeps, noOutcomes, type Outcomes, type Problem } from '../../../plan/make-changes.ts'
+import type { ChangePlan, PlannedChange } from '../../../plan/planned.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { count } from '../../render/count.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
+import type { openSource } from './open-source.ts'
+
+type Opened = Awaited<ReturnType<typeof openSource>>
+
+/** The outcomes of each kind of change, in the order in which they are made. */
+export interface ChangeOutcomes {
+  update: Outcomes
+  transfer: Outcomes
+}
+
+/**
+ * Makes the changes of existing NFTs: updates, then transfers. The server takes one change of an NFT at a time, so
+ * nothing follows while a change is pending.
+ */
+export async function changeNfts(
+  deps: Deps,
+  { client }: Connection,
+  { options, settings }: Opened,
+  plan: ChangePlan,
+  flags: { only?: 'mint'; timeout?: number },
+): Promise<ChangeOutcomes> {
+  const outcomes: ChangeOutcomes = { update: noOutcomes(), transfer: noOutcomes() }
+  if (flags.only === 'mint') return outcomes
+  const { origin, backend, blockchain, contractAddress: contract } = options
+  const { counts } = plan
+  const making = { client, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
+  if (counts.update > 0) {
+    outcomes.update = await withProgress(deps, `Updating: %s of ${counts.update}`, (more) =>
+      applyUpdates(contract, { ...making, ...more }, plan.updates()),
+    )
+  }
+  if (counts.transfer > 0 && isEnded(outcomes.update)) {
+    if (backend === undefined) throw new Error('the backend was not identified')
+    outcomes.transfer = await withProgress(deps, `Transferring: %s of ${counts.transfer}`, (more) =>
+      applyTransfers(
+        { origin, backend, blockchain, contract, stateDir: settings.stateDir },
+        { ...making, ...more },
+        transfersOf(plan),
+      ),
+    )
+  }
+  return outcomes
+}
+
+const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent
+
+async function withProgress(
+  { io, now, sleep, signals }: Deps,
+  text: string,
+  make: (deps: Pick<MakingDeps, 'now' | 'sleep' | 'signal' | 'onProgress'>) => Promise<Outcomes>,
+): Promise<Outcomes> {
+  const progress = await io.progress(text.replace('%s', '0'))
+  try {
+    const onProgress = ({ done }: Outcomes) => progress.update(text.replace('%s', String(done)))
+    return await make({ now, sleep, signal: signals.signal, onProgress })
+  } finally {
+    progress.stop()
+  }
+}
+
+async function* transfersOf(plan: ChangePlan): AsyncGenerator<PlannedChange> {
+  for await (const change of plan.changes()) if (change.action === 'transfer') yield change
+}
+
+const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer' }
+const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
+
+/** Returns the changes by their outcome, as fields of the summary. */
+export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
+  const all = Object.values(outcomes)
+  const sum = (of: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + of(one), 0)
+  return {
+    updated: outcomes.update.done,
+    transferred: outcomes.transfer.done,
+    pending: sum(({ pending }) => pending),
+    failed: sum(({ failed }) => failed.count),
+    unknown: sum(({ unknown }) => unknown.count),
+  }
+}
+
+const MAX_NAMED = 5
+const HINT = 'Run the same command again: it resumes what is in progress.'
+
+/** Returns the error of changes that did not take effect; null if all did. */
+export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
+  const first = (of: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][of].first)
+  const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }
+  const number = (of: (outcomes: Outcomes) => number) =>
+    KINDS.flatMap((kind) => {
+      const n = of(outcomes[kind])
+      return n === 0 ? [] : [count(n, WHAT[kind])]
+    }).join(' and ')
+  const unknown = number((one) => one.unknown.count)
+  if (unknown !== '') {
+    const message = `the outcome of ${unknown} is unknown${reasonsOf(details.unknown_rows)}`
+    return new GdnError('unknown_outcome', message, { hint: HINT, details })
+  }
+  const pending = number((one) => one.pending)
+  if (pending !== '') return new GdnError('pending', `${pending} still pending`, { hint: HINT, details })
+  const failed = number((one) => one.failed.count)
+  if (failed === '') return null
+  return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
+    hint: 'Run `gdn plan` to show what differs now.',
+    details,
+  })
+}
+
+const reasonsOf = (problems: readonly Problem[]): string =>
+  problems
+    .slice(0, MAX_NAMED)
+    .map(({ line, reason }) => `\n  line ${line}: ${reason}`)
+    .join('')

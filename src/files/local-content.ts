@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { BoundedMap } from '../core/bounded-map.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import { importOptions } from './ipfs-import.ts'
+
+/** What identifies the content of a local file. */
+export interface LocalContent {
+  /** In hexadecimal. */
+  sha256: string
+  /** The `ipfs:` URL that our server returns when the file is uploaded. */
+  url: string
+}
+
+/** The files of a manifest are often the same few, or each is in one row. */
+const MAX_KNOWN = 10_000
+
+/** Reads local files, each once as long as it is remembered, and never as a whole into memory. */
+export class LocalContents {
+  readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
+
+  /** @throws GdnError `file_error` if the file can't be read */
+  async of(path: string): Promise<LocalContent> {
+    let reading = this.#known.get(path)
+    if (reading === undefined) {
+      reading = readLocal(path)
+      this.#known.set(path, reading)
+    }
+    return await reading
+  }
+}
+
+async function readLocal(path: string): Promise<LocalContent> {
+  const { importFile } = await import('ipfs-unixfs-importer')
+  const hash = createHash('sha256')
+  const content = async function* () {
+    for await (const chunk of createReadStream(path)) {
+      hash.update(chunk as Uint8Array)
+      yield chunk as Uint8Array
+    }
+  }
+  const nowhere = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
+  try {
+    const { cid } = await importFile({ content: content() }, nowhere, importOptions())
+    return { sha256: hash.digest('hex'), url: `ipfs://${cid}` }
+  } catch (error) {
+    throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
+  }
+}

@@ -1,0 +1,133 @@
+import { sameAddress } from '../api/same-address.ts'
+import { operate } from '../operations/operate.ts'
+import type { OperateDeps, Wanted } from '../operations/types.ts'
+import { openState, type State } from '../state/open-state.ts'
+import { readOperation, releaseOperation } from '../state/operations.ts'
+import { endRun, forgetCommand } from '../state/runs.ts'
+import { moveOperation } from '../state/transitions.ts'
+import { endedTransactions } from './apply-updates.ts'
+import { type Accepted, type MakingDeps, makeChanges, type Outcomes } from './make-changes.ts'
+import type { PlannedChange } from './planned.ts'
+
+type Target = Pick<Wanted, 'origin' | 'backend'> & {
+  blockchain: NonNullable<Wanted['blockchain']>
+  contract: string
+  stateDir: string
+}
+
+type TransferDeps = MakingDeps & Pick<OperateDeps, 'client'>
+
+interface Transfer extends Accepted<PlannedChange> {
+  operationId: string
+}
+
+/**
+ * Sends the transfers of a plan, each at most once, and waits for their outcome. The ID of an operation is the reference
+ * ID of its change. So after a kill the same transfer is resumed, and the server has one transfer for all machines. The
+ * sender is the owner in the plan: the server rejects the transfer of an NFT that has another one.
+ *
+ * @throws GdnError as `makeChanges`; `run_busy` if another process applies the same change
+ */
+export async function applyTransfers(
+  target: Target,
+  deps: TransferDeps,
+  changes: AsyncIterable<PlannedChange>,
+): Promise<Outcomes> {
+  const state = await openState(target.stateDir, { signal: deps.signal })
+  try {
+    return await makeChanges(
+      changes,
+      {
+        send: (change) => transfer(target, deps, state, change),
+        endsOf: (page) => endsOf(deps, page),
+        onEnd: ({ operationId }, reason) => endOperation(state, operationId, reason === null, deps.now()),
+      },
+      deps,
+    )
+  } finally {
+    state.close()
+  }
+}
+
+/** Sends one transfer. Resolves once it is accepted. */
+async function transfer(
+  { origin, backend, blockchain, contract }: Target,
+  { client, now, sleep, signal }: TransferDeps,
+  state: State,
+  change: PlannedChange,
+): Promise<Transfer> {
+  const { nftGdnId, tokenId, reference, fields } = change
+  const [{ from: sender, to: receiver } = { from: null, to: null }] = fields
+  if (nftGdnId === null || reference === null || sender === null || receiver === null) {
+    throw new Error('a transfer without NFT, owner or reference ID was planned')
+  }
+  const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
+  // A transfer that was refused earlier had no effect, and may be accepted now.
+  await state.write((sql) => {
+    const earlier = sql.get<{ run_id: string }>(
+      "SELECT run_id FROM operations WHERE id = ? AND state = 'failed' AND accepted_at IS NULL",
+      reference,
+    )
+    if (earlier !== undefined) forgetCommand(sql, earlier.run_id)
+  }, signal)
+  let found: Transfer | null = null
+  await operate(
+    { state, client, now, sleep, signal, onEvent: () => {}, contested: async () => new Set() },
+    {
+      endpoint: 'transfernft',
+      ...{ origin, backend, blockchain, contract },
+      content: { reference_id: reference, ...parties },
+      note: 'apply',
+      again: false,
+      operationId: reference,
+      mayForget: false,
+      request: async () => ({ contract_address: contract, blockchain, token_id: tokenId, ...parties }),
+    },
+    async ({ id, accepted }) => {
+      found = { change, operationId: id, transactionId: accepted.transaction_gdn_id }
+      // It ends when its outcome is known.
+      return { ended: false, state: null, problem: null }
+    },
+  )
+  if (found === null) throw new Error('a transfer ended without being accepted')
+  return found
+}
+
+/** Returns the transfers that have ended, with the reason of a failure. */
+async function endsOf(
+  { client, signal }: TransferDeps,
+  page: readonly Transfer[],
+): Promise<Map<Transfer, string | null>> {
+  const ends = new Map<Transfer, string | null>()
+  if (page.length === 0) return ends
+  // An extension, as reference IDs are. The owner follows later than the transaction.
+  if (client.supportsReferences() === true) {
+    for (const [one, reason] of await endedTransactions({ client, signal }, page, 'the transfer')) {
+      if (reason !== null) ends.set(one, reason)
+    }
+  }
+  const nfts = new Map<string, string | null | undefined>()
+  const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
+  for (const nft of (await client.call('getnfts', { nft_gdn_ids: asked }, { signal })).nfts) {
+    nfts.set(nft.nft_gdn_id, nft.receiver_wallet_address)
+  }
+  for (const one of page) {
+    const owner = nfts.get(one.change.nftGdnId ?? '')
+    const sender = one.change.fields[0]?.from ?? ''
+    if (!ends.has(one) && typeof owner === 'string' && !sameAddress(owner, sender)) ends.set(one, null)
+  }
+  return ends
+}
+
+/** Records the end of a transfer. A failed one had no effect, so its reference ID is free for another attempt. */
+async function endOperation(state: State, id: string, isDeployed: boolean, now: number): Promise<void> {
+  await state.write((sql) => {
+    // Another process may have seen it end.
+    if (sql.get('SELECT 1 FROM operations WHERE id = ?', id) === undefined) return
+    const operation = readOperation(sql, id)
+    if (!isDeployed) return forgetCommand(sql, operation.runId)
+    if (operation.state === 'accepted') moveOperation(sql, id, 'deployed')
+    releaseOperation(sql, operation, now)
+    endRun(sql, operation.runId, now)
+  })
+}

@@ -1,0 +1,162 @@
+import { GdnError, messageOf } from '../core/errors.ts'
+
+/** What a message needs of a change. */
+export interface Named {
+  key: string
+  /** The line of the row; null where no row names it any more. */
+  line: number | null
+}
+
+/** A change that did not take effect. */
+export interface Problem extends Named {
+  reason: string
+}
+
+/** Changes by their outcome. */
+export interface Outcomes {
+  done: number
+  pending: number
+  /** Changes that weren't sent, because the server ended none of the pending ones in time. */
+  unsent: boolean
+  failed: Problems
+  unknown: Problems
+}
+
+/** The first problems, and how many there are. */
+export interface Problems {
+  count: number
+  first: Problem[]
+}
+
+/** An accepted change with the ID of its transaction; null if only the effect shows its end. */
+export interface Accepted<Change> {
+  change: Change
+  transactionId: string | null
+}
+
+/** How changes of a kind are sent, and how their end is seen. */
+export interface Kind<Change, Sent extends Accepted<Change>> {
+  /** Sends a change, at most once. Resolves once it is accepted. */
+  send(change: Change): Promise<Sent>
+  /** Returns those that have ended, with the reason of a failure. */
+  endsOf(page: readonly Sent[]): Promise<Map<Sent, string | null>>
+  /** Called for each change that ended. */
+  onEnd?(sent: Sent, reason: string | null): Promise<void>
+}
+
+export interface MakingDeps {
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  signal: AbortSignal
+  /** Limit of the wait after the last acceptance or end, in milliseconds. */
+  timeoutMs: number
+  onProgress(outcomes: Outcomes): void
+}
+
+/** Requests in flight. The client limits the rate. */
+const IN_FLIGHT = 8
+/** Accepted changes that have not ended: further ones wait, so that memory does not grow with their number. */
+const MOST_PENDING = 5_000
+const PER_LOOK = 1_000
+const LOOK_MS = 1_000
+const MAX_PROBLEMS = 1_000
+
+export const noOutcomes = (): Outcomes => ({
+  ...{ done: 0, pending: 0, unsent: false },
+  failed: { count: 0, first: [] },
+  unknown: { count: 0, first: [] },
+})
+
+/**
+ * Sends changes, several at once, and waits for the outcome of each. Memory does not grow with their number.
+ *
+ * @throws GdnError where nothing more can be sent, such as `unreachable`, `forbidden` or `interrupted`
+ */
+export async function makeChanges<Change extends Named, Sent extends Accepted<Change>>(
+  changes: AsyncIterable<Change>,
+  kind: Kind<Change, Sent>,
+  deps: MakingDeps,
+): Promise<Outcomes> {
+  const { now, sleep, signal, timeoutMs, onProgress } = deps
+  const outcomes = noOutcomes()
+  const open = new Set<Sent>()
+  const iterator = changes[Symbol.asyncIterator]()
+  let stopped: { error: unknown } | null = null
+  let isOver = false
+  let lastAt = now()
+  const work = async () => {
+    while (stopped === null && !isOver) {
+      if (open.size >= MOST_PENDING) {
+        await sleep(LOOK_MS, signal)
+        continue
+      }
+      const { value: change, done } = await iterator.next()
+      if (done === true) return
+      try {
+        open.add(await kind.send(change))
+        lastAt = now()
+      } catch (error) {
+        const problems = problemsFor(error, outcomes)
+        if (problems === null) stopped ??= { error }
+        else add(problems, change, messageOf(error))
+      }
+      outcomes.pending = open.size
+      onProgress(outcomes)
+    }
+  }
+  const look = async () => {
+    const all = [...open]
+    for (let from = 0; from < all.length; from += PER_LOOK) {
+      for (const [sent, reason] of await kind.endsOf(all.slice(from, from + PER_LOOK))) {
+        await kind.onEnd?.(sent, reason)
+        open.delete(sent)
+        if (reason === null) outcomes.done++
+        else add(outcomes.failed, sent.change, reason)
+        lastAt = now()
+      }
+      outcomes.pending = open.size
+      onProgress(outcomes)
+    }
+  }
+  let isSending = true
+  const sending = Promise.all(
+    Array.from({ length: IN_FLIGHT }, () =>
+      work().catch((error: unknown) => {
+        stopped ??= { error }
+      }),
+    ),
+  ).then(() => {
+    isSending = false
+  })
+  try {
+    for (;;) {
+      const isLast = !isSending
+      await look()
+      if (stopped !== null || (isLast && open.size === 0)) break
+      if (now() - lastAt > timeoutMs) {
+        outcomes.unsent = isSending
+        break
+      }
+      await Promise.race([...(isSending ? [sending] : []), sleep(LOOK_MS, signal)])
+    }
+  } finally {
+    isOver = true
+    await sending
+  }
+  // As an object, because the compiler does not see that workers set it.
+  const { error } = (stopped ?? { error: null }) as { error: unknown }
+  if (error !== null) throw error
+  return outcomes
+}
+
+/** Returns where an error of one change belongs; null if it stops the others too. */
+function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {
+  if (!(error instanceof GdnError)) return null
+  if (error.code === 'refused' || error.code === 'not_found' || error.code === 'invalid_input') return failed
+  return error.code === 'unknown_outcome' ? unknown : null
+}
+
+function add(problems: Problems, { key, line }: Named, reason: string): void {
+  problems.count++
+  if (problems.first.length < MAX_PROBLEMS) problems.first.push({ key, line, reason })
+}

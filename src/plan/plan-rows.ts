@@ -1,0 +1,60 @@
+import { shownKey } from '../batch/row-key.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import type { LocalContents } from '../files/local-content.ts'
+import { pagesOf, type RowRecord } from '../state/rows.ts'
+import type { Update } from './apply-updates.ts'
+import { type Change, fileField } from './compare.ts'
+import type { PlannedChange, RowChanges } from './planned.ts'
+
+/** Yields all changes in the order of the manifest. */
+export async function* changesOf(store: RunStore): AsyncGenerator<PlannedChange> {
+  for await (const { row, changes } of rowsOf(store, 'JOIN')) {
+    for (const change of changes) {
+      yield { ...change, key: shownKey(row.key), line: row.row.line, title: row.row.metadata.title }
+    }
+  }
+}
+
+/** Yields rows with their changes: all rows, or only those that have changes. */
+export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
+  const pages = pagesOf(store.state, (sql, after, limit) =>
+    sql.all<RowRecord & { changes: string }>(
+      `SELECT r.*, json_group_array(json(c.change)) FILTER (WHERE c.change IS NOT NULL) AS changes FROM temp.draft r
+        ${join} temp.changes c ON c.position = r.position WHERE r.position > ?
+        GROUP BY r.position ORDER BY r.position LIMIT ?`,
+      after,
+      limit,
+    ),
+  )
+  for await (const page of pages) {
+    for (const { changes, ...record } of page)
+      yield { row: store.keep(record), changes: JSON.parse(changes) as Change[] }
+  }
+}
+
+/** Yields the updates. A file that has not changed keeps its URL, so it need not be uploaded. */
+export async function* updatesOf(store: RunStore, contents: LocalContents): AsyncGenerator<Update> {
+  for await (const {
+    row: { key, row },
+    changes,
+  } of rowsOf(store, 'JOIN')) {
+    for (const { action, nftGdnId, revision, reference, fields } of changes) {
+      if (action !== 'update') continue
+      if (nftGdnId === null || reference === null) throw new Error('an update without NFT or reference ID was planned')
+      const changed = new Set(fields.map(({ field }) => field))
+      const urls = new Map<string, string>()
+      const localFiles: Update['localFiles'][number][] = []
+      for (const { key, path } of row.localFiles) {
+        const { sha256, url } = await contents.of(path)
+        if (changed.has(fileField(key))) localFiles.push({ key, path, sha256 })
+        else urls.set(key, url)
+      }
+      const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
+      yield {
+        ...{ key: shownKey(key), line: row.line, nftGdnId, reference, localFiles },
+        metadata: { ...row.metadata, file_fields },
+        replacesRevision: revision ?? 0,
+      }
+    }
+  }
+}

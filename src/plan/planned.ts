@@ -1,0 +1,70 @@
+import type { KeptRow } from '../batch/manifest-row.ts'
+import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
+import type { LocalContents } from '../files/local-content.ts'
+import type { Update } from './apply-updates.ts'
+import type { Action, Change } from './compare.ts'
+
+export interface PlanOptions extends BatchOptions {
+  /** Change NFTs back that others have changed. */
+  takeOver?: boolean
+  /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
+  noTransfers(): Promise<string | null>
+  /** Compare the plan with the changes that were saved with its rows. */
+  isSaved?: boolean
+}
+
+export interface PlanDeps {
+  client: BatchClient
+  /** @param enter takes the saved changes of each row, in order */
+  readManifest: (enter: (changes: readonly Change[]) => Promise<void>) => Items
+  contents: LocalContents
+  onProgress?(done: number): void
+}
+
+/** Rows by their outcome, and changes by action. A row may have an update and a transfer. */
+export type PlanCounts = Record<Action, number> & {
+  rows: number
+  /** Rows that are as the manifest says. */
+  unchanged: number
+  /** Mints of rows whose last mint failed. */
+  retries: number
+  /** Rows that the run has minted, and that are no longer in the manifest. */
+  vanished: number
+}
+
+/** A change with its row. */
+export interface PlannedChange extends Change {
+  key: string
+  line: number
+  title: string
+}
+
+/** A row that changed on the server since a plan was saved. */
+export interface MovedRow {
+  key: string
+  line: number
+  /** What differs now. */
+  changes: Change[]
+}
+
+/** A row with its changes. */
+export interface RowChanges {
+  row: KeptRow
+  changes: Change[]
+}
+
+/** The differences between a manifest and what exists. */
+export interface ChangePlan {
+  run: RunRef
+  counts: PlanCounts
+  /** What the plan can't say, for people. */
+  notes: readonly string[]
+  /** Rows whose changes are others than those of the saved plan; the first ones are named. */
+  moved: { count: number; rows: MovedRow[] }
+  /** All changes in the order of the manifest. */
+  changes(): AsyncGenerator<PlannedChange>
+  /** All rows with their changes. */
+  rows(): AsyncGenerator<RowChanges>
+  /** The updates. */
+  updates(): AsyncGenerator<Update>
+}
