@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
-/** A collection record. `status` (initiated, deployed, failed) and `error` are ours. */
+/** A collection record. `status` (initiated, deployed, failed) and what comes after it are extensions. */
 export const collectionRecord = z.looseObject({
   transaction_gdn_ids: z.string(),
   contract_address: z.string().nullish(),
@@ -15,6 +15,13 @@ export const collectionRecord = z.looseObject({
   description: z.string().nullish(),
   image: z.string().nullish(),
   status: z.string().nullish(),
+  is_dynamic: z.boolean().nullish(),
+  is_frozen: z.boolean().nullish(),
+  enable_burn: z.boolean().nullish(),
+  royalty_bps: z.number().nullish(),
+  royalty_receiver: z.string().nullish(),
+  /** Null on Solana. */
+  contract_version: z.number().nullish(),
   error: z.string().nullish(),
 })
 
@@ -50,6 +57,12 @@ export const getcollections = defineEndpoint({
           description: null,
           image: null,
           status: 'deployed',
+          is_dynamic: false,
+          is_frozen: false,
+          enable_burn: false,
+          royalty_bps: 500,
+          royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          contract_version: 2,
         },
       ],
     },

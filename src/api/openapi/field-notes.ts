@@ -9,6 +9,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   block_number: 'Number of the block of its transaction; null while it is pending, or without a transaction hash.',
   blockchain: 'Must be the blockchain of the collection.',
   contract_address: 'Address of the collection.',
+  contract_version: 'Version of its contract. NFTs of version 1 cannot be updated or burned. Null on Solana.',
   contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
   changes:
     'What an update changed, as text of at most 500 characters; null for anything else, or if the metadata is not known.',
@@ -84,6 +85,13 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   createcollection: { blockchain: 'Blockchain to create the collection on.' },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
+  getcollections: {
+    enable_burn: 'Whether the service may burn its NFTs.',
+    is_dynamic: 'Whether the metadata of all its NFTs can be updated. NFTs of creatednft can be updated in any case.',
+    is_frozen: 'Whether its owner has made the metadata of all its NFTs final.',
+    royalty_bps: 'Royalty at its creation, in parts of 10,000 of the sale price.',
+    royalty_receiver: 'Wallet address that received the royalty at its creation; null without one.',
+  },
   getprovenances: {
     transaction_hash:
       'Hash of the transaction; null while it is pending, or if it is one that this backend does not know.',

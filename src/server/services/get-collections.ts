@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { getcollections } from '../../api/endpoints/getcollections.ts'
-import { type CollectionRow, listCollections } from '../store/collections.ts'
+import { type CollectionRow, lifecycleOf, listCollections } from '../store/collections.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const toRecord = (row: CollectionRow) => ({
@@ -15,6 +15,7 @@ const toRecord = (row: CollectionRow) => ({
   description: row.description ?? '',
   image: row.image ?? '',
   status: row.status,
+  ...lifecycleOf(row),
   ...(row.error === null ? {} : { error: row.error }),
 })
 

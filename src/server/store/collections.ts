@@ -1,5 +1,5 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
-import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
@@ -169,3 +169,13 @@ export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
   return rows.map((row) => row.blockchain as Blockchain)
 }
+
+/** Returns what can happen to the NFTs of a collection, as the API shows it. The royalty is that of its creation. */
+export const lifecycleOf = (row: CollectionRow) => ({
+  is_dynamic: row.dynamic === 1,
+  is_frozen: row.frozen === 1,
+  enable_burn: row.enable_burn === 1,
+  royalty_bps: row.royalty_bps,
+  royalty_receiver: row.royalty_receiver,
+  contract_version: isBlockchain(row.blockchain) && isEvm(row.blockchain) ? row.contract_version : null,
+})

@@ -1,4 +1,5 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
+import { lifecycleOf } from './collections.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
 
 /** The content of an event, and its account. */
@@ -60,6 +61,7 @@ export async function collectionSubject(db: Db, id: string): Promise<Subject> {
       description: row.description ?? '',
       image: row.image ?? '',
       status: row.status,
+      ...lifecycleOf(row),
       ...withError(row.error),
     },
   }

@@ -129,6 +129,8 @@ export interface CollectionsTable extends Work {
   royalty_receiver: Generated<string | null>
   /** The owner has revoked all rights of the service permanently. */
   revoked: Generated<number>
+  /** The owner has frozen the metadata of all its tokens permanently. */
+  frozen: Generated<number>
   /** The sequence of the last update that is signed, or was examined on chain. */
   update_count: Generated<number>
   description: string | null
@@ -335,7 +337,7 @@ export interface OperationReferencesTable {
   target_id: string
 }
 
-export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked'
+export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked' | 'frozen'
 
 /** A change on chain with the previous value, so that it can be rolled back. Flags are '0' or '1'. */
 export interface OwnerEventsTable {

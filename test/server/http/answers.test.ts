@@ -89,6 +89,12 @@ describe('getcollections', () => {
           description: '',
           image: '',
           status: expect.stringMatching(/^(initiated|deployed)$/),
+          is_dynamic: false,
+          is_frozen: false,
+          enable_burn: false,
+          royalty_bps: 0,
+          royalty_receiver: null,
+          contract_version: 2,
         },
       ],
     })

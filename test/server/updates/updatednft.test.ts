@@ -10,6 +10,7 @@ import {
   showNfts,
   startTestBackend,
   type TestBackend,
+  until,
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
@@ -324,6 +325,24 @@ it('makes an update with a reference ID once, and returns it for a repetition', 
   })
   expect(references).toMatchObject([{ transaction_gdn_id: first.response.transaction_gdn_id, status: 'deployed' }])
   expect((await showNfts(backend, [id]))[0]).toMatchObject({ revision: 1 })
+})
+
+it('shows what a collection was created with, and whether its owner has frozen it', async () => {
+  const owner = newWallet()
+  const { id, address } = await createTestCollection(backend, {
+    ...{ wallet_address: owner.address, dynamic: true, enable_burn: true, royalty_bps: 500, royalty_receiver: CAROL },
+  })
+  const show = async () => (await call(backend, 'getcollections', { transaction_gdn_ids: [id] })).collections[0]
+  const created = {
+    is_dynamic: true,
+    enable_burn: true,
+    royalty_bps: 500,
+    royalty_receiver: CAROL,
+    contract_version: 2,
+  }
+  expect(await until(show, (shown) => shown?.status === 'deployed')).toMatchObject({ ...created, is_frozen: false })
+  await rpcOf(backend).send(owner, address, { functionName: 'freezeMetadata' })
+  expect(await until(show, (shown) => shown?.is_frozen === true)).toMatchObject(created)
 })
 
 it('stores the royalty of a collection, and rejects one above 100 %', async () => {

@@ -11,6 +11,7 @@ const EVENTS = [
   'EnableApiChanged',
   'EnableTransferChanged',
   'ServiceRevoked',
+  'MetadataFrozen',
 ] as const
 /** Topics of the events about owners and flags. */
 export const TOPICS = EVENTS.map(topicOf)
@@ -26,7 +27,7 @@ export type CollectionChange =
   | { kind: 'transfer'; tokenId: bigint; from: Hex; to: Hex }
   | { kind: 'owner'; previous: Hex; next: Hex }
   | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }
-  | { kind: 'revoked' }
+  | { kind: 'revoked' | 'frozen' }
 
 export interface CollectionEvent {
   blockNumber: number
@@ -107,7 +108,8 @@ function changeOf({ topics, data }: RawLog): CollectionChange | null {
   }
   if (eventName === 'EnableApiChanged') return { kind: 'enable_api', enabled: args.enabled }
   if (eventName === 'EnableTransferChanged') return { kind: 'enable_transfer', enabled: args.enabled }
-  return eventName === 'ServiceRevoked' ? { kind: 'revoked' } : null
+  if (eventName === 'ServiceRevoked') return { kind: 'revoked' }
+  return eventName === 'MetadataFrozen' ? { kind: 'frozen' } : null
 }
 
 function decode(topics: [Hex, ...Hex[]], data: Hex) {

@@ -19,4 +19,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '0009-provenance': { up: async (db) => (await import('./0009-provenance.ts')).addProvenance(db) },
   '0010-unknown-updates': { up: async (db) => (await import('./0010-unknown-updates.ts')).addUnknownUpdates(db) },
+  '0011-frozen-collections': {
+    up: async (db) => (await import('./0011-frozen-collections.ts')).addFrozenCollections(db),
+  },
 }
