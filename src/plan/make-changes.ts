@@ -1,3 +1,5 @@
+import { RETRIES } from '../client/retry.ts'
+import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 
 /** What a message needs of a change. */
@@ -60,6 +62,8 @@ const MOST_PENDING = 5_000
 const PER_LOOK = 1_000
 const LOOK_MS = 1_000
 const MAX_PROBLEMS = 1_000
+/** How long the server may be unreachable. */
+const UNREACHABLE_MS = 120_000
 
 export const noOutcomes = (): Outcomes => ({
   ...{ done: 0, pending: 0, unsent: false },
@@ -70,7 +74,7 @@ export const noOutcomes = (): Outcomes => ({
 /**
  * Sends changes, several at once, and waits for the outcome of each. Memory does not grow with their number.
  *
- * @throws GdnError where nothing more can be sent, such as `unreachable`, `forbidden` or `interrupted`
+ * @throws GdnError where nothing more can be sent, such as `forbidden`, `interrupted`, or `unreachable` after two minutes
  */
 export async function makeChanges<Change extends Named, Sent extends Accepted<Change>>(
   changes: AsyncIterable<Change>,
@@ -84,6 +88,19 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
   let stopped: { error: unknown } | null = null
   let isOver = false
   let lastAt = now()
+  /** Retries while the server can't be reached: each change takes effect once, however often it is sent. */
+  const patiently = async <Result>(act: () => Promise<Result>): Promise<Result> => {
+    const since = now()
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await act()
+      } catch (error) {
+        const isPassing = error instanceof GdnError && error.code === 'unreachable'
+        if (!isPassing || stopped !== null || now() - since > UNREACHABLE_MS) throw error
+      }
+      await sleep(backoffMs(attempt, RETRIES), signal)
+    }
+  }
   const work = async () => {
     while (stopped === null && !isOver) {
       if (open.size >= MOST_PENDING) {
@@ -93,7 +110,7 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
       const { value: change, done } = await iterator.next()
       if (done === true) return
       try {
-        open.add(await kind.send(change))
+        open.add(await patiently(() => kind.send(change)))
         lastAt = now()
       } catch (error) {
         const problems = problemsFor(error, outcomes)
@@ -107,7 +124,8 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
   const look = async () => {
     const all = [...open]
     for (let from = 0; from < all.length; from += PER_LOOK) {
-      for (const [sent, reason] of await kind.endsOf(all.slice(from, from + PER_LOOK))) {
+      const page = all.slice(from, from + PER_LOOK)
+      for (const [sent, reason] of await patiently(() => kind.endsOf(page))) {
         await kind.onEnd?.(sent, reason)
         open.delete(sent)
         if (reason === null) outcomes.done++

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { makeChanges } from '../../src/plan/make-changes.ts'
+
+interface Change {
+  key: string
+  line: number
+}
+const CHANGES = Array.from({ length: 20 }, (_, line): Change => ({ key: `r${line}`, line }))
+const down = () => new GdnError('unreachable', 'the server is down')
+
+/** Makes the changes on a server that is down at these times. Resolves with the outcomes, and what was sent. */
+async function make(isDown: (now: number) => boolean) {
+  let now = 0
+  const sent: string[] = []
+  async function* changes() {
+    yield* CHANGES
+  }
+  const answer = <Result>(result: () => Result) => {
+    now += 10
+    if (isDown(now)) throw down()
+    return result()
+  }
+  const outcomes = await makeChanges(
+    changes(),
+    {
+      send: async (change: Change) =>
+        answer(() => {
+          sent.push(change.key)
+          return { change, transactionId: change.key }
+        }),
+      endsOf: async (page) => answer(() => new Map(page.map((one) => [one, null]))),
+    },
+    {
+      now: () => now,
+      async sleep(ms) {
+        now += ms
+        await new Promise(setImmediate)
+      },
+      ...{ signal: new AbortController().signal, timeoutMs: 600_000, onProgress: () => {} },
+    },
+  )
+  return { outcomes, sent }
+}
+
+test('goes on after the server was unreachable, with each change once', async () => {
+  const { outcomes, sent } = await make((now) => (now > 50 && now < 30_000) || (now > 30_100 && now < 60_000))
+  expect(outcomes).toMatchObject({ done: 20, pending: 0, unsent: false })
+  expect(sent.sort()).toEqual(CHANGES.map(({ key }) => key).sort())
+})
+
+test('ends where the server stays unreachable', async () => {
+  await expect(make((now) => now > 50)).rejects.toMatchObject({ code: 'unreachable' })
+})
