@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { applyChaos } from '../helpers/apply-chaos.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
+
+const isLong = process.env.GDN_SOAK === '1'
+
+test('a manifest that is edited and applied again is what the chain has, and each change is made once', {
+  timeout: isLong ? 3_600_000 : 600_000,
+}, async () => {
+  const { random } = seededRandom('apply chaos')
+  const size = isLong
+    ? { rows: 2000, rounds: 10, kills: 6, mostMs: 20_000, lifeMs: 15_000 }
+    : { rows: 60, rounds: 3, kills: 3, mostMs: 4000, lifeMs: 4000 }
+  const figures = await applyChaos({ ...size, random })
+  report(figures)
+  expect(Math.min(figures.killed, figures.backends, figures.reorgs, figures.faults)).toBeGreaterThan(0)
+})

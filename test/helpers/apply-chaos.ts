@@ -1,0 +1,328 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { expect, onTestFinished } from 'vitest'
+import { sleep } from '../../src/core/time.ts'
+import { until, WALLETS } from './backend.ts'
+import { FAULTS, startFaultProxy } from './fault-proxy.ts'
+import { gdnAt } from './gdn-at.ts'
+import { sendByWallet, setUpNetwork } from './network-backend.ts'
+import { ownPort } from './own-port.ts'
+import { startPublicNetwork } from './public-network.ts'
+import type { OwnersCall } from './rpc-wallets.ts'
+import { type ServedBackend, serve } from './served-backend.ts'
+
+const ABI = parseAbi([
+  'function ownerOf(uint256) view returns (address)',
+  'function tokenURI(uint256) view returns (string)',
+  'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
+  'event MetadataUpdate(uint256 _tokenId)',
+  'event BatchMetadataUpdate(uint256 _fromTokenId, uint256 _toTokenId)',
+])
+
+const SHARE_OF_FAULTS = 0.05
+const BLOCK_MS = 60
+/** Less than the depth of finality. */
+const DEEPEST_REORG = 5
+const READS_AT_ONCE = 50
+/** So often is a command repeated that chaos made fail. */
+const TRIES = 40
+
+export interface ApplyChaosOptions {
+  rows: number
+  rounds: number
+  /** Kills of gdn in each round. */
+  kills: number
+  /** gdn is killed within this time. */
+  mostMs: number
+  /** Time between kills of the backend. */
+  lifeMs: number
+  random: () => number
+}
+
+interface Row {
+  id: string
+  title: string
+  receiver: string
+  /** The owner on chain. It is the receiver, unless a stranger has moved the NFT. */
+  owner: string
+  token: bigint | null
+  updates: number
+  transfers: number
+  pruned: boolean
+}
+
+interface Shown {
+  token_id: string | null
+  request_metadata: { title: string; description: string }
+}
+
+/**
+ * Applies a manifest, edits it and applies it again. Meanwhile gdn and the backend are killed, responses are lost, blocks
+ * are removed, and holders transfer their tokens. After each round the chain equals the manifest, and in the end the
+ * events on chain are exactly those of the edits.
+ */
+export async function applyChaos(options: ApplyChaosOptions) {
+  const { rows: most, rounds, kills: killsPerRound, mostMs, lifeMs, random } = options
+  const since = performance.now()
+  const anyOf = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
+  const network = await startPublicNetwork()
+  const place = await setUpNetwork(network)
+  await place.write({ urls: [network.url], more: { stuck_seconds: 2 } })
+  const stopMining = network.mineEvery(BLOCK_MS)
+  const homes = await Promise.all([0, 1].map(() => mkdtemp(join(tmpdir(), 'gdn-apply-'))))
+  const port = String(await ownPort())
+  const start = () => serve(place.dataDir, ['--rate-limits', 'off', '--port', port]).ready
+  let backend: ServedBackend | null = await start()
+  let isDisturbed = false
+  const proxy = await startFaultProxy(backend.url, {
+    faultOf: () => (isDisturbed && random() < SHARE_OF_FAULTS ? anyOf(FAULTS) : null),
+    random,
+  })
+  const machines = homes.map((home) => gdnAt({ url: proxy.url, apiKey: backend?.apiKey ?? '' }, home))
+  const [first = machines[0]] = machines
+  if (first === undefined) throw new Error('no machine')
+  const holders: PrivateKeyAccount[] = Array.from({ length: 5 }, () => privateKeyToAccount(generatePrivateKey()))
+  const holderOf = (address: string) => holders.find((one) => one.address === address) as PrivateKeyAccount
+  const chain = createPublicClient({ transport: http(network.url), batch: { multicall: false } })
+  const figures = { rows: 0, mints: 0, updates: 0, transfers: 0, strangers: 0, burns: 0, applies: 0 }
+  const chaos = { killed: 0, backends: 0, reorgs: 0 }
+
+  let isOver = false
+  const every = async (ms: number, act: () => Promise<void>) => {
+    while (!isOver) {
+      await sleep(ms * (0.5 + random()))
+      if (isDisturbed && !isOver) await act()
+    }
+  }
+  const disturbing = [
+    every(lifeMs, async () => {
+      const victim = backend
+      backend = null
+      await victim?.end('SIGKILL')
+      chaos.backends++
+      backend = await start()
+    }),
+    every(20 * BLOCK_MS, async () => {
+      await network.reorg(1 + Math.floor(random() * DEEPEST_REORG))
+      chaos.reorgs++
+    }),
+  ]
+
+  onTestFinished(async () => {
+    isOver = true
+    await Promise.all(disturbing)
+    await backend?.end('SIGTERM')
+    await proxy.close()
+    await stopMining()
+    await network.close()
+    await place.remove()
+    for (const home of homes) await rm(home, { recursive: true, force: true })
+  })
+
+  const created = await until(
+    () =>
+      first.run(
+        'collection',
+        'create',
+        '--name',
+        'Chaos',
+        '--wallet',
+        WALLETS[0],
+        '--enable-transfer',
+        '--dynamic',
+        '--enable-burn',
+        '--json',
+      ),
+    ({ exitCode }) => exitCode === 0,
+  )
+  const { contract_address: contract } = JSON.parse(created.stdout) as { contract_address: string }
+  const address = getAddress(contract)
+  const rows: Row[] = []
+  const live = () => rows.filter(({ pruned }) => !pruned)
+
+  /** Changes the manifest at random. */
+  const edit = (round: number) => {
+    for (const row of live()) {
+      if (random() < 0.3) {
+        row.title = `${row.id} of round ${round}`
+        row.updates++
+        figures.updates++
+      }
+      // Not where a holder has moved it: the plan leaves that alone.
+      if (row.owner !== row.receiver || random() >= 0.1) continue
+      row.receiver = anyOf(holders.filter((one) => one.address !== row.receiver)).address
+      row.owner = row.receiver
+      row.transfers++
+      figures.transfers++
+    }
+    const share = round === 0 ? 0.6 : 0.4 / (rounds - 1)
+    for (let added = 0; added < Math.round(most * share); added++) {
+      const id = `r${rows.length}`
+      const receiver = anyOf(holders).address
+      rows.push({
+        ...{ id, title: `${id} is new`, receiver, owner: receiver },
+        ...{ token: null, updates: 0, transfers: 0, pruned: false },
+      })
+      figures.mints++
+    }
+  }
+
+  /** Resolves once no reorg can remove what is in a block. */
+  const final = async () => {
+    const head = await chain.getBlockNumber({ cacheTime: 0 })
+    await until(
+      () => chain.getBlockNumber({ cacheTime: 0 }),
+      (now) => now > head + BigInt(2 * DEEPEST_REORG),
+    )
+  }
+
+  /** Holders transfer tokens of which the manifest names no new owner. */
+  const moveByHolders = async () => {
+    const moved = live().filter(({ token, owner, receiver }) => token !== null && owner === receiver && random() < 0.03)
+    for (const row of moved) {
+      const from = holderOf(row.owner)
+      const to = anyOf(holders.filter((one) => one !== from)).address
+      const call = { functionName: 'transferFrom', args: [from.address, to, row.token ?? 0n] } satisfies OwnersCall
+      const has = async () => (await ownerOf(row)) === to
+      // A reorg may drop it.
+      for (let tries = 0; !(await has()); tries++) {
+        if (tries % 40 === 0) await sendByWallet(network, from, address, call)
+        await sleep(BLOCK_MS)
+      }
+      row.owner = to
+      row.transfers++
+      figures.strangers++
+    }
+    await final()
+  }
+
+  const ownerOf = ({ token }: Row) =>
+    chain.readContract({ address, abi: ABI, functionName: 'ownerOf', args: [token ?? 0n] })
+  const atOnce = async <Item>(items: readonly Item[], work: (item: Item) => Promise<void>) => {
+    const left = [...items]
+    await Promise.all(
+      Array.from({ length: READS_AT_ONCE }, async () => {
+        for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
+      }),
+    )
+  }
+
+  /** Compares the chain with the manifest. */
+  const compare = async () => {
+    const url = backend?.url ?? ''
+    const shown = await first.json<Shown[]>('nft', 'list', '-c', contract)
+    const byRow = new Map(shown.map((nft) => [nft.request_metadata.description, nft]))
+    expect(shown).toHaveLength(rows.length)
+    expect(byRow.size).toBe(rows.length)
+    for (const row of live()) row.token = BigInt(byRow.get(row.id)?.token_id ?? 0)
+    const wrong: object[] = []
+    await atOnce(live(), async (row) => {
+      const uri = await chain.readContract({ address, abi: ABI, functionName: 'tokenURI', args: [row.token ?? 0n] })
+      const file = await fetch(`${url}/ipfs/${uri.slice('ipfs://'.length)}`)
+      const { name } = (await file.json()) as { name: string }
+      const is = { name, owner: await ownerOf(row), api: byRow.get(row.id)?.request_metadata.title }
+      const wanted = { name: row.title, owner: row.owner, api: row.title }
+      if (JSON.stringify(is) !== JSON.stringify(wanted)) wrong.push({ id: row.id, is, wanted })
+    })
+    expect(wrong).toEqual([])
+  }
+
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await moveByHolders()
+    edit(round)
+    const text = [
+      'id,title,description,receiver',
+      ...live().map(({ id, title, receiver }) => `${id},${title},${id},${receiver}`),
+    ]
+    const runs = await Promise.all(
+      machines.map(async (gdn) => {
+        const argv = ['apply', await gdn.file('drop.csv', `${text.join('\n')}\n`), '-c', contract, '--yes']
+        return { gdn, argv }
+      }),
+    )
+    isDisturbed = true
+    for (let kill = 0; kill < killsPerRound; kill++) {
+      const { gdn, argv } = anyOf(runs)
+      figures.applies++
+      if ((await gdn.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
+    }
+    for (const { gdn, argv } of runs) {
+      for (let tries = 1; ; tries++) {
+        figures.applies++
+        const { exitCode, stderr } = await gdn.run(...argv)
+        if (exitCode === 0) break
+        if (process.env.GDN_CHAOS_LOG)
+          process.stderr.write(`round ${round}, exit ${exitCode}: ${stderr.slice(-1500)}\n`)
+        expect(exitCode, stderr).not.toBe(2)
+        expect(tries, stderr).toBeLessThan(TRIES)
+      }
+    }
+    isDisturbed = false
+    await until(
+      async () => backend,
+      (found) => found !== null,
+    )
+    await final()
+    for (const { gdn, argv } of runs) {
+      const last = await gdn.run(...argv)
+      expect(last.exitCode, last.stderr).toBe(0)
+    }
+    await compare()
+    figures.rows = live().length
+    if (process.env.GDN_CHAOS_LOG)
+      process.stderr.write(
+        `round ${round}: ${JSON.stringify({ ...figures, ...chaos, seconds: Math.round((performance.now() - since) / 1000) })}\n`,
+      )
+  }
+
+  isOver = true
+  await Promise.all(disturbing)
+  const found = await countEvents()
+  const wanted = rows.map((row) => ({
+    id: row.id,
+    mints: 1,
+    transfers: row.transfers,
+    updates: row.updates,
+    burns: row.pruned ? 1 : 0,
+  }))
+  expect(
+    rows
+      .map((row) => ({ id: row.id, ...found(row.token ?? 0n) }))
+      .filter((one, index) => JSON.stringify(one) !== JSON.stringify(wanted[index])),
+  ).toEqual([])
+  const faults = Object.entries(proxy.counts).reduce((sum, [name, count]) => sum + (name === 'none' ? 0 : count), 0)
+  return { ...figures, ...chaos, faults, seconds: Math.round((performance.now() - since) / 1000) }
+
+  /** Counts the events of each token on the final chain. */
+  async function countEvents() {
+    const counts = new Map<bigint, { mints: number; transfers: number; updates: number; burns: number }>()
+    const of = (token: bigint) => {
+      const known = counts.get(token) ?? { mints: 0, transfers: 0, updates: 0, burns: 0 }
+      counts.set(token, known)
+      return known
+    }
+    const head = await chain.getBlockNumber()
+    for (let from = 0n; from <= head; from += 1000n) {
+      const logs = await chain.getLogs({
+        address,
+        events: ABI.filter((one) => one.type === 'event'),
+        fromBlock: from,
+        toBlock: from + 999n,
+      })
+      for (const { eventName, args } of logs) {
+        if (eventName === 'Transfer') {
+          const { from, to, tokenId = 0n } = args
+          of(tokenId)[from === zeroAddress ? 'mints' : to === zeroAddress ? 'burns' : 'transfers']++
+        } else if (eventName === 'MetadataUpdate') of(args._tokenId ?? 0n).updates++
+        else {
+          for (let token = args._fromTokenId ?? 0n; token <= (args._toTokenId ?? 0n); token++) of(token).updates++
+        }
+      }
+    }
+    expect(counts.size).toBe(rows.length)
+    return of
+  }
+}
