@@ -8,6 +8,7 @@ nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
 apply Mint and transfer what a plan or manifest says
+reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
@@ -111,6 +112,7 @@ nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
 apply Mint and transfer what a plan or manifest says
+reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
@@ -157,6 +159,7 @@ __gdn_arguments() {
     'batch rm') REPLY='@runs' ;;
     'plan') REPLY='file' ;;
     'apply') REPLY='file' ;;
+    'reveal') REPLY='file' ;;
     'cost') REPLY='file' ;;
     'wallet import') REPLY='file' ;;
     'wallet add') REPLY='text text' ;;
@@ -210,7 +213,7 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
     'batch rehearse') REPLY='flags-0f92c0 run-24d020 server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
+    'batch mint') REPLY='flags-c63d04 run-6282a5 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
@@ -221,6 +224,7 @@ __gdn_bundles() {
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
     'plan') REPLY='flags-5f2a2b server-b79987 output-eb3ce9' ;;
     'apply') REPLY='flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381' ;;
+    'reveal') REPLY='flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381' ;;
     'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
     'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
@@ -501,6 +505,18 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
+    'run-6282a5') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+--again - - Mint a second drop: of a finished run, or of rows accepted in another run
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
+--adopt - - Treat rows that are already in the collection as minted by this run
+--no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
+--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--chunk-size - text NFTs per request (50)
+--rate - text Maximum number of requests per second
+--upload-concurrency - text Number of concurrent uploads of local files (8)
+--listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)
+--in-order - - Send rows in the manifest'\''s order
+--unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`' ;;
     'sending-and-waiting-f64251') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
@@ -571,6 +587,20 @@ __gdn_flags() {
 --only - =only Make only these changes: mint
 --new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
     'sending-and-waiting-abf460') REPLY='--timeout - text How long to wait after acceptance (5m)
+--yes -y - Don'\''t prompt' ;;
+    'flags-6624e3') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver of rows that specify none
+--receiver-wallet-address ~ @wallets Receiver of rows that specify none
+--sender - @wallets First owner of rows that specify none
+--sender-wallet-address ~ @wallets First owner of rows that specify none
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--run - @run-names Name of the run (the manifest'\''s path)' ;;
+    'sending-and-waiting-725aa6') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
+--timeout - text How long to wait after acceptance (5m)
 --yes -y - Don'\''t prompt' ;;
     'flags-196456') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in

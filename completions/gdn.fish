@@ -9,6 +9,7 @@ function __gdn_words
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
         'apply Mint and transfer what a plan or manifest says' \
+        'reveal Reveal NFTs that were minted unrevealed' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
@@ -125,6 +126,7 @@ function __gdn_words
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
         'apply Mint and transfer what a plan or manifest says' \
+        'reveal Reveal NFTs that were minted unrevealed' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
@@ -192,6 +194,8 @@ function __gdn_arguments
     case 'plan'
       printf '%s\n' 'file'
     case 'apply'
+      printf '%s\n' 'file'
+    case 'reveal'
       printf '%s\n' 'file'
     case 'cost'
       printf '%s\n' 'file'
@@ -293,7 +297,7 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-0f92c0 run-24d020 server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-c63d04 run-24d020 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+      printf '%s\n' 'flags-c63d04 run-6282a5 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
@@ -314,6 +318,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-5f2a2b server-b79987 output-eb3ce9'
     case 'apply'
       printf '%s\n' 'flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381'
+    case 'reveal'
+      printf '%s\n' 'flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
       printf '%s\n' 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
@@ -679,6 +685,19 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
+    case 'run-6282a5'
+      printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
+        '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
+        '--adopt - - Treat rows that are already in the collection as minted by this run' \
+        '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
+        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
+        '--chunk-size - text NFTs per request (50)' \
+        '--rate - text Maximum number of requests per second' \
+        '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
+        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
+        '--in-order - - Send rows in the manifest\'s order' \
+        '--unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`'
     case 'sending-and-waiting-f64251'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -766,6 +785,22 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest'
     case 'sending-and-waiting-abf460'
       printf '%s\n' '--timeout - text How long to wait after acceptance (5m)' \
+        '--yes -y - Don\'t prompt'
+    case 'flags-6624e3'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver of rows that specify none' \
+        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
+        '--sender - @wallets First owner of rows that specify none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--run - @run-names Name of the run (the manifest\'s path)'
+    case 'sending-and-waiting-725aa6'
+      printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
+        '--timeout - text How long to wait after acceptance (5m)' \
         '--yes -y - Don\'t prompt'
     case 'flags-196456'
       printf '%s\n' '--contract -c @collections Collection to mint in' \

@@ -35,10 +35,12 @@ export class RowNamer {
     if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
     const { content: text, kept, parties } = rowTexts(row)
     const content = hashOfText(text)
-    const twin = isCopyHashContent(row) ? content : copyHash(row)
-    const copy = id === null ? this.#contents.increment(content) : 1
-    const key = rowKey(id, content, copy)
-    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, content, copy)) : key
+    const named = row.identity === undefined ? row : { ...row, ...row.identity }
+    const own = named === row ? content : contentHash(named)
+    const twin = isCopyHashContent(named) ? own : copyHash(named)
+    const copy = id === null ? this.#contents.increment(own) : 1
+    const key = rowKey(id, own, copy)
+    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, own, copy)) : key
     return {
       position: this.#position++,
       line,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'nft', 'wallet'],
-  ...['batch', 'operations', 'plan', 'state', 'sqlite'],
+  ...['batch', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
 ]
 
 /** The folders that each folder of `src` may import, lowest first. Type imports and lazy imports count. */
@@ -24,6 +24,7 @@ export const MAY_IMPORT = {
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
   batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
   plan: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'sqlite', 'state'],
+  reveal: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'nft', 'operations', 'plan', 'sqlite', 'state'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
   // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],

@@ -77,6 +77,8 @@ const cost = verb('cost', 'Estimate what a drop costs on a network', () => impor
 
 const plan = verb('plan', 'Compare a manifest with the NFTs that exist', () => import('./commands/plan.ts'))
 
+const reveal = verb('reveal', 'Reveal NFTs that were minted unrevealed', () => import('./commands/reveal.ts'))
+
 const apply = verb('apply', 'Mint and transfer what a plan or manifest says', () => import('./commands/apply.ts'))
 
 const wallet = noun('wallet', 'Generate, import, name and export wallets', [
@@ -171,7 +173,7 @@ const open = verb('open', 'Open the web explorer of a backend', () => import('./
 const completion = verb('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
 export const CATALOGUE: readonly Group[] = [
-  { title: 'Minting', entries: [collection, nft, batch, plan, apply, cost, wallet] },
+  { title: 'Minting', entries: [collection, nft, batch, plan, apply, reveal, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },

@@ -22,6 +22,8 @@ export interface ManifestRow {
   }
   /** Local files, by file field key: absolute paths of files that were checked. */
   localFiles: { key: string; path: string }[]
+  /** What identifies the row, if it is sent with other metadata. */
+  identity?: Pick<ManifestRow, 'metadata' | 'localFiles'>
 }
 
 /** One problem of a manifest. */

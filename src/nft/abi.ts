@@ -1,7 +1,12 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+
 /** The few parts of the contract ABI that checking an NFT needs. Loading a library for them would take longer. */
 
 const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'
+const PROVENANCE_OF = '627b7043'
+/** The place of `_digests` in the storage of a collection that can be committed to (version 2). */
+const DIGESTS_SLOT = 3
 const WORD = 64
 const MAX_TOKEN_ID = 2n ** 256n
 
@@ -19,6 +24,18 @@ export const ownerOf = callWith(OWNER_OF)
 
 /** Returns the call data of `tokenURI(uint256)`. */
 export const tokenUri = callWith(TOKEN_URI)
+
+/** Returns the call data of `provenanceOf(bytes32)`. */
+export const provenanceOf = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`
+
+/** Returns where the contract stores the digest of the batch that begins with a token. */
+export function digestSlot(tokenId: bigint): string {
+  const key = Buffer.from(
+    tokenId.toString(16).padStart(WORD, '0') + DIGESTS_SLOT.toString(16).padStart(WORD, '0'),
+    'hex',
+  )
+  return `0x${Buffer.from(keccak_256(key)).toString('hex')}`
+}
 
 /** Decodes the address that a call returned, in lower case; null if it isn't an address. */
 export function decodeAddress(hex: string): string | null {

@@ -17,6 +17,8 @@ export interface ChainReader {
   chainId(): Promise<number>
   /** Makes many contract calls, and returns the results in order. */
   call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
+  /** Reads slots of the storage of a contract, and returns the words in order. */
+  storageAt(address: string, slots: readonly string[]): Promise<CallResult[]>
 }
 
 interface ChainReaderOptions {
@@ -46,6 +48,11 @@ const isOpen = ({ kind }: CallResult, round: number): boolean =>
 function unanswered(error: unknown): null {
   if (error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')) return null
   throw error
+}
+
+interface Asked {
+  method: string
+  params: readonly unknown[]
 }
 
 interface Answer {
@@ -83,8 +90,8 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
     )
   }
 
-  async function callBatch(calls: readonly { to: string; data: string }[]): Promise<CallResult[]> {
-    const requests = calls.map((call, id) => ({ jsonrpc: '2.0', id, method: 'eth_call', params: [call, 'latest'] }))
+  async function askBatch(asked: readonly Asked[]): Promise<CallResult[]> {
+    const requests = asked.map((one, id) => ({ jsonrpc: '2.0', id, ...one }))
     const answered = await post(requests)
     if (Array.isArray(answered)) {
       const byId = new Map(answered.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
@@ -96,25 +103,29 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
     return results
   }
 
+  async function askAll(asked: readonly Asked[]): Promise<CallResult[]> {
+    const results: CallResult[] = []
+    let open = asked.map((_, index) => index)
+    for (let round = 1; ; round++) {
+      for (let at = 0; at < open.length; at += MAX_BATCH) {
+        const some = open.slice(at, at + MAX_BATCH)
+        const asking = askBatch(some.flatMap((index) => asked[index] ?? []))
+        // Earlier results remain.
+        const answers = await (round === 1 ? asking : asking.catch(unanswered))
+        if (answers === null) return results
+        for (const [number, index] of some.entries()) results[index] = answers[number] ?? NO_ANSWER
+      }
+      open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
+      if (open.length === 0 || round === ROUNDS) return results
+      await clock.sleep(backoffMs(round + 1, RETRIES, clock.random), signal)
+    }
+  }
+
   return {
     chainId: async () => Number(await ask('eth_chainId')),
-    async call(calls) {
-      const results: CallResult[] = []
-      let open = calls.map((_, index) => index)
-      for (let round = 1; ; round++) {
-        for (let at = 0; at < open.length; at += MAX_BATCH) {
-          const some = open.slice(at, at + MAX_BATCH)
-          const asking = callBatch(some.flatMap((index) => calls[index] ?? []))
-          // Earlier results remain.
-          const answers = await (round === 1 ? asking : asking.catch(unanswered))
-          if (answers === null) return results
-          for (const [number, index] of some.entries()) results[index] = answers[number] ?? NO_ANSWER
-        }
-        open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
-        if (open.length === 0 || round === ROUNDS) return results
-        await clock.sleep(backoffMs(round + 1, RETRIES, clock.random), signal)
-      }
-    },
+    call: (calls) => askAll(calls.map((call) => ({ method: 'eth_call', params: [call, 'latest'] }))),
+    storageAt: (address, slots) =>
+      askAll(slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, 'latest'] }))),
   }
 }
 

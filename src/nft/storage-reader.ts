@@ -10,9 +10,11 @@ export type Stored =
   | { kind: 'missing'; message: string }
   | { kind: 'failed'; message: string }
 
-/** Reads metadata files from IPFS. */
+/** Reads files from IPFS. */
 export interface StorageReader {
   readJson(url: string): Promise<Stored>
+  /** Reads a file as it is. */
+  read(url: string): Promise<{ kind: 'bytes'; bytes: Uint8Array } | Exclude<Stored, { kind: 'json' }>>
 }
 
 interface StorageReaderOptions {
@@ -41,29 +43,38 @@ export function atGateway(gateway: string, ipfsUrl: string): string | null {
 export function createStorageReader(options: StorageReaderOptions): StorageReader {
   const { transport, clock, userAgent, signal } = options
   const { origin } = new URL(options.gateway)
+  const read: StorageReader['read'] = async (ipfsUrl) => {
+    const url = atGateway(options.gateway, ipfsUrl)
+    if (url === null) return { kind: 'failed', message: `${JSON.stringify(ipfsUrl)} is not an ipfs URL` }
+    try {
+      const answer = await persist(origin, clock, signal, () =>
+        transport.request({
+          method: 'GET',
+          url,
+          headers: { accept: '*/*', 'user-agent': userAgent },
+          timeoutMs: TIMEOUT_MS,
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      )
+      const { status } = answer
+      if (status === 404 || status === 410) return { kind: 'missing', message: `${ipfsUrl} is not at ${origin}` }
+      if (status !== 200) return { kind: 'failed', message: `${origin} returned HTTP ${status}` }
+      return { kind: 'bytes', bytes: answer.body }
+    } catch (error) {
+      if (signal?.aborted !== true && error instanceof GdnError) return { kind: 'failed', message: error.message }
+      throw error
+    }
+  }
   return {
+    read,
     async readJson(ipfsUrl) {
-      const url = atGateway(options.gateway, ipfsUrl)
-      if (url === null) return { kind: 'failed', message: 'its token URI is not an ipfs URL' }
-      try {
-        const answer = await persist(origin, clock, signal, () =>
-          transport.request({
-            method: 'GET',
-            url,
-            headers: { accept: 'application/json', 'user-agent': userAgent },
-            timeoutMs: TIMEOUT_MS,
-            ...(signal === undefined ? {} : { signal }),
-          }),
-        )
-        const { status } = answer
-        if (status === 404 || status === 410) return { kind: 'missing', message: `${ipfsUrl} is not at ${origin}` }
-        if (status !== 200) return { kind: 'failed', message: `${origin} returned HTTP ${status}` }
-        const value = parseJson(answer.body)
-        return value === undefined ? { kind: 'missing', message: `${ipfsUrl} is not JSON` } : { kind: 'json', value }
-      } catch (error) {
-        if (signal?.aborted !== true && error instanceof GdnError) return { kind: 'failed', message: error.message }
-        throw error
+      if (atGateway(options.gateway, ipfsUrl) === null) {
+        return { kind: 'failed', message: 'its token URI is not an ipfs URL' }
       }
+      const found = await read(ipfsUrl)
+      if (found.kind !== 'bytes') return found
+      const value = parseJson(found.bytes)
+      return value === undefined ? { kind: 'missing', message: `${ipfsUrl} is not JSON` } : { kind: 'json', value }
     },
   }
 }

@@ -32,7 +32,7 @@ const AT_ONCE = 8
  */
 export async function verifyNfts(
   chain: Pick<ChainReader, 'call'>,
-  storage: StorageReader,
+  storage: Pick<StorageReader, 'readJson'>,
   claims: readonly Claim[],
 ): Promise<Verification[]> {
   const ids = claims.map(({ tokenId }) => (tokenId === null ? null : parseTokenId(tokenId)))
@@ -73,7 +73,12 @@ async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<Chain
   }
 }
 
-async function verify(storage: StorageReader, claim: Claim, owner: CallResult, uri: CallResult): Promise<Verification> {
+async function verify(
+  storage: Pick<StorageReader, 'readJson'>,
+  claim: Claim,
+  owner: CallResult,
+  uri: CallResult,
+): Promise<Verification> {
   if (owner.kind === 'failed') return { verified: null, reason: owner.message }
   if (uri.kind === 'failed') return { verified: null, reason: uri.message }
   const token = `token ${claim.tokenId}`

@@ -1,6 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { FieldChange } from '../batch/types.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
@@ -73,6 +74,9 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
     const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
     return [{ ...of, action: 'impossible', want: 'mint', fields: [], reason }]
   }
+  if (isUnrevealed(nft)) {
+    return [{ ...of, action: 'drift', want: 'update', fields: [], reason: 'the NFT is not revealed: use gdn reveal' }]
+  }
   const owner = nft.receiver_wallet_address ?? null
   const fields = metadataChanges(row, nft, can.marker)
   const moved = isMoved(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
@@ -99,6 +103,10 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
   }
   return changes
 }
+
+/** Whether an NFT has the placeholder of a drop that is revealed later. */
+const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
+  Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
 
 const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
 
@@ -142,6 +150,7 @@ function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, 
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
+  from.delete(`extra:${PROVENANCE_SALT}`)
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))
     .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))

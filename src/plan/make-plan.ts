@@ -171,7 +171,8 @@ class Planner {
   ): Promise<Change[]> {
     const { row } = candidate.row
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-    if (missing !== null) return [missing]
+    if (missing !== null)
+      return [this.#isUnrevealed ? { ...missing, action: 'impossible', reason: UNREVEALED } : missing]
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)
     const seen: Seen = {
@@ -191,6 +192,11 @@ class Planner {
     return compareRow({ ...row, localFiles }, seen, can).map((one) =>
       one.action === 'update' || one.action === 'transfer' ? { ...one, reference: references[one.action] } : one,
     )
+  }
+
+  /** Whether the rows of the run are minted with a placeholder. */
+  get #isUnrevealed(): boolean {
+    return this.#store.drop.reading.provenance !== undefined
   }
 
   #count(found: readonly [number, Change[]][]): void {
@@ -230,6 +236,7 @@ class Planner {
   }
 }
 
+const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
 const FAILED = 'its last mint failed'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, reference: null, fields: [] }
 

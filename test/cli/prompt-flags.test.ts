@@ -26,6 +26,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/init/hosted.ts': ['init'],
   'commands/init/local.ts': ['init'],
   'commands/local/reset.ts': ['local reset'],
+  'commands/reveal.ts': ['reveal'],
   'commands/nft/burn.ts': ['nft burn'],
   'commands/nft/freeze.ts': ['nft freeze'],
   'commands/nft/grant.ts': ['nft grant'],

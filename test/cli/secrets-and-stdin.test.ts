@@ -63,7 +63,7 @@ const READS: readonly [line: string[], stdin: string, prints: string][] = [
 const READ_PASSWORDS = ['wallet generate', 'wallet import', 'wallet export', 'chain setup', 'collection set']
 /** Commands that read standard input and need a server, and those that take only files. Their own tests show it. */
 const WITH_SERVER = ['cost', 'plan', 'nft update']
-const FILE_ONLY = ['batch rehearse', 'apply']
+const FILE_ONLY = ['batch rehearse', 'apply', 'reveal']
 
 test('lists every command that says that it reads standard input, and every manifest', () => {
   const says = tree.commands

@@ -171,6 +171,14 @@ describe('every command of the docs works, in the order of its page', () => {
     })
   })
 
+  test('docs/reveal.md', async () => {
+    const wallets = ['eve', 'finn'].map((name) => `gdn wallet generate --local --name ${name} --password-file password`)
+    await run('docs/reveal.md', {
+      before: `umask 077; echo a-long-password > password; ${wallets.join('; ')}`,
+      values: { '@alice': '@eve', '@bob': '@finn' },
+    })
+  })
+
   test('docs/webhooks.md', async () => {
     await run('docs/webhooks.md', { values: { '<id>': '"$(gdn webhook list -o ids | head -n 1)"' } })
   })

@@ -32,6 +32,7 @@ const WAITING = [
   'batch retry',
   'batch reconcile',
   'apply',
+  'reveal',
 ]
 
 test.each(WAITING)('gdn %s waits for a chain, and accepts --timeout', async (name) => {

@@ -639,6 +639,22 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return { argv, options }
     },
   },
+  reveal: {
+    shape: 'object',
+    json: 'run blockchain contract_address provenance rows revealed to_reveal pending failed unknown not_minted left left_rows',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}` })
+      const rpc = (body: never): Reply => {
+        const answer = ({ id, method }: { id: number; method: string }) => ({
+          ...{ jsonrpc: '2.0', id },
+          result: method === 'eth_chainId' ? '0x89' : `0x${'1'.padStart(64, '0')}`,
+        })
+        return { body: Array.isArray(body) ? (body as never[]).map(answer) : answer(body) }
+      }
+      const { url } = await api({ ...(service() as Record<string, (body: never) => Reply>), '/rpc/polygon': rpc })
+      return { argv: ['reveal', path('drop.csv'), ...TARGET, '--base-url', url, '--yes'], options }
+    },
+  },
   plan: {
     shape: 'array',
     json: 'action want line key title nft_gdn_id token_id revision changes reason reference_id',

@@ -44,6 +44,8 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   dryRun?: boolean
   checkFiles?: boolean
   yes?: boolean
+  /** The file with the metadata that the NFTs have until they are revealed. */
+  unrevealed?: string
 }
 
 /** Aliases of the flags that `addTargetFlags` adds. */

@@ -24,15 +24,25 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   const plansOffline = flags.dryRun === true && flags.lookup === false
   const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
-  const { settings, options } = opened
+  const { settings } = opened
+  const { openUnrevealed } = await import('./unrevealed.ts')
+  const { beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
+  const { options } = sending
   const { sendRun, verifyFinished } = await import('./send-run.ts')
   const { runBatch } = await import('../../../batch/run.ts')
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')
-      return await printBatchDryRun(deps, { ...opened, flags })
+      return await printBatchDryRun(deps, { ...opened, ...sending, flags })
     }
-    await sendRun(deps, { ...opened, output, flags, run: runBatch })
+    await sendRun(deps, {
+      ...opened,
+      ...sending,
+      ...(beforeSending === undefined ? {} : { beforeSending }),
+      output,
+      flags,
+      run: runBatch,
+    })
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
     if (error instanceof GdnError && error.code === 'run_finished') {

@@ -1,5 +1,6 @@
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import { notEmpty } from '../../flags/parse.ts'
 import {
   addCheckFlag,
   addRunFlags,
@@ -16,6 +17,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
     examples: [
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Show what would be sent, and how long it takes', 'gdn batch mint drop.csv --dry-run'],
+      ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
       ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
     aliases: TARGET_ALIASES,
@@ -24,6 +26,15 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addTargetFlags(mintCommand)
   addCheckFlag(mintCommand)
   addRunFlags(mintCommand)
+  valueFlag(
+    mintCommand,
+    '--unrevealed <file>',
+    'Mint with this JSON metadata, and commit to the rows for `gdn reveal`',
+    {
+      group: 'Run',
+      parse: notEmpty,
+    },
+  )
   addSendingFlags(mintCommand)
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
     await run(deps, manifest, flags)

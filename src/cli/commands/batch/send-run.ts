@@ -42,6 +42,8 @@ interface Sending {
   output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags & LimitFlags
   run: typeof runBatch
+  /** Called after the confirmation, before anything is sent. */
+  beforeSending?: (planned: PlannedEvent, connection: Connection) => Promise<void>
   /** The status of a resumed run. */
   known?: RunStatus
 }
@@ -49,10 +51,11 @@ interface Sending {
 /** Sends a run with progress or NDJSON events, and prints its summary. */
 export async function sendRun(
   deps: Deps,
-  { settings, options, read, files = null, localFiles = null, output, flags, run, known }: Sending,
+  { settings, options, read, files = null, localFiles = null, output, flags, run, beforeSending, known }: Sending,
 ): Promise<void> {
   const { io, signals } = deps
-  const { client, server, pacer } = await deps.connect(settings, 'bulk')
+  const connection = await deps.connect(settings, 'bulk')
+  const { client, server, pacer } = connection
   const progress = new BatchProgress(io, signals, known)
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
@@ -94,6 +97,7 @@ export async function sendRun(
               `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
             )
           }
+          await beforeSending?.(planned, connection)
           await progress.start()
         },
       },

@@ -6,8 +6,9 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
+import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
+import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord } from './change-nft.ts'
 
 export function command(deps: Deps, run = burn): GdnCommand {
   const burnCommand = new GdnCommand({
@@ -58,7 +59,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
         ...{ blockchain: nft.blockchain, contract: contract_address, content: { nft_gdn_id } },
         request: async () => request,
       }
-      await changeNfts(deps, connection, flags, change, async (seen) => {
+      await changeOnce(deps, connection, flags, change, async (seen) => {
         burned.push({ ...shortRecord(nft), ...seen })
       })
     }

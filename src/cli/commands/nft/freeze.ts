@@ -5,8 +5,9 @@ import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
+import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, changeNfts, findNfts, shortRecord } from './change-nft.ts'
+import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord } from './change-nft.ts'
 
 export function command(deps: Deps, run = freeze): GdnCommand {
   const freezeCommand = new GdnCommand({
@@ -65,7 +66,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     } as const),
     ...{ content: { nft_gdn_ids: [...nft_gdn_ids].sort() }, request },
   }
-  await changeNfts(deps, connection, flags, change, async (seen) => {
+  await changeOnce(deps, connection, flags, change, async (seen) => {
     await output.many(left.map((nft) => ({ ...shortRecord(nft), ...seen })))
   })
 }

@@ -12,17 +12,10 @@ import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import {
-  addBlockchainFlag,
-  CHANGE_VIEW,
-  type ChangeFlags,
-  changeNfts,
-  type FoundNft,
-  findNfts,
-  shortRecord,
-} from './change-nft.ts'
+import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
 import { hashLocalFiles, type LocalFile, readMedia, replaceUrls, uploadLocalFiles } from './media.ts'
 import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
 
@@ -92,7 +85,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
     },
   }
-  await changeNfts(deps, connection, flags, change, async (seen) => {
+  await changeOnce(deps, connection, flags, change, async (seen) => {
     const { title } = request.metadata[0] ?? {}
     await output.one({ ...shortRecord(nft), title, ...seen })
   })

@@ -3,8 +3,10 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { PROVENANCE_ROW } from '../../../manifest/reveal-keys.ts'
 import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../nft/verify.ts'
+import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -39,12 +41,15 @@ const FIELDS = [
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 
 /** Adds the comparison with chain and storage. `verified` is null if they can't be read. */
-const ON_CHAIN_VIEW: View = { ...VIEW, fields: [...FIELDS, 'verified', 'verify_error', 'differences'] }
+const ON_CHAIN_VIEW: View = {
+  ...VIEW,
+  fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
+}
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read.",
+      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read. Of an NFT that was minted unrevealed, it proves that its metadata is what the collection was committed to before.",
     examples: [
       ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -107,9 +112,27 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     })
   }
   if (!flags.onChain || record === null) return await output.one(data)
-  const verification = await readChain(deps, flags, { record, owner, blockchain, server: connection.server })
-  await output.one({ ...data, ...verificationData(verification) })
+  const { verification, provenance } = await readChain(deps, flags, {
+    ...{ record, owner, blockchain, server: connection.server },
+  })
+  await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   throwUnlessVerified(nftGdnId, verification)
+  if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
+}
+
+const provenanceData = (found: Provenance | null) =>
+  found === null
+    ? null
+    : {
+        ...{ hash: found.hash, row: found.row, rows: found.rows, first_token_id: found.firstTokenId },
+        is_revealed: found.isRevealed,
+      }
+
+function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenance, tokenId: string): string {
+  const committed = `${hash} was committed before token ${firstTokenId} was minted, and token ${tokenId} with row ${row} of ${rows}.`
+  return isRevealed
+    ? `What is revealed is what was committed to: ${committed}`
+    : `Not revealed yet. The collection is committed to it: ${committed}`
 }
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
@@ -180,8 +203,8 @@ async function readChain(
   deps: Deps,
   flags: VerifyNftFlags,
   { record, owner, blockchain, server }: Asked,
-): Promise<Verification> {
-  const { token_id, contract_address, status, metadata_url, request_metadata } = record
+): Promise<{ verification: Verification; provenance: Provenance | null }> {
+  const { token_id, contract_address, status, metadata_url, request_metadata, revision } = record
   if (!token_id || !contract_address) {
     throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: it is ${status}`, {
       hint: `Run \`gdn nft wait ${safe(record.nft_gdn_id)}${serverFlag(server)}\` first.`,
@@ -190,7 +213,7 @@ async function readChain(
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   const progress = await deps.io.progress('Reading chain and storage')
   try {
-    if ('reason' in verifier) return { verified: null, reason: verifier.reason }
+    if ('reason' in verifier) return { verification: { verified: null, reason: verifier.reason }, provenance: null }
     const claim = {
       contractAddress: contract_address,
       tokenId: token_id,
@@ -199,7 +222,18 @@ async function readChain(
       requested: asRequested(request_metadata),
     }
     const [found] = await verifyNfts(verifier.chain, verifier.storage, [claim])
-    return found ?? { verified: null, reason: 'no response' }
+    const verification = found ?? { verified: null, reason: 'no response' }
+    // What was never updated, and has no number of a row, was minted as it is.
+    const mayBeRevealed = Number(revision ?? 0) > 0 || Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
+    if (verification.verified !== true || !mayBeRevealed) return { verification, provenance: null }
+    const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
+    const token = { contractAddress: contract_address, tokenId: token_id }
+    const check = await verifyProvenance(verifier.chain, verifier.storage, token)
+    if (check.kind === 'proven') return { verification, provenance: check.provenance }
+    if (check.kind === 'none') return { verification, provenance: null }
+    return check.kind === 'unknown'
+      ? { verification: { verified: null, reason: check.reason }, provenance: null }
+      : { verification: { verified: false, differences: check.differences }, provenance: null }
   } finally {
     progress.stop()
     await close()

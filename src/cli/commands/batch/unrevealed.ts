@@ -1,0 +1,154 @@
+import { isEvm } from '../../../api/blockchains.ts'
+import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
+import { statusOf } from '../../../client/answers.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
+import { committable, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
+import {
+  editedLines,
+  keepLeaves,
+  keptCommitment,
+  leavesPath,
+  readPlaceholder,
+  unrevealedItems,
+} from '../../../reveal/unrevealed.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
+import { count } from '../../render/count.ts'
+import { changeOnce } from '../../request/change-once.ts'
+import type { BatchMintFlags } from './flags.ts'
+import { manifestOptions } from './manifest-options.ts'
+
+interface Unrevealed {
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+  beforeSending?: (planned: PlannedEvent, connection: Connection) => Promise<void>
+}
+
+/**
+ * Returns how a manifest is minted with `--unrevealed`: its rows with the metadata of the placeholder, after the chain
+ * has what commits to them. Without the flag, returns it as it is.
+ *
+ * @throws GdnError `refused` if the run was begun the other way, or the manifest was edited since; `invalid_input`
+ */
+export async function openUnrevealed(
+  deps: Deps,
+  { options, read }: Unrevealed,
+  flags: BatchMintFlags,
+): Promise<Unrevealed> {
+  const { unrevealed: file } = flags
+  const kept = await keptCommitment(options)
+  if (kept !== undefined && (kept.commitment !== null) !== (file !== undefined)) {
+    throw kept.commitment === null
+      ? otherRun(`the run ${kept.run} mints its rows as they are`, 'To resume it, omit --unrevealed.')
+      : otherRun(
+          `the run ${kept.run} mints its rows unrevealed`,
+          'To resume it, add --unrevealed <file>. To reveal, run `gdn reveal`.',
+        )
+  }
+  if (file === undefined) return { options, read }
+  const { blockchain, contractAddress, stateDir } = options
+  if (!isEvm(blockchain)) {
+    throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
+  }
+  refuseStandardInput(options.manifestPath ?? '-')
+  const placeholder = await readPlaceholder(
+    readManifest({ path: file }, { ...manifestOptions(deps, {}), blockchain, receiver: contractAddress }),
+    file,
+  )
+  const progress = await deps.io.progress('Hashing the rows and their files')
+  const rows = await readCommitment(read()).finally(() => progress.stop())
+  // Reading them again reports their problems.
+  if (rows === null) return { options, read: () => committable(read()) }
+  const { provenance, seed } = rows.commitment
+  if (kept?.commitment && kept.commitment.provenance !== provenance) {
+    throw editedRows(kept.run, await editedLines(stateDir, kept.commitment, rows))
+  }
+  return {
+    options: { ...options, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
+    read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
+    beforeSending: async (planned, connection) => {
+      await commit(deps, connection, flags, { options, planned, rows })
+      await keepLeaves(stateDir, rows)
+    },
+  }
+}
+
+/** @throws GdnError `usage`: the manifest is read more than once */
+export function refuseStandardInput(manifest: string): void {
+  if (manifest !== '-') return
+  throw new GdnError('usage', 'a manifest that is revealed later is read from a file, not from standard input', {
+    hint: 'Write it to a file first.',
+  })
+}
+
+const otherRun = (message: string, hint: string) =>
+  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `Nothing was sent. ${hint}` })
+
+const MAX_NAMED = 10
+
+/**
+ * The error of a manifest that was edited after the commitment.
+ *
+ * @param lines of the rows that differ, null for one that is missing; null if they can't be named
+ */
+export function editedRows(run: string, lines: readonly (number | null)[] | null): GdnError {
+  const found = lines?.filter((line) => line !== null) ?? []
+  const more = found.length > MAX_NAMED ? ', …' : ''
+  const where = found.length === 0 ? '' : `: line ${found.slice(0, MAX_NAMED).join(', ')}${more}`
+  const gone = lines === null ? 0 : lines.length - found.length
+  const removed = gone === 0 ? '' : ` (${count(gone, 'row')} removed at the end)`
+  return new GdnError(
+    'refused',
+    `the manifest was edited since the run ${run} committed to its rows${where}${removed}`,
+    {
+      hint: 'Nothing was sent. Restore these rows. To mint a manifest in addition, add --run <name>.',
+      details: { run, lines: found, removed: gone },
+    },
+  )
+}
+
+interface Committing {
+  options: BatchOptions
+  planned: PlannedEvent
+  rows: ReadCommitment
+}
+
+/** Commits to the rows on chain, once, and waits until that is final. */
+async function commit(
+  deps: Deps,
+  connection: Connection,
+  flags: BatchMintFlags,
+  { options, planned, rows: { commitment } }: Committing,
+): Promise<void> {
+  const { blockchain, contractAddress: contract_address } = options
+  const { provenance } = commitment
+  const { client } = connection
+  const request = { contract_address, provenance }
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
+    .catch((error: unknown) => {
+      if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+      throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
+        place: { flag: '--unrevealed' },
+        hint: 'Nothing was sent. Use a backend of gdn.',
+      })
+    })
+  const found = provenances.find((one) => one.provenance === provenance)
+  if (found?.status === 'deployed') return
+  const isBegun = planned.rows.total > planned.rows.pending
+  if (found === undefined && isBegun) {
+    throw new GdnError('refused', 'rows of this manifest are minted, but the collection is not committed to it', {
+      hint: 'Nothing was sent. The manifest was edited since: restore it. To mint it in addition, add --run <name>.',
+      details: { provenance },
+    })
+  }
+  const change = {
+    ...({ endpoint: 'commitprovenance', note: 'batch mint --unrevealed', what: 'the commitment' } as const),
+    ...{ blockchain, contract: contract_address, content: request },
+    request: async () => ({ ...request, reference_id: `provenance:${provenance}` }),
+  }
+  const { timeout } = flags
+  await changeOnce(deps, connection, timeout === undefined ? {} : { timeout }, change, async () => {})
+  deps.io.note(`The collection is committed to ${count(commitment.rows, 'row')}: ${safe(provenance)}`)
+}

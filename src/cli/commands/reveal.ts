@@ -1,0 +1,206 @@
+import { isEvm } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { provenanceOf } from '../../nft/abi.ts'
+import { applyUpdates } from '../../plan/apply-updates.ts'
+import { noOutcomes, type Outcomes } from '../../plan/make-changes.ts'
+import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
+import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
+import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { costsMoney } from '../connect/confirm-spending.ts'
+import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { notEmpty } from '../flags/parse.ts'
+import { addTimeoutFlag } from '../flags/wait.ts'
+import { safe } from '../io/io.ts'
+import { count } from '../render/count.ts'
+import { createOutput } from '../render/output.ts'
+import type { View } from '../render/view.ts'
+import { DEFAULT_TIMEOUT_MS } from '../request/waiting.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/flags.ts'
+import { type OpenedManifest, openManifest } from './batch/mint-manifest.ts'
+import { editedRows, refuseStandardInput } from './batch/unrevealed.ts'
+
+export type RevealFlags = BatchMintFlags & ReaderFlags
+
+const FIELDS = [
+  ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
+  ...['unknown', 'not_minted', 'left'],
+]
+const VIEW: View = { fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' }
+
+export function command(deps: Deps, run = reveal): GdnCommand {
+  const revealCommand = new GdnCommand({
+    about:
+      'Reveals NFTs that gdn batch mint --unrevealed minted: gives each NFT the metadata of its row, each at most once, and waits for the outcome. The manifest and its files are all that is needed. They must be what the collection was committed to before the mint, which is read from the chain. Run the same command again after an interruption, or for rows that are minted later.',
+    examples: [
+      ['Reveal a drop', 'gdn reveal drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
+      ['Check the manifest without sending anything', 'gdn reveal drop.csv --dry-run'],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  revealCommand.argument('<manifest>')
+  addTargetFlags(revealCommand)
+  valueFlag(revealCommand, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
+  switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
+  addTimeoutFlag(revealCommand, 'How long to wait after acceptance')
+  switchFlag(revealCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
+  addReaderFlags(revealCommand)
+  addServerFlags(revealCommand)
+  addOutputFlags(revealCommand)
+  return revealCommand.action(async (manifest: string, flags: RevealFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}
+
+export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): Promise<void> {
+  const { io, signals } = deps
+  const output = createOutput(io, flags, VIEW)
+  refuseStandardInput(manifest)
+  const opened = await openManifest(deps, manifest, flags)
+  const { options, read } = opened
+  const { blockchain, contractAddress: contract_address } = options
+  if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
+  const rows = await hashRows(deps, opened)
+  const connection = await deps.connect(opened.settings, 'bulk')
+  const { client } = connection
+  const progress = await io.progress('Finding the NFTs of the rows')
+  try {
+    await checkCommitment(deps, connection, flags, opened, rows)
+    const planned = { ...options, signal: signals.signal }
+    const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
+    await withRevealPlan(planned, { client, readManifest: read, rows, onProgress }, async (plan) => {
+      progress.stop()
+      printLeft(deps, plan)
+      const sends = flags.dryRun !== true && plan.pending > 0
+      if (sends) await confirm(deps, connection, opened, plan, flags)
+      const outcomes = sends ? await send(deps, connection, opened, { plan, flags }) : noOutcomes()
+      const { done, failed, unknown, pending } = outcomes
+      await output.one({
+        ...{ run: plan.run.name, blockchain, contract_address, provenance: rows.commitment.provenance },
+        ...{ rows: plan.rows, revealed: plan.revealed + done },
+        ...{ to_reveal: plan.pending - done, pending, failed: failed.count, unknown: unknown.count },
+        ...{ not_minted: plan.notMinted, left: plan.left, left_rows: plan.leftRows },
+      })
+      if (flags.dryRun) io.note('Nothing was sent.')
+      const problem = problemOf(outcomes)
+      if (problem !== null) throw problem
+    })
+  } finally {
+    progress.stop()
+    await client.close()
+  }
+}
+
+async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCommitment> {
+  const progress = await io.progress('Hashing the rows and their files')
+  const rows = await readCommitment(read()).finally(() => progress.stop())
+  if (rows !== null) return rows
+  for await (const item of committable(read())) {
+    if (!('issue' in item)) continue
+    const { message, hint, place } = item.issue
+    throw new GdnError('invalid_manifest', message, { place, ...(hint === undefined ? {} : { hint }) })
+  }
+  throw new GdnError('refused', 'the manifest was edited while it was read', { hint: 'Run the command again.' })
+}
+
+/** Compares the manifest with the chain. @throws GdnError `refused` for another manifest, `unreachable` */
+async function checkCommitment(
+  deps: Deps,
+  { server }: Connection,
+  flags: RevealFlags,
+  { options }: OpenedManifest,
+  rows: ReadCommitment,
+): Promise<void> {
+  const { blockchain, contractAddress: to, stateDir } = options
+  const { provenance } = rows.commitment
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
+  try {
+    const [found] = 'reason' in verifier ? [] : await verifier.chain.call([{ to, data: provenanceOf(provenance) }])
+    if (found?.kind === 'value' && found.data !== '0x' && BigInt(found.data) > 0n) return
+    if (found === undefined || found.kind === 'failed') {
+      const why = 'reason' in verifier ? verifier.reason : (found?.message ?? 'no response')
+      throw new GdnError('unreachable', `the commitment of ${to} can't be read: ${why}`, {
+        hint: 'Nothing was sent. Name a node of the chain with --rpc-url <url>.',
+      })
+    }
+  } finally {
+    await close()
+  }
+  const kept = await keptCommitment(options)
+  if (kept?.commitment) throw editedRows(kept.run, await editedLines(stateDir, kept.commitment, rows))
+  throw new GdnError(
+    'refused',
+    `the collection ${to} is not committed to this manifest with ${count(rows.commitment.rows, 'row')}`,
+    {
+      hint: 'Nothing was sent. Use the manifest and the files that were minted, in the same order. The machine that minted them can name the rows that differ.',
+      details: { provenance },
+    },
+  )
+}
+
+const MAX_NAMED = 5
+
+function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): void {
+  const all = notMinted + left
+  if (all === 0) return
+  io.note(`${count(all, 'row')} not revealed:`)
+  for (const { line, reason } of leftRows.slice(0, MAX_NAMED)) io.note(`  line ${line}: ${safe(reason)}`)
+  if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
+}
+
+/** @throws GdnError `not_confirmed` */
+async function confirm(
+  { io }: Deps,
+  { server }: Connection,
+  { options: { blockchain } }: OpenedManifest,
+  plan: RevealPlan,
+  flags: RevealFlags,
+): Promise<void> {
+  if (flags.yes || (!io.interactive && !costsMoney(blockchain, server))) return
+  const question = `Reveal ${count(plan.pending, 'NFT')} on ${blockchain} through ${server.origin}? Everybody can see them then.`
+  if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+}
+
+async function send(
+  { io, now, sleep, signals }: Deps,
+  { client }: Connection,
+  { options }: OpenedManifest,
+  { plan, flags }: { plan: RevealPlan; flags: RevealFlags },
+): Promise<Outcomes> {
+  const all = plan.pending
+  const progress = await io.progress(`Revealing: 0 of ${all}`)
+  try {
+    return await applyUpdates(
+      options.contractAddress,
+      {
+        ...{ client, now, sleep, signal: signals.signal, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS },
+        onProgress: ({ done, pending }) =>
+          progress.update(`Revealing: ${done} of ${all}${pending === 0 ? '' : `, ${pending} accepted`}`),
+      },
+      plan.updates(),
+    )
+  } finally {
+    progress.stop()
+  }
+}
+
+function problemOf({ failed, unknown, pending, unsent }: Outcomes): GdnError | null {
+  const hint = 'Run the same command again: it resumes what is in progress.'
+  const details = { failed_rows: failed.first, unknown_rows: unknown.first }
+  const reasons = [...unknown.first, ...failed.first]
+    .slice(0, MAX_NAMED)
+    .map(({ line, reason }) => `\n  line ${line}: ${reason}`)
+    .join('')
+  if (unknown.count > 0) {
+    const message = `the outcome of ${count(unknown.count, 'update')} is unknown${reasons}`
+    return new GdnError('unknown_outcome', message, { hint, details })
+  }
+  if (failed.count > 0) {
+    const message = `${count(failed.count, 'row')} could not be revealed${reasons}`
+    return new GdnError('batch_failed_rows', message, { hint, details })
+  }
+  if (pending === 0 && !unsent) return null
+  return new GdnError('pending', `${count(pending, 'update')} still pending`, { hint, details })
+}

@@ -1,0 +1,119 @@
+import { createHash, createHmac } from 'node:crypto'
+import { extraKeys } from '../api/metadata.ts'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+
+// A commitment to the rows of a manifest. Row 1 is the first row, and its leaf is line 1 of the leaves file.
+//
+//   content_i  = SHA-256(canonical JSON (RFC 8785) of the metadata file of row i, each file as sha256:<hex>)
+//   seed       = SHA-256(content_1 ‖ content_2 ‖ …)
+//   salt_i     = HMAC-SHA-256(key: seed, message: i in decimal)
+//   leaf_i     = SHA-256(salt_i ‖ content_i)
+//   leaves     = each leaf in lower-case hex, followed by a line feed
+//   provenance = SHA-256(leaves)
+//
+// The seed follows from the manifest, so nothing else is needed to reveal. It also means that a leaf hides its row only
+// as far as the whole manifest can't be guessed. All parts have fixed lengths, so that no two inputs are read alike.
+
+const HASH_BYTES = 32
+
+const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/**
+ * Returns the hash of a row's content: of the metadata file that it will have, with the content of each file in place
+ * of its URL.
+ *
+ * @param hashes SHA-256 in hex of the content of each local file, by its key. All files are local
+ */
+export function contentOf({ metadata }: Pick<ManifestRow, 'metadata'>, hashes: ReadonlyMap<string, string>): Buffer {
+  const { title: name, description, attribute } = metadata
+  const file: Record<string, unknown> = { name, description }
+  for (const { key } of metadata.file_fields) file[key] = `sha256:${hashes.get(key) ?? ''}`
+  for (const key of extraKeys(metadata)) file[key] = metadata[key]
+  if (attribute !== undefined) file.attributes = attribute.map(({ tag, value }) => ({ trait_type: tag, value }))
+  return sha256(canonicalJson(file))
+}
+
+/**
+ * Returns the hash of a revealed metadata file.
+ *
+ * @param hashOf returns SHA-256 in hex of what an ipfs URL has
+ */
+export async function contentOfFile(
+  { [PROVENANCE_SALT]: _salt, ...file }: Readonly<Record<string, unknown>>,
+  hashOf: (url: string) => Promise<string>,
+): Promise<Buffer> {
+  const hashed: Record<string, unknown> = { ...file }
+  for (const [key, value] of Object.entries(file)) {
+    if (typeof value === 'string' && isIpfsUrl(value)) hashed[key] = `sha256:${await hashOf(value)}`
+  }
+  return sha256(canonicalJson(hashed))
+}
+
+/** Whether a value of a metadata file is the URL of a file, and not text. */
+export const isIpfsUrl = (value: string): boolean => /^ipfs:\/\//i.test(value)
+
+/** Returns the leaf of a row in hex. */
+export const leafOf = (salt: Uint8Array, content: Uint8Array): string => sha256(salt, content).toString('hex')
+
+/** Returns the salt of a row, from 1. */
+export const saltOf = (seed: Uint8Array, row: number): Buffer => createHmac('sha256', seed).update(String(row)).digest()
+
+/** Returns the hash that commits to the rows of a leaves file: `0x…`. */
+export const provenanceOf = (leaves: Uint8Array): `0x${string}` => `0x${sha256(leaves).toString('hex')}`
+
+/** The rows of a manifest with what commits to them. */
+export class Commitment {
+  readonly seed: Buffer
+  /** The content of the leaves file. */
+  readonly leaves: Buffer
+  readonly provenance: `0x${string}`
+  readonly #contents: Buffer
+
+  /** @param contents the hashes of all rows, one after another */
+  constructor(contents: Buffer) {
+    this.#contents = contents
+    this.seed = sha256(contents)
+    const lines = Array.from(
+      { length: this.rows },
+      (_, at) => `${leafOf(this.saltOf(at + 1), this.contentOf(at + 1))}\n`,
+    )
+    this.leaves = Buffer.from(lines.join(''))
+    this.provenance = provenanceOf(this.leaves)
+  }
+
+  get rows(): number {
+    return this.#contents.length / HASH_BYTES
+  }
+
+  contentOf(row: number): Buffer {
+    return this.#contents.subarray((row - 1) * HASH_BYTES, row * HASH_BYTES)
+  }
+
+  saltOf(row: number): Buffer {
+    return saltOf(this.seed, row)
+  }
+
+  /**
+   * Returns the rows that are others than those of a leaves file, from 1. A changed row changes the seed, and with it
+   * every leaf: only with the seed of that file is it known which ones differ.
+   */
+  rowsOtherThan(leaves: Uint8Array, seed: Uint8Array): number[] {
+    const lines = linesOf(leaves)
+    const differing: number[] = []
+    for (let row = 1; row <= Math.max(lines.length, this.rows); row++) {
+      if (row > this.rows || leafOf(saltOf(seed, row), this.contentOf(row)) !== lines[row - 1]) differing.push(row)
+    }
+    return differing
+  }
+}
+
+/** Returns the leaf of a row from a leaves file; null if it has none. */
+export const leafAt = (leaves: Uint8Array, row: number): string | null => linesOf(leaves)[row - 1] ?? null
+
+const linesOf = (leaves: Uint8Array): string[] => Buffer.from(leaves).toString('latin1').trimEnd().split('\n')

@@ -1,0 +1,181 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { lookingAtRun } from '../batch/dry-run.ts'
+import { readRows } from '../batch/gather.ts'
+import type { KeptRow } from '../batch/manifest-row.ts'
+import { shownKey } from '../batch/row-key.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import type { BatchClient, BatchOptions, RunRef } from '../batch/types.ts'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { GdnError } from '../core/errors.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import { type Update, updateReference } from '../plan/apply-updates.ts'
+import { type Candidate, findCandidates, type Place, readRecords } from '../plan/find-nfts.ts'
+import { pageOf, pagesOf } from '../state/rows.ts'
+import { committable, type ReadCommitment } from './read-commitment.ts'
+
+/** A row that is not revealed, and why. */
+export interface LeftRow {
+  key: string
+  line: number
+  reason: string
+}
+
+/** What a reveal would do. */
+export interface RevealPlan {
+  run: RunRef
+  rows: number
+  /** Rows whose NFTs are revealed already. */
+  revealed: number
+  /** Rows to reveal now. */
+  pending: number
+  /** Rows without an NFT so far. */
+  notMinted: number
+  /** Rows whose NFTs can't be revealed, or were changed elsewhere. */
+  left: number
+  /** The first rows of both. */
+  leftRows: LeftRow[]
+  /** Yields the updates of the rows to reveal. */
+  updates(): AsyncGenerator<Update>
+}
+
+export interface RevealDeps {
+  client: BatchClient
+  readManifest(): AsyncIterable<ManifestItem>
+  rows: ReadCommitment
+  onProgress?(done: number): void
+}
+
+const PAGE = 1_000
+
+/**
+ * Finds the NFTs of all rows, and passes what is to be revealed. A row's NFT is found by its reference ID, or by the run
+ * in the state. Nothing is sent that has an effect.
+ *
+ * @throws GdnError `refused` if a row was minted as another row of the commitment; and as `withPlan`
+ */
+export async function withRevealPlan<Result>(
+  options: BatchOptions,
+  { client, readManifest, rows, onProgress }: RevealDeps,
+  use: (plan: RevealPlan) => Promise<Result>,
+): Promise<Result> {
+  return await lookingAtRun(options, async (store) => {
+    await readRows(store, committable(readManifest()), 'draft')
+    if (client.supportsReferences() === null) await client.learnIdempotency({ signal: options.signal })
+    const { contractAddress, blockchain, signal } = options
+    const hasReferences = client.supportsReferences() === true
+    const hasUpdates = client.supportsUpdates() === true
+    const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    const plan: RevealPlan = {
+      run: { id: store.drop.id, name: store.drop.name },
+      ...{ rows: 0, revealed: 0, pending: 0, notMinted: 0, left: 0, leftRows: [] },
+      async *updates() {
+        for await (const found of rowsWithNfts(store, place)) {
+          if (stateOf(found, rows).kind === 'pending') yield await updateOf(found, rows)
+        }
+      },
+    }
+    const moved: { line: number; row: string }[] = []
+    for await (const found of rowsWithNfts(store, place)) {
+      const { candidate } = found
+      plan.rows++
+      const state = stateOf(found, rows)
+      if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
+      else plan[state.kind]++
+      if ('reason' in state && plan.leftRows.length < MAX_LEFT) {
+        plan.leftRows.push({ ...nameOf(candidate), reason: state.reason })
+      }
+      if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
+    }
+    if (moved.length > 0) throw otherRows(moved)
+    if (plan.pending > 0 && !hasUpdates) {
+      throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a backend of gdn.' })
+    }
+    return await use(plan)
+  })
+}
+
+const nameOf = ({ row }: Candidate) => ({ key: shownKey(row.key), line: row.row.line })
+
+const MAX_NAMED = 10
+const MAX_LEFT = 100
+
+function otherRows(moved: readonly { line: number; row: string }[]): GdnError {
+  const named = moved.slice(0, MAX_NAMED).map(({ line, row }) => `line ${line} was minted as row ${row}`)
+  const more = moved.length > MAX_NAMED ? ', …' : ''
+  return new GdnError('refused', `the manifest is not the one that was minted: ${named.join(', ')}${more}`, {
+    hint: 'Nothing was sent. Restore the manifest.',
+    details: { rows: moved.slice(0, 100), count: moved.length },
+  })
+}
+
+interface Found {
+  candidate: Candidate
+  nft: NftRecord | undefined
+}
+
+async function* rowsWithNfts(store: RunStore, place: Place): AsyncGenerator<Found> {
+  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
+    const candidates = await findCandidates(store, place, page)
+    const records = await readRecords(place, candidates)
+    for (const candidate of candidates) {
+      yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }
+    }
+  }
+}
+
+type RowState =
+  | { kind: 'pending' | 'revealed' }
+  /** It was minted as another row. */
+  | { kind: 'moved'; row: string }
+  | { kind: 'notMinted' | 'left'; reason: string }
+
+function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
+  if (nft === undefined) return { kind: 'notMinted', reason: 'it is not minted' }
+  if (nft.status !== 'deployed') {
+    return { kind: 'notMinted', reason: nft.status === 'failed' ? 'its mint failed' : 'it is not deployed yet' }
+  }
+  const metadata = Object(nft.request_metadata) as Record<string, unknown>
+  if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }
+  if (Number(nft.revision ?? 0) > 0) {
+    if (isShown(metadata, shownMetadata(candidate.row, rows))) return { kind: 'revealed' }
+    return { kind: 'left', reason: 'its metadata was changed elsewhere' }
+  }
+  const { [PROVENANCE_ROW]: row } = metadata
+  if (row === undefined) return { kind: 'left', reason: 'it was minted as it is' }
+  if (row !== String(candidate.row.position + 1)) return { kind: 'moved', row: String(row) }
+  if (nft.is_frozen === true) return { kind: 'left', reason: 'it is frozen' }
+  if (nft.is_dynamic === false) return { kind: 'left', reason: 'it is not dynamic' }
+  return { kind: 'pending' }
+}
+
+/** Returns the metadata that the NFT of a row gets. */
+const shownMetadata = ({ position, row }: KeptRow, { commitment }: ReadCommitment) => ({
+  ...row.metadata,
+  [PROVENANCE_SALT]: commitment.saltOf(position + 1).toString('hex'),
+})
+
+/** Returns the update that reveals a row. It replaces what was minted, and nothing else. */
+async function updateOf({ candidate, nft }: Found, rows: ReadCommitment): Promise<Update> {
+  const { row, reference } = candidate
+  const files = row.row.localFiles.map(async ({ key, path }) => ({ key, path, sha256: await rows.hashOf(path) }))
+  return {
+    ...nameOf(candidate),
+    nftGdnId: nft?.nft_gdn_id ?? '',
+    metadata: shownMetadata(row, rows),
+    localFiles: await Promise.all(files),
+    replacesRevision: 0,
+    reference: updateReference(reference, 0),
+  }
+}
+
+/** Whether an NFT has this metadata. Its files have URLs, and their content follows from the salt. */
+function isShown(metadata: Record<string, unknown>, shown: KeptRow['row']['metadata']): boolean {
+  const { file_fields: files, ...found } = metadata
+  const { file_fields, ...wanted } = shown
+  const keys = Array.isArray(files) ? files.map((field: { key?: unknown }) => field.key) : []
+  return (
+    canonicalJson(found) === canonicalJson(wanted) &&
+    canonicalJson(keys) === canonicalJson(file_fields.map((f) => f.key))
+  )
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
+import { Commitment, contentOf, isIpfsUrl } from './leaves.ts'
+
+/** A manifest with what commits to its rows. */
+export interface ReadCommitment {
+  commitment: Commitment
+  /** The line of each row. */
+  lines: number[]
+  /** Returns the hash of a row's content. Each file is read once. */
+  contentOf(row: ManifestRow): Promise<Buffer>
+  /** Returns SHA-256 in hex of a local file of the manifest, as it was read. */
+  hashOf(path: string): Promise<string>
+}
+
+/**
+ * Reads all rows, hashes their files, and returns what commits to them. Memory grows by 40 bytes for each row.
+ *
+ * @returns null if the manifest has problems, which reading `committable` items reports
+ */
+export async function readCommitment(items: AsyncIterable<ManifestItem>): Promise<ReadCommitment | null> {
+  const known = new Map<string, Promise<string>>()
+  const hashOf = (path: string): Promise<string> => {
+    const found = known.get(path) ?? sha256Of(path)
+    known.set(path, found)
+    return found
+  }
+  const hash = async (row: ManifestRow): Promise<Buffer> => {
+    const hashes = new Map<string, string>()
+    for (const { key, path } of row.localFiles) hashes.set(key, await hashOf(path))
+    return contentOf(row, hashes)
+  }
+  const contents: Buffer[] = []
+  const lines: number[] = []
+  for await (const item of committable(items)) {
+    if ('issue' in item) return null
+    contents.push(await hash(item.row))
+    lines.push(item.row.line)
+  }
+  return { commitment: new Commitment(Buffer.concat(contents)), lines, contentOf: hash, hashOf }
+}
+
+/** Yields the items of a manifest. Rows that can't be committed to, or revealed, become problems. */
+export async function* committable(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
+  for await (const item of items) {
+    const issue = 'row' in item ? issueOf(item.row) : null
+    yield issue === null ? item : { issue }
+  }
+}
+
+const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT]
+
+function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | null {
+  const issue = (field: string, message: string, hint: string) => ({ place: { line, field }, message, hint })
+  const extras = extraKeys(metadata)
+  const local = new Set(localFiles.map(({ key }) => key))
+  for (const { key } of metadata.file_fields) {
+    if (OWN_KEYS.includes(key)) return issue(key, 'is a key of the reveal', 'Choose another key.')
+    if (!local.has(key)) {
+      return issue(key, 'is a URL, whose content can change before the reveal', 'Use a local file.')
+    }
+  }
+  for (const key of extras) {
+    if (OWN_KEYS.includes(key)) return issue(key, 'is a key of the reveal', 'Choose another key.')
+  }
+  for (const key of ['title', 'description', ...extras]) {
+    const value = metadata[key]
+    // A metadata file doesn't show which of its texts are files.
+    if (typeof value === 'string' && isIpfsUrl(value)) {
+      return issue(key, 'begins like the URL of a file', 'Use a local file, or another text.')
+    }
+  }
+  const count = metadataItems(metadata)
+  if (count < MAX_METADATA_ITEMS) return null
+  const message = `has ${count} metadata items, and no room for the salt of the reveal: ${MAX_METADATA_ITEMS} are allowed`
+  return issue(PROVENANCE_SALT, message, 'Remove an item, or make it an attribute.')
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  return hash.digest('hex')
+}

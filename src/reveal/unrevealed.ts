@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { lookAtStore } from '../batch/open-store.ts'
+import type { BatchOptions } from '../batch/types.ts'
+import { writeDurably } from '../core/durable-file.ts'
+import { GdnError } from '../core/errors.ts'
+import { makePrivateFolder } from '../core/private-file.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+import { openStateIfThere } from '../state/open-state.ts'
+import { committable, type ReadCommitment } from './read-commitment.ts'
+
+/** Metadata that NFTs have until they are revealed. */
+export type Placeholder = Pick<ManifestRow, 'metadata' | 'localFiles'>
+
+/**
+ * Returns the placeholder in a file with one NFT.
+ *
+ * @param items of the file
+ * @throws GdnError `invalid_input`
+ */
+export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: string): Promise<Placeholder> {
+  const rows: ManifestRow[] = []
+  for await (const item of items) {
+    if ('issue' in item) {
+      const { message, hint, place } = item.issue
+      throw new GdnError('invalid_input', message, {
+        place: { file, ...place },
+        ...(hint === undefined ? {} : { hint }),
+      })
+    }
+    rows.push(item.row)
+  }
+  const fail = (message: string, hint: string) => new GdnError('invalid_input', message, { place: { file }, hint })
+  const [row] = rows
+  if (row === undefined || rows.length > 1) {
+    throw fail(`has ${rows.length} NFTs`, 'Use a JSON file with the metadata of one NFT.')
+  }
+  const { metadata, localFiles } = row
+  const keys = [...extraKeys(metadata), ...metadata.file_fields.map(({ key }) => key)]
+  const own = keys.find((key) => key.startsWith(PROVENANCE))
+  if (own !== undefined) throw fail(`${own} is a key of the reveal`, 'Choose another key.')
+  const tooMany = metadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
+  if (tooMany) throw fail('has no room for provenance and provenance_row', 'Remove two metadata items.')
+  return { metadata, localFiles }
+}
+
+/** Returns where the leaves file of a commitment is kept until it is uploaded. */
+export const leavesPath = (stateDir: string, provenance: string): string =>
+  join(stateDir, 'provenance', `${provenance}.txt`)
+
+/** Writes the leaves file. */
+export async function keepLeaves(stateDir: string, { commitment }: ReadCommitment): Promise<void> {
+  const path = leavesPath(stateDir, commitment.provenance)
+  await makePrivateFolder(join(stateDir, 'provenance'))
+  await writeDurably(path, async (file) => {
+    await file.writeFile(commitment.leaves)
+  })
+}
+
+/**
+ * Yields the rows as they are minted: with the metadata of the placeholder, the leaves file and the number of the row.
+ * Their keys are those of the rows, so that a row is minted once, unrevealed or not.
+ *
+ * @throws GdnError `refused` if the manifest was edited since the commitment was read
+ */
+export async function* unrevealedItems(
+  items: AsyncIterable<ManifestItem>,
+  { metadata, localFiles }: Placeholder,
+  { commitment, contentOf }: ReadCommitment,
+  leaves: string,
+): AsyncGenerator<ManifestItem> {
+  let n = 0
+  for await (const item of committable(items)) {
+    if ('issue' in item) {
+      yield item
+      continue
+    }
+    const { row } = item
+    n++
+    if (n > commitment.rows || !(await contentOf(row)).equals(commitment.contentOf(n))) {
+      throw new GdnError('refused', `line ${row.line} was edited while the manifest was read`, {
+        hint: 'Nothing was sent. Run the command again.',
+      })
+    }
+    yield {
+      row: {
+        ...row,
+        metadata: {
+          ...metadata,
+          file_fields: [...metadata.file_fields, { key: PROVENANCE, url: '' }],
+          [PROVENANCE_ROW]: String(n),
+        },
+        localFiles: [...localFiles, { key: PROVENANCE, path: leaves }],
+        identity: { metadata: row.metadata, localFiles: row.localFiles },
+      },
+    }
+  }
+}
+
+/** What the run of an unrevealed drop keeps, so that the manifest can't be edited unseen. */
+export interface KeptCommitment {
+  provenance: string
+  /** In hex. Tells which rows differ. */
+  seed: string
+}
+
+/** Returns the commitment of a run; null where its rows are minted as they are, undefined if it has not begun. */
+export async function keptCommitment(
+  options: BatchOptions,
+): Promise<{ run: string; commitment: KeptCommitment | null } | undefined> {
+  const state = await openStateIfThere(options.stateDir)
+  if (state === null) return undefined
+  try {
+    const { drop } = await lookAtStore(state, options)
+    if (drop.setId === null) return undefined
+    const { provenance, seed } = drop.reading
+    const isKept = typeof provenance === 'string' && typeof seed === 'string'
+    return { run: drop.name, commitment: isKept ? { provenance, seed } : null }
+  } finally {
+    state.close()
+  }
+}
+
+/**
+ * Returns the lines of the rows that differ from the kept commitment; null if that can't be found out.
+ *
+ * @param read the manifest as it is now
+ */
+export async function editedLines(
+  stateDir: string,
+  { provenance, seed }: KeptCommitment,
+  { commitment, lines }: ReadCommitment,
+): Promise<(number | null)[] | null> {
+  const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
+  if (leaves === null) return null
+  return commitment.rowsOtherThan(leaves, Buffer.from(seed, 'hex')).map((row) => lines[row - 1] ?? null)
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { Commitment, contentOf, contentOfFile, leafAt, leafOf, provenanceOf } from '../../src/reveal/leaves.ts'
+
+type Metadata = ManifestRow['metadata']
+
+const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+const hashes = new Map([['image', sha256('a picture')]])
+const content = (metadata: Metadata) => contentOf({ metadata }, hashes)
+
+const DAWN: Metadata = {
+  title: 'Dawn',
+  description: 'The first hour',
+  file_fields: [{ key: 'image', url: '' }],
+  attribute: [{ tag: 'level', value: '1' }],
+  external_url: 'https://example.org/1',
+}
+const NOON: Metadata = { title: 'Noon', description: '', file_fields: [] }
+const ROWS = [DAWN, NOON, NOON]
+
+const commitTo = (rows: readonly Metadata[]) => new Commitment(Buffer.concat(rows.map(content)))
+
+test('commits to rows as documented', () => {
+  // Computed with Python: hashlib, hmac and json.dumps(sort_keys=True, separators=(',', ':')).
+  const commitment = commitTo(ROWS)
+  expect(content(DAWN).toString('hex')).toBe(GOLDEN.content)
+  expect(commitment.seed.toString('hex')).toBe(GOLDEN.seed)
+  expect(commitment.saltOf(1).toString('hex')).toBe(GOLDEN.salt)
+  expect(commitment.leaves.toString()).toBe(GOLDEN.leaves)
+  expect(commitment.provenance).toBe(GOLDEN.provenance)
+})
+
+const GOLDEN = {
+  content: 'b729489f6a9d7d01daa17cab9747c1d85670ff0f9f148b9dd9d1df78f13c219a',
+  seed: '2a36f19f3ac0c91c00ed80d89bce620d3a68a10b67fd77aa830c6d81f8f8f26e',
+  salt: '6e5caa2ec8b2f4d9d39251234145853be43e057f4de262c2dfef2595e98a0700',
+  leaves: [
+    '1af2ec3cad2e767a3b2113c77e0f9d2da71283a165be5e432c00332e14647098',
+    '4c45f4b82330ff323cbc3a5b0f10f6308195456c22c8d5837109b88bd095d33a',
+    '3ccc9c1a0498b4d029cd6369f244a2832505d0e188ec9ed111b14d2a0a2df86a',
+    '',
+  ].join('\n'),
+  provenance: '0x0f014c4c4747031e4fdba188df9bbbed6f878f356a7c8ad25e85b7d397e5c5c7',
+}
+
+test('gives equal rows different leaves', () => {
+  const { leaves } = commitTo(ROWS)
+  expect(leafAt(leaves, 2)).not.toBe(leafAt(leaves, 3))
+  expect(leafAt(leaves, 4)).toBeNull()
+})
+
+test('commits to the order of the rows', () => {
+  expect(commitTo([NOON, DAWN, NOON]).provenance).not.toBe(commitTo(ROWS).provenance)
+})
+
+test('commits to the content of files, and not to their names', () => {
+  const other = contentOf({ metadata: DAWN }, new Map([['image', sha256('another picture')]]))
+  expect(other.equals(content(DAWN))).toBe(false)
+})
+
+test('finds a leaf from the metadata file that is revealed', async () => {
+  const commitment = commitTo(ROWS)
+  const salt = commitment.saltOf(1)
+  const file = {
+    name: 'Dawn',
+    description: 'The first hour',
+    image: 'ipfs://bafkreipicture',
+    external_url: 'https://example.org/1',
+    provenance_salt: salt.toString('hex'),
+    attributes: [{ trait_type: 'level', value: '1' }],
+  }
+  const hashOf = async () => sha256('a picture')
+  const { leaves } = commitment
+  expect(leafOf(salt, await contentOfFile(file, hashOf))).toBe(leafAt(leaves, 1))
+  expect(leafOf(salt, await contentOfFile({ ...file, name: 'Dusk' }, hashOf))).not.toBe(leafAt(leaves, 1))
+  expect(leafOf(salt, await contentOfFile(file, async () => sha256('another')))).not.toBe(leafAt(leaves, 1))
+  expect(provenanceOf(leaves)).toBe(commitment.provenance)
+})
+
+test('names the rows that differ from a leaves file, with its seed', () => {
+  const { leaves, seed } = commitTo(ROWS)
+  expect(commitTo(ROWS).rowsOtherThan(leaves, seed)).toEqual([])
+  expect(commitTo([DAWN, { ...NOON, title: 'None' }, NOON]).rowsOtherThan(leaves, seed)).toEqual([2])
+  expect(commitTo([NOON, DAWN, NOON]).rowsOtherThan(leaves, seed)).toEqual([1, 2])
+  expect(commitTo([DAWN]).rowsOtherThan(leaves, seed)).toEqual([2, 3])
+  expect(commitTo([...ROWS, DAWN]).rowsOtherThan(leaves, seed)).toEqual([4])
+})

@@ -1,0 +1,250 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { folder } from '../cli/drop.ts'
+import { cli, errorOf } from '../cli/harness.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  WALLETS,
+} from '../helpers/backend.ts'
+
+const [ALICE, BOB] = WALLETS
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+})
+afterAll(async () => {
+  await backend.close()
+  await data.remove()
+})
+
+const csv = (...titles: string[]) =>
+  [
+    'id,title,description,image,receiver',
+    ...titles.map((title, row) => `r${row + 1},${title},x,art/${row + 1}.txt,${row % 2 === 0 ? ALICE : BOB}`),
+  ].join('\n')
+const ROWS = csv('Dawn', 'Noon', 'Dusk')
+
+/** A machine with the pictures of the rows, a placeholder, and a state of its own. */
+async function machine(collection: TestCollection) {
+  const { path, options } = await folder({
+    'hidden.json': JSON.stringify({ title: 'Hidden', description: 'Wait', image: 'art/hidden.txt' }),
+  })
+  await mkdir(path('art'))
+  for (const name of ['1', '2', '3', 'hidden']) await writeFile(path(`art/${name}.txt`), `picture ${name}`)
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
+  const target = ['-c', collection.address, '-b', collection.blockchain, '--base-url', backend.url]
+  const run = async (command: string[], manifest: string, ...more: string[]) => {
+    await writeFile(path('drop.csv'), manifest)
+    const argv = [...command, path('drop.csv'), ...(more.includes('-c') ? target.slice(2) : target), ...more, '--json']
+    const result = await cli(argv, { ...options, env })
+    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  }
+  return {
+    path,
+    cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
+    mint: (manifest: string, ...more: string[]) =>
+      run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
+    reveal: (manifest: string, ...more: string[]) => run(['reveal'], manifest, ...more),
+    run,
+  }
+}
+
+const collectionOf = (more: object = {}) => createTestCollection(backend, { dynamic: true, ...more })
+
+async function nftsOf({ address, blockchain }: TestCollection) {
+  const { nft_gdn_ids } = await call(backend, 'getnftgdnids', { contract_addresses: address, blockchain })
+  return (await call(backend, 'getnfts', { nft_gdn_ids })).nfts as {
+    nft_gdn_id: string
+    revision: number
+    request_metadata: { title: string; file_fields: { key: string; url: string }[] }
+  }[]
+}
+
+const titlesOf = async (collection: TestCollection) =>
+  (await nftsOf(collection)).map(({ request_metadata: { title } }) => title).sort()
+
+async function minted(collection: TestCollection) {
+  const one = await machine(collection)
+  const { code, stderr } = await one.mint(ROWS)
+  expect(code, stderr).toBe(0)
+  return one
+}
+
+test('mints the placeholder after the commitment, and reveals on a machine without state', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  const { provenances } = await call(backend, 'getprovenances', { contract_address: collection.address })
+  expect(provenances).toMatchObject([{ first_token_id: '1', status: 'deployed' }])
+  const other = await machine(collection)
+  expect(JSON.parse((await other.reveal(ROWS, '--dry-run')).stdout)).toMatchObject({ to_reveal: 3, revealed: 0 })
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  const { code, stderr, stdout } = await other.reveal(ROWS)
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 3, revealed: 3, to_reveal: 0, not_minted: 0, left: 0 })
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
+  expect((await other.reveal(ROWS)).code).toBe(0)
+  expect(Math.max(...(await nftsOf(collection)).map(({ revision }) => revision))).toBeLessThanOrEqual(3)
+})
+
+test('uploads no file of a row before the reveal', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  const urls = new Set(
+    (await nftsOf(collection)).flatMap(({ request_metadata }) => request_metadata.file_fields.map(({ url }) => url)),
+  )
+  // The leaves file and the picture of the placeholder.
+  expect(urls.size).toBe(2)
+})
+
+test('commits to a manifest once, on every machine', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  expect((await one.mint(ROWS)).code).toBe(0)
+  const other = await machine(collection)
+  expect((await other.mint(ROWS)).code).toBe(0)
+  expect(await nftsOf(collection)).toHaveLength(3)
+  const { provenances } = await call(backend, 'getprovenances', { contract_address: collection.address })
+  expect(provenances).toHaveLength(1)
+})
+
+test('mints nothing as it is where the manifest is minted unrevealed', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  expect((await one.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'refused' })
+  const other = await machine(collection)
+  expect((await other.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'seems_minted' })
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+})
+
+test('mints nothing unrevealed where the manifest is minted as it is', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  expect((await one.run(['batch', 'mint'], ROWS)).code).toBe(0)
+  expect((await one.mint(ROWS)).error).toMatchObject({ code: 'refused' })
+  expect((await (await machine(collection)).mint(ROWS)).error).toMatchObject({ code: 'seems_minted' })
+  expect(await nftsOf(collection)).toHaveLength(3)
+})
+
+const EDITS: [string, string, RegExp][] = [
+  ['an edited row', csv('Dawn', 'Midnight', 'Dusk'), /line 3$/],
+  ['swapped rows', csv('Dawn', 'Dusk', 'Noon'), /line 3, 4$/],
+  ['a new row', csv('Dawn', 'Noon', 'Dusk', 'Midnight').replace('art/4', 'art/3'), /line 5$/],
+  ['a row that is missing', csv('Dawn', 'Noon'), /1 row removed/],
+]
+
+test.each(EDITS)('refuses %s after the commitment, and names it', async (_, manifest, named) => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  for (const { error } of [await one.mint(manifest), await one.reveal(manifest)]) {
+    expect(error).toMatchObject({ code: 'refused', message: expect.stringMatching(named) })
+  }
+  const other = await machine(collection)
+  for (const { error } of [await other.mint(manifest), await other.reveal(manifest)]) {
+    expect(error).toMatchObject({ message: expect.stringContaining('committed') })
+  }
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+})
+
+test('refuses a file that changed after the commitment', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  await writeFile(one.path('art/2.txt'), 'another picture')
+  expect((await one.reveal(ROWS)).error).toMatchObject({ code: 'refused', message: expect.stringMatching(/line 3$/) })
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+})
+
+test('refuses rows that changed places where only their IDs show it', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  const other = await machine(collection)
+  const swapped = ROWS.replace('r1,', 'rX,').replace('r2,', 'r1,').replace('rX,', 'r2,')
+  const { error } = await other.reveal(swapped)
+  expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining('line 2 was minted as row 2') })
+})
+
+test('refuses a collection that is not committed to the manifest', async () => {
+  const one = await minted(await collectionOf())
+  const { address } = await collectionOf()
+  expect((await one.reveal(ROWS, '-c', address)).error).toMatchObject({ message: expect.stringContaining('committed') })
+})
+
+test('leaves rows that are not minted, and NFTs that were changed elsewhere, and names them', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const [first, second] = await nftsOf(collection)
+  await one.cli('nft', 'update', first?.nft_gdn_id ?? '', '--title', 'Changed', '-b', 'polygon')
+  await one.cli('nft', 'freeze', second?.nft_gdn_id ?? '', '-b', 'polygon', '--yes')
+  const { code, stdout, stderr } = await one.reveal(ROWS)
+  expect(code, stderr).toBe(0)
+  const found = JSON.parse(stdout)
+  expect(found).toMatchObject({ revealed: 1, to_reveal: 0, left: 2 })
+  const reasons = found.left_rows.map(({ reason }: { reason: string }) => reason)
+  expect(reasons.sort()).toEqual(['it is frozen', 'its metadata was changed elsewhere'])
+})
+
+test('nft verify proves a reveal, and notices what was changed after it', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const [first] = await nftsOf(collection)
+  const id = first?.nft_gdn_id ?? ''
+  const verify = () => one.cli('nft', 'verify', id, '--on-chain', '-b', 'polygon', '--json')
+  expect(JSON.parse((await verify()).stdout)).toMatchObject({ provenance: { rows: 3, is_revealed: false } })
+  await one.reveal(ROWS)
+  expect(JSON.parse((await verify()).stdout)).toMatchObject({
+    verified: true,
+    provenance: { rows: 3, first_token_id: '1', is_revealed: true },
+  })
+  await one.cli('nft', 'update', id, '--title', 'Better', '-b', 'polygon')
+  const changed = await verify()
+  expect(changed.code).toBe(5)
+  expect(JSON.parse(changed.stdout)).toMatchObject({ verified: false, provenance: null })
+})
+
+test.each<[string, string, string]>([
+  ['a URL', 'https://example.org/1.png', 'content can change'],
+  ['an ipfs URL', 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4', 'content can change'],
+])('refuses %s as a file of a row', async (_, url, why) => {
+  const one = await machine(await collectionOf())
+  const { error } = await one.mint(ROWS.replace('art/2.txt', url))
+  expect(error).toMatchObject({ code: 'invalid_manifest', message: expect.stringContaining(why) })
+})
+
+test('keeps nothing of the rows in the state but what is sent', async () => {
+  const one = await minted(await collectionOf())
+  const files = await readdir(one.path(''), { recursive: true })
+  const leaves = files.filter((name) => /provenance\/0x[0-9a-f]{64}\.txt$/.test(name))
+  expect(leaves).toHaveLength(1)
+  await rm(join(one.path(''), leaves[0] ?? ''))
+  // Without them, the rows that differ can't be named.
+  expect((await one.reveal(csv('Dawn', 'Midnight', 'Dusk'))).error).toMatchObject({
+    message: expect.stringMatching(/committed to its rows$/),
+  })
+})
+
+test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference after it', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const reasons = async () => {
+    const { stdout } = await one.run(['plan'], ROWS)
+    return (JSON.parse(stdout) as { action: string; reason: string }[]).map(
+      ({ action, reason }) => `${action}: ${reason}`,
+    )
+  }
+  expect(new Set(await reasons())).toEqual(new Set(['drift: the NFT is not revealed: use gdn reveal']))
+  await one.run(['apply'], ROWS, '--take-over')
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  await one.reveal(ROWS)
+  expect(await reasons()).toEqual([])
+  expect((await one.run(['apply'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
+})
