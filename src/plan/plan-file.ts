@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, realpath } from 'node:fs/promises'
+import { dirname, relative, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import type { LocalContents } from '../files/local-content.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { Change } from './compare.ts'
 import type { ChangePlan } from './planned.ts'
@@ -18,6 +20,7 @@ const header = z.object({
   gdn_plan: z.number(),
   /** SHA-256 of the lines after this one. */
   sha256: z.string(),
+  /** Relative to the folder of the plan, as the paths of local files are. */
   manifest: z.string().nullable(),
   run: z.string().nullable(),
   origin: z.string(),
@@ -46,7 +49,7 @@ const line = z.object({
       file_fields: z.array(z.object({ ...pair, url: z.string() })),
       attribute: z.array(z.object({ tag: z.string(), value: z.string() })).optional(),
     }),
-    localFiles: z.array(z.object({ ...pair, path: z.string() })),
+    localFiles: z.array(z.object({ ...pair, path: z.string(), sha256: z.string() })),
   }),
   changes: z.array(z.custom<Change>((value) => value !== null && typeof value === 'object')),
 })
@@ -58,15 +61,17 @@ const line = z.object({
 export async function savePlan(
   path: string,
   plan: ChangePlan,
-  { options, takeOver }: { options: BatchOptions; takeOver: boolean },
+  { options, takeOver, contents }: { options: BatchOptions; takeOver: boolean; contents: LocalContents },
 ): Promise<void> {
+  const folder = await realpath(dirname(path))
+  const lines = () => linesOf(plan, folder, contents)
   const hash = createHash('sha256')
-  for await (const text of linesOf(plan)) hash.update(text)
+  for await (const text of lines()) hash.update(text)
   const { origin, backend, manifestPath, runName, blockchain, contractAddress } = options
   const first: PlanHeader = {
     gdn_plan: VERSION,
     sha256: hash.digest('hex'),
-    manifest: manifestPath,
+    manifest: manifestPath === null ? null : relativeTo(folder, manifestPath),
     run: runName ?? null,
     origin,
     url: backend?.url ?? origin,
@@ -80,7 +85,7 @@ export async function savePlan(
   await writeDurably(path, async (file) => {
     await file.write(`${JSON.stringify(first)}\n`)
     let text = ''
-    for await (const next of linesOf(plan)) {
+    for await (const next of lines()) {
       text += next
       if (text.length < 64 * 1024) continue
       await file.write(text)
@@ -90,9 +95,18 @@ export async function savePlan(
   })
 }
 
-async function* linesOf(plan: ChangePlan): AsyncGenerator<string> {
-  for await (const { row, changes } of plan.rows()) yield `${JSON.stringify({ row: row.row, changes })}\n`
+async function* linesOf(plan: ChangePlan, folder: string, contents: LocalContents): AsyncGenerator<string> {
+  for await (const { row, changes } of plan.rows()) {
+    const localFiles = []
+    for (const { key, path } of row.row.localFiles) {
+      localFiles.push({ key, path: relativeTo(folder, path), sha256: (await contents.of(path)).sha256 })
+    }
+    yield `${JSON.stringify({ row: { ...row.row, localFiles }, changes })}\n`
+  }
 }
+
+/** Returns a path as a plan has it: it is valid on another machine that has the same files. */
+const relativeTo = (folder: string, path: string): string => relative(folder, path).split(sep).join('/')
 
 /** Returns the header of a plan; null for any other file. @throws GdnError `usage` for a plan that can't be used */
 export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
@@ -114,7 +128,8 @@ export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
     }
     const checked = header.safeParse(found)
     if (!checked.success || checked.data.gdn_plan !== VERSION) throw edited(path)
-    return checked.data
+    const { manifest } = checked.data
+    return { ...checked.data, manifest: manifest === null ? null : resolve(await realpath(dirname(path)), manifest) }
   }
   throw edited(path)
 }
@@ -123,13 +138,16 @@ export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
  * Yields the rows of a plan. Reading ends with an error if the file was edited, so rows must not be used before.
  *
  * @param onRow called with the changes of each row, in order
+ * @throws GdnError `refused` if a local file has other content than the plan was made with
  */
 export async function* readPlan(
   path: string,
   { sha256 }: PlanHeader,
+  contents: LocalContents,
   onRow: (changes: readonly Change[]) => Promise<void>,
 ): AsyncGenerator<ManifestItem> {
   const hash = createHash('sha256')
+  const folder = await realpath(dirname(path))
   let isFirst = true
   for await (const text of linesIn(path)) {
     if (isFirst) {
@@ -139,8 +157,13 @@ export async function* readPlan(
     hash.update(`${text}\n`)
     const checked = line.safeParse(parse(text))
     if (!checked.success) throw edited(path)
-    await onRow(checked.data.changes)
-    yield { row: checked.data.row }
+    const { row, changes } = checked.data
+    const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
+    for (const file of localFiles) {
+      if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFile(file.path)
+    }
+    await onRow(changes)
+    yield { row: { ...row, localFiles: localFiles.map(({ key, path }) => ({ key, path })) } }
   }
   if (hash.digest('hex') !== sha256) throw edited(path)
 }
@@ -163,6 +186,12 @@ function parse(text: string): unknown {
     return null
   }
 }
+
+const otherFile = (file: string) =>
+  new GdnError('refused', 'changed since the plan was made', {
+    place: { file },
+    hint: 'Nothing was sent. Run `gdn plan --out` again, and review it.',
+  })
 
 const bad = (file: string, message: string, hint: string) => new GdnError('usage', message, { place: { file }, hint })
 

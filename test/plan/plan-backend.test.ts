@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
@@ -366,6 +366,46 @@ describe('gdn plan and apply against a backend', () => {
       expect(code).toBe(5)
       expect(stderr).toContain(`changed since the plan was made: line 3 (receiver is ${CAROL})`)
       expect(await nftsOf(collection)).toHaveLength(2)
+    })
+
+    test('has paths relative to its folder, and is rejected if a local file changed since', async () => {
+      const collection = await collectionOf({ dynamic: true })
+      const one = await machine(collection)
+      const art = one.path('dawn.png')
+      await writeFile(art, pngOf('dawn'))
+      const rows = `id,title,description,receiver,image\na,Dawn,x,${ALICE},dawn.png`
+      await one.mint(rows)
+      await writeFile(art, pngOf('dusk'))
+      const file = one.path('plan.json')
+      expect((await one.run(['plan'], rows, '--out', file)).code).toBe(0)
+      expect(await readFile(file, 'utf8')).not.toContain(one.path(''))
+      await writeFile(art, pngOf('noon'))
+      const rejected = await one.cli('apply', file, '--yes')
+      expect(rejected.code).toBe(5)
+      expect(rejected.stderr).toContain('dawn.png: changed since the plan was made')
+      await writeFile(art, pngOf('dusk'))
+      // The same folder elsewhere, with another state.
+      const other = await machine(collection)
+      for (const name of ['plan.json', 'dawn.png']) await copyFile(one.path(name), other.path(name))
+      const { code, stdout, stderr } = await other.cli('apply', other.path('plan.json'), '--yes', '--json')
+      expect(code, stderr).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject({ updated: 1 })
+      expect(await one.plan(rows)).toEqual([])
+    })
+
+    test('sends nothing if the metadata of an NFT changed since', async () => {
+      const collection = await collectionOf({ dynamic: true })
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const file = one.path('plan.json')
+      const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk!', BOB])
+      expect((await one.run(['plan'], edited, '--out', file)).code).toBe(0)
+      const [nft] = await nftsOf(collection)
+      await ended(backend, await update(backend, collection, nft?.nft_gdn_id ?? '', 'Stranger'))
+      const { code, stderr } = await one.cli('apply', file, '--yes')
+      expect(code).toBe(5)
+      expect(stderr).toContain('changed since the plan was made: line 2 (title is Stranger)')
+      expect((await nftsOf(collection)).map(({ revision }) => revision)).toEqual([1, 0])
     })
 
     test.each<[string, (text: string) => string, string]>([

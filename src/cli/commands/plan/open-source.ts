@@ -31,7 +31,7 @@ export async function openSource(
     contents,
     takeOver: header.take_over,
     isSaved: true,
-    read: (enter) => readPlan(path, header, enter),
+    read: (enter) => readPlan(path, header, contents, enter),
   }
 }
 
