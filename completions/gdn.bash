@@ -222,8 +222,8 @@ __gdn_bundles() {
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
-    'plan') REPLY='flags-5f2a2b server-b79987 output-eb3ce9' ;;
-    'apply') REPLY='flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381' ;;
+    'plan') REPLY='flags-545e81 server-b79987 output-eb3ce9' ;;
+    'apply') REPLY='flags-ea77a2 sending-and-waiting-abf460 server-b79987 output-766381' ;;
     'reveal') REPLY='flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381' ;;
     'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
@@ -550,7 +550,7 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-5f2a2b') REPLY='--contract -c @collections Collection to mint in
+    'flags-545e81') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -561,7 +561,9 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest'\''s path)
+--rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`' ;;
     'output-eb3ce9') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
@@ -572,7 +574,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-3aa055') REPLY='--contract -c @collections Collection to mint in
+    'flags-ea77a2') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -583,8 +585,10 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest'\''s path)
+--rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
 --only - =only Make only these changes: mint
+--max-burns - text Most NFTs to burn (0 without a prompt)
 --new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
     'sending-and-waiting-abf460') REPLY='--timeout - text How long to wait after acceptance (5m)
 --yes -y - Don'\''t prompt' ;;

@@ -315,9 +315,9 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-766381'
     case 'plan'
-      printf '%s\n' 'flags-5f2a2b server-b79987 output-eb3ce9'
+      printf '%s\n' 'flags-545e81 server-b79987 output-eb3ce9'
     case 'apply'
-      printf '%s\n' 'flags-3aa055 sending-and-waiting-abf460 server-b79987 output-766381'
+      printf '%s\n' 'flags-ea77a2 sending-and-waiting-abf460 server-b79987 output-766381'
     case 'reveal'
       printf '%s\n' 'flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
@@ -744,7 +744,7 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-5f2a2b'
+    case 'flags-545e81'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -756,7 +756,9 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace what others changed with what the manifest says' \
+        '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--detailed-exit-code - - Exit with 10 when changes are pending' \
         '--out - file Save the plan for `gdn apply`'
     case 'output-eb3ce9'
@@ -768,7 +770,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-3aa055'
+    case 'flags-ea77a2'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -780,8 +782,10 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace what others changed with what the manifest says' \
         '--only - =only Make only these changes: mint' \
+        '--max-burns - text Most NFTs to burn (0 without a prompt)' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest'
     case 'sending-and-waiting-abf460'
       printf '%s\n' '--timeout - text How long to wait after acceptance (5m)' \

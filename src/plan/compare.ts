@@ -5,8 +5,8 @@ import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
-/** What a row wants of its NFT. */
-export type Want = 'mint' | 'update' | 'transfer'
+/** What a row wants of its NFT. `burn`: the row is gone. */
+export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**
  * `drift`: others changed the NFT, which keeps that. `impossible`: the server or the contract doesn't permit the
@@ -124,7 +124,7 @@ export function isMoved(
 }
 
 /** Returns why a change in progress prevents another one; null if there is none. */
-const pendingChange = ({ pending_change: change }: NftRecord): string | null =>
+export const pendingChange = ({ pending_change: change }: NftRecord): string | null =>
   change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
 
 function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {

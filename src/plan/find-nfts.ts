@@ -121,7 +121,7 @@ async function lookUp(
 /** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
 export async function readRecords(
   { client, signal }: Place,
-  candidates: readonly Candidate[],
+  candidates: readonly Pick<Candidate, 'nftGdnId'>[],
 ): Promise<Map<string, NftRecord>> {
   const ids = [...new Set(candidates.flatMap(({ nftGdnId }) => nftGdnId ?? []))]
   const found = new Map<string, NftRecord>()
@@ -182,8 +182,11 @@ export async function ownerHistories(
   return histories
 }
 
+/** The beginning of the reference IDs of all transfers of a row. */
+export const transfersPrefix = (scope: string, reference: string): string => `${referenceId(scope, reference)}:to:`
+
 const transferName = (scope: string, { reference }: Candidate, receiver: string): string =>
-  `${referenceId(scope, reference)}:to:${receiver.toLowerCase()}`
+  transfersPrefix(scope, reference) + receiver.toLowerCase()
 
 interface Transfer {
   copy: number

@@ -18,8 +18,9 @@ import {
   type Place,
   readRecords,
 } from './find-nfts.ts'
-import { changesOf, rowsOf, updatesOf } from './plan-rows.ts'
+import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import type { ChangePlan, PlanCounts, PlanDeps, PlanOptions } from './planned.ts'
+import { burnsOf } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
@@ -46,7 +47,7 @@ export async function withPlan<Result>(
     }
     const saved = new SavedChanges(store)
     await saved.begin()
-    await readRows(store, withRoomForMarker(deps.readManifest(saved.enter), drop.marker ?? undefined), 'draft')
+    await readRows(store, withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined), 'draft')
     await saved.flush()
     const planner = new Planner(store, options, deps, saved)
     await planner.run()
@@ -57,6 +58,7 @@ export async function withPlan<Result>(
       moved: saved.moved,
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
+      burns: () => burnsIn(store),
       updates: () => updatesOf(store, deps.contents),
     })
   })
@@ -64,7 +66,7 @@ export async function withPlan<Result>(
 
 class Planner {
   readonly counts: PlanCounts = {
-    ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, drift: 0, impossible: 0 },
+    ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0 },
     ...{ retries: 0, vanished: 0 },
   }
   readonly notes: string[] = []
@@ -95,14 +97,19 @@ class Planner {
     const renamed = await this.#edits()
     await state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.changes;
-        CREATE TEMP TABLE changes (position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID`),
+        CREATE TEMP TABLE changes (position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID;
+        DROP TABLE IF EXISTS temp.burns;
+        CREATE TEMP TABLE burns (position INTEGER PRIMARY KEY, change TEXT NOT NULL);
+        DROP TABLE IF EXISTS temp.renamed;
+        CREATE TEMP TABLE renamed (nft TEXT PRIMARY KEY)`),
     )
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
       await this.#comparePage(page, { place, scope, can, renamed })
       onProgress?.(this.counts.rows)
     }
+    if (this.#options.prune === true) await this.#prune(place, scope, [...renamed.values()])
     await this.#refuseTaken()
-    this.#note(hasReferences)
+    this.#note({ hasReferences, hasUpdates })
   }
 
   /** Returns the NFTs of rows that were minted without an `id` and have one now, and counts rows that vanished. */
@@ -199,6 +206,30 @@ class Planner {
     return this.#store.drop.reading.provenance !== undefined
   }
 
+  /** Plans the burns of NFTs whose rows are gone. */
+  async #prune(place: Place, scope: string, renamed: readonly string[]): Promise<void> {
+    const { state } = this.#store
+    await state.scratch((sql) => {
+      for (const nft of renamed) sql.run('INSERT INTO temp.renamed VALUES (?)', nft)
+    })
+    const isSaved = this.#options.isSaved === true
+    let position = 0
+    for await (const change of burnsOf(this.#store, place, { scope, noBurns: await this.#options.noBurns() })) {
+      this.counts[change.action]++
+      if (isSaved) await this.#saved.compareBurn(change)
+      const text = JSON.stringify(change)
+      await state.scratch((sql) => sql.run('INSERT INTO temp.burns VALUES (?, ?)', position++, text))
+    }
+    if (!isSaved) return
+    await this.#saved.compareLeftBurns(async (nfts) => {
+      const records = await readRecords(
+        place,
+        nfts.map((nftGdnId) => ({ nftGdnId })),
+      )
+      return new Set([...records.values()].filter(({ burned }) => burned === true).map(({ nft_gdn_id }) => nft_gdn_id))
+    })
+  }
+
   #count(found: readonly [number, Change[]][]): void {
     const { counts } = this
     for (const [position, changes] of found) {
@@ -223,12 +254,13 @@ class Planner {
     )
   }
 
-  #note(hasReferences: boolean): void {
+  #note({ hasReferences, hasUpdates }: Pick<Place, 'hasReferences' | 'hasUpdates'>): void {
     const { vanished, mint } = this.counts
-    if (vanished > 0) {
+    if (vanished > 0 && this.#options.prune !== true) {
       const rows = vanished === 1 ? '1 row that was minted is' : `${vanished} rows that were minted are`
       const edited = mint > 0 ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
       this.notes.push(`${rows} no longer in the manifest${edited}`)
+      if (hasUpdates) this.notes.push('Their NFTs are burned only by a plan that was saved with --prune and --out')
     }
     if (!hasReferences && this.#store.drop.setId === null) {
       this.notes.push('The server has no reference IDs, and this machine has no run of this manifest: all rows are new')

@@ -11,7 +11,7 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { Change } from './compare.ts'
-import type { ChangePlan } from './planned.ts'
+import type { ChangePlan, PlannedChange, SavedReader } from './planned.ts'
 
 const VERSION = 1
 const BEGINNING = '{"gdn_plan":'
@@ -30,6 +30,7 @@ const header = z.object({
   blockchain: z.custom<Blockchain>((value) => typeof value === 'string' && isBlockchain(value)),
   contract_address: z.string(),
   take_over: z.boolean(),
+  prune: z.boolean(),
   counts: z.record(z.string(), z.number()),
 })
 
@@ -37,6 +38,8 @@ const header = z.object({
 export type PlanHeader = z.output<typeof header>
 
 const pair = { key: z.string() }
+const object = <Type>() => z.custom<Type>((value) => value !== null && typeof value === 'object')
+const burn = z.object({ burn: object<PlannedChange>() })
 const line = z.object({
   row: z.object({
     line: z.number(),
@@ -51,8 +54,15 @@ const line = z.object({
     }),
     localFiles: z.array(z.object({ ...pair, path: z.string(), sha256: z.string() })),
   }),
-  changes: z.array(z.custom<Change>((value) => value !== null && typeof value === 'object')),
+  changes: z.array(object<Change>()),
 })
+
+interface Saving {
+  options: BatchOptions
+  takeOver: boolean
+  prune: boolean
+  contents: LocalContents
+}
 
 /**
  * Writes a plan to a private file: a line with what it was made for, and a line for each row with its changes. So the
@@ -61,7 +71,7 @@ const line = z.object({
 export async function savePlan(
   path: string,
   plan: ChangePlan,
-  { options, takeOver, contents }: { options: BatchOptions; takeOver: boolean; contents: LocalContents },
+  { options, takeOver, prune, contents }: Saving,
 ): Promise<void> {
   const folder = await realpath(dirname(path))
   const lines = () => linesOf(plan, folder, contents)
@@ -80,6 +90,7 @@ export async function savePlan(
     blockchain,
     contract_address: contractAddress,
     take_over: takeOver,
+    prune,
     counts: plan.counts,
   }
   await writeDurably(path, async (file) => {
@@ -103,6 +114,7 @@ async function* linesOf(plan: ChangePlan, folder: string, contents: LocalContent
     }
     yield `${JSON.stringify({ row: { ...row.row, localFiles }, changes })}\n`
   }
+  for await (const burn of plan.burns()) yield `${JSON.stringify({ burn })}\n`
 }
 
 /** Returns a path as a plan has it: it is valid on another machine that has the same files. */
@@ -137,14 +149,14 @@ export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
 /**
  * Yields the rows of a plan. Reading ends with an error if the file was edited, so rows must not be used before.
  *
- * @param onRow called with the changes of each row, in order
+ * @param saved takes the changes
  * @throws GdnError `refused` if a local file has other content than the plan was made with
  */
 export async function* readPlan(
   path: string,
   { sha256 }: PlanHeader,
   contents: LocalContents,
-  onRow: (changes: readonly Change[]) => Promise<void>,
+  saved: SavedReader,
 ): AsyncGenerator<ManifestItem> {
   const hash = createHash('sha256')
   const folder = await realpath(dirname(path))
@@ -155,14 +167,20 @@ export async function* readPlan(
       continue
     }
     hash.update(`${text}\n`)
-    const checked = line.safeParse(parse(text))
+    const found = parse(text)
+    const burning = burn.safeParse(found)
+    if (burning.success) {
+      await saved.burn(burning.data.burn)
+      continue
+    }
+    const checked = line.safeParse(found)
     if (!checked.success) throw edited(path)
     const { row, changes } = checked.data
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
     for (const file of localFiles) {
       if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFile(file.path)
     }
-    await onRow(changes)
+    await saved.row(changes)
     yield { row: { ...row, localFiles: localFiles.map(({ key, path }) => ({ key, path })) } }
   }
   if (hash.digest('hex') !== sha256) throw edited(path)

@@ -6,13 +6,26 @@ import type { Update } from './apply-updates.ts'
 import { type Change, fileField } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
-/** Yields all changes in the order of the manifest. */
+/** Yields all changes in the order of the manifest, and then burns. */
 export async function* changesOf(store: RunStore): AsyncGenerator<PlannedChange> {
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
     for (const change of changes) {
       yield { ...change, key: shownKey(row.key), line: row.row.line, title: row.row.metadata.title }
     }
   }
+  yield* burnsIn(store)
+}
+
+/** Yields the changes of NFTs without a row. */
+export async function* burnsIn({ state }: RunStore): AsyncGenerator<PlannedChange> {
+  const pages = pagesOf(state, (sql, after, limit) =>
+    sql.all<{ position: number; change: string }>(
+      'SELECT position, change FROM temp.burns WHERE position > ? ORDER BY position LIMIT ?',
+      after,
+      limit,
+    ),
+  )
+  for await (const page of pages) for (const { change } of page) yield JSON.parse(change) as PlannedChange
 }
 
 /** Yields rows with their changes: all rows, or only those that have changes. */

@@ -9,16 +9,27 @@ export interface PlanOptions extends BatchOptions {
   takeOver?: boolean
   /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
+  /** Burn NFTs of this run whose rows are no longer in the manifest. */
+  prune?: boolean
+  /** Why the collection doesn't permit burns; null if it does, or if that isn't known. */
+  noBurns(): Promise<string | null>
   /** Compare the plan with the changes that were saved with its rows. */
   isSaved?: boolean
 }
 
 export interface PlanDeps {
   client: BatchClient
-  /** @param enter takes the saved changes of each row, in order */
-  readManifest: (enter: (changes: readonly Change[]) => Promise<void>) => Items
+  readManifest: (saved: SavedReader) => Items
   contents: LocalContents
   onProgress?(done: number): void
+}
+
+/** Takes the changes of a saved plan while it is read. */
+export interface SavedReader {
+  /** Takes the changes of each row, in order. */
+  row(changes: readonly Change[]): Promise<void>
+  /** Takes the changes of NFTs without a row. */
+  burn(change: PlannedChange): Promise<void>
 }
 
 /** Rows by their outcome, and changes by action. A row may have an update and a transfer. */
@@ -35,14 +46,15 @@ export type PlanCounts = Record<Action, number> & {
 /** A change with its row. */
 export interface PlannedChange extends Change {
   key: string
-  line: number
+  /** Null for the burn of an NFT whose row is gone. */
+  line: number | null
   title: string
 }
 
 /** A row that changed on the server since a plan was saved. */
 export interface MovedRow {
   key: string
-  line: number
+  line: number | null
   /** What differs now. */
   changes: Change[]
 }
@@ -61,10 +73,12 @@ export interface ChangePlan {
   notes: readonly string[]
   /** Rows whose changes are others than those of the saved plan; the first ones are named. */
   moved: { count: number; rows: MovedRow[] }
-  /** All changes in the order of the manifest. */
+  /** All changes in the order of the manifest, burns at the end. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */
   rows(): AsyncGenerator<RowChanges>
+  /** The changes of NFTs without a row. */
+  burns(): AsyncGenerator<PlannedChange>
   /** The updates. */
   updates(): AsyncGenerator<Update>
 }

@@ -2,7 +2,7 @@ import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
-import type { ChangePlan } from './planned.ts'
+import type { ChangePlan, PlannedChange } from './planned.ts'
 
 const PAGE = 1_000
 const MAX_MOVED = 50
@@ -25,15 +25,23 @@ export class SavedChanges {
   async begin(): Promise<void> {
     await this.#store.state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.saved;
-        CREATE TEMP TABLE saved (position INTEGER PRIMARY KEY, changes TEXT NOT NULL)`),
+        CREATE TEMP TABLE saved (position INTEGER PRIMARY KEY, changes TEXT NOT NULL);
+        DROP TABLE IF EXISTS temp.saved_burns;
+        CREATE TEMP TABLE saved_burns (nft TEXT PRIMARY KEY, change TEXT NOT NULL)`),
     )
   }
 
-  readonly enter = async (changes: readonly Change[]): Promise<void> => {
+  readonly row = async (changes: readonly Change[]): Promise<void> => {
     const position = this.#position++
     if (changes.length === 0) return
     this.#waiting.push([position, JSON.stringify(changes)])
     if (this.#waiting.length >= PAGE) await this.flush()
+  }
+
+  readonly burn = async (change: PlannedChange): Promise<void> => {
+    await this.#store.state.scratch((sql) =>
+      sql.run('INSERT OR REPLACE INTO temp.saved_burns VALUES (?, ?)', change.nftGdnId, JSON.stringify(change)),
+    )
   }
 
   async flush(): Promise<void> {
@@ -59,10 +67,43 @@ export class SavedChanges {
       const known = new Set(saved.get(position)?.map(essence))
       const row = candidates[at]?.row
       if (row === undefined || changes.every((change) => known.has(essence(change)))) continue
-      this.moved.count++
-      if (this.moved.rows.length < MAX_MOVED) {
-        this.moved.rows.push({ key: shownKey(row.key), line: row.row.line, changes })
+      this.#add(shownKey(row.key), row.row.line, changes)
+    }
+  }
+
+  /** Compares a change of an NFT without a row with the saved one. */
+  async compareBurn(change: PlannedChange): Promise<void> {
+    const saved = await this.#store.state.scratch((sql) => {
+      const found = sql.get<{ change: string }>('SELECT change FROM temp.saved_burns WHERE nft = ?', change.nftGdnId)
+      sql.run('DELETE FROM temp.saved_burns WHERE nft = ?', change.nftGdnId)
+      return found
+    })
+    if (saved !== undefined && essence(JSON.parse(saved.change) as Change) === essence(change)) return
+    this.#add(change.key, change.line, [change])
+  }
+
+  /**
+   * Finds saved burns that this machine would not make: they are no longer pending, or its run has not minted the NFT.
+   *
+   * @param isBurned whether an NFT is burned already
+   */
+  async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
+    const left = await this.#store.state.scratch((sql) =>
+      sql.all<{ change: string }>('SELECT change FROM temp.saved_burns'),
+    )
+    for (let from = 0; from < left.length; from += PAGE) {
+      const page = left.slice(from, from + PAGE).map(({ change }) => JSON.parse(change) as PlannedChange)
+      const burned = await isBurned(page.flatMap(({ nftGdnId }) => nftGdnId ?? []))
+      for (const change of page) {
+        if (burned.has(change.nftGdnId ?? '')) continue
+        const reason = 'this machine has no run that minted it'
+        this.#add(change.key, null, [{ ...change, action: 'impossible', fields: [], reason }])
       }
     }
+  }
+
+  #add(key: string, line: number | null, changes: Change[]): void {
+    this.moved.count++
+    if (this.moved.rows.length < MAX_MOVED) this.moved.rows.push({ key, line, changes })
   }
 }

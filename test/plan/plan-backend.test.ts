@@ -334,6 +334,100 @@ describe('gdn plan and apply against a backend', () => {
     })
   })
 
+  describe('burns', () => {
+    const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB], ['c', 'Noon', CAROL])
+    const without = csv(['a', 'Dawn', ALICE], ['c', 'Noon', CAROL])
+    const burn = `burn burn b, owner ${BOB} → null`
+    const stateOf = async (collection: TestCollection) => (await nftsOf(collection)).map(({ burned }) => burned)
+
+    /** A machine that has minted three rows, and a plan without the second one. */
+    async function pruned(more: object = { enable_burn: true }) {
+      const collection = await collectionOf(more)
+      const one = await machine(collection)
+      await one.mint(rows)
+      const file = one.path('plan.json')
+      expect((await one.run(['plan'], without, '--prune', '--out', file)).code).toBe(0)
+      const apply = (...flags: string[]) => one.cli('apply', file, '--yes', '--json', ...flags)
+      return { collection, one, file, apply }
+    }
+
+    test('are made once, only by a saved plan, and at most --max-burns', async () => {
+      const { collection, one, apply } = await pruned()
+      const unsaved = await one.run(['apply'], without, '--yes')
+      expect(unsaved.code).toBe(0)
+      expect(unsaved.stderr).toContain('burned only by a plan that was saved with --prune and --out')
+      expect(await one.plan(without)).toEqual([])
+      expect(await one.plan(without, '--prune')).toEqual([burn])
+      const refused = await apply()
+      expect(refused.code).toBe(5)
+      expect(JSON.parse(refused.stderr).error.message).toBe('the plan burns 1 NFT, and --max-burns permits 0')
+      expect(await stateOf(collection)).toEqual([false, false, false])
+      for (const burned of [1, 0]) {
+        const { code, stdout, stderr } = await apply('--max-burns', '1')
+        expect(code, stderr).toBe(0)
+        expect(JSON.parse(stdout)).toMatchObject({ burned, pending: 0, failed: 0 })
+        expect(await stateOf(collection)).toEqual([false, true, false])
+      }
+      expect(await one.plan(without, '--prune')).toEqual([])
+    })
+
+    test('leave NFTs alone that others have transferred, also back to a former owner', async () => {
+      const { collection, one, apply } = await pruned()
+      await move(collection, 'Dusk', CAROL)
+      expect(await one.plan(without, '--prune', '--take-over')).toEqual([
+        `drift burn b, owner ${CAROL} → null, its owner was changed elsewhere`,
+      ])
+      const rejected = await apply('--max-burns', '1')
+      expect(rejected.code).toBe(5)
+      expect(JSON.parse(rejected.stderr).error.message).toContain(
+        `changed since the plan was made: row b (owner is ${CAROL})`,
+      )
+      await one.run(['apply'], rows, '--yes', '--take-over')
+      expect(await one.plan(without, '--prune')).toEqual([burn])
+      await one.run(['apply'], rows.replace(BOB, ALICE), '--yes')
+      await move(collection, 'Dusk', BOB)
+      expect(await one.plan(without, '--prune')).toEqual([expect.stringContaining('drift burn b')])
+      expect(await stateOf(collection)).toEqual([false, false, false])
+    })
+
+    test('are made only where the run is that minted the NFTs', async () => {
+      const { collection, file } = await pruned()
+      const other = await machine(collection)
+      expect(await other.plan(without, '--prune')).toEqual([])
+      await copyFile(file, other.path('plan.json'))
+      const { code, stderr } = await other.cli('apply', other.path('plan.json'), '--yes', '--max-burns', '1')
+      expect(code).toBe(5)
+      expect(stderr).toContain('row b (this machine has no run that minted it)')
+      expect(await stateOf(collection)).toEqual([false, false, false])
+    })
+
+    test('are impossible in a collection that was created without them', async () => {
+      const { one } = await pruned({})
+      const failed = await one.cli('apply', one.path('plan.json'), '--yes', '--max-burns', '1')
+      expect(failed.code).toBe(7)
+      expect(failed.stderr).toContain('enable_burn')
+      const { stdout } = await one.cli(
+        'collection',
+        'create',
+        '--name',
+        'x',
+        '-b',
+        'polygon',
+        '--wallet',
+        ALICE,
+        '--json',
+      )
+      const target = ['-c', (JSON.parse(stdout) as { contract_address: string }).contract_address, '-b', 'polygon']
+      await writeFile(one.path('mine.csv'), rows)
+      expect((await one.cli('batch', 'mint', one.path('mine.csv'), ...target)).code).toBe(0)
+      await writeFile(one.path('mine.csv'), without)
+      const planned = await one.cli('plan', one.path('mine.csv'), ...target, '--prune', '--json')
+      expect(JSON.parse(planned.stdout)).toMatchObject([
+        { action: 'impossible', want: 'burn', reason: 'the collection was created without --enable-burn' },
+      ])
+    })
+  })
+
   describe('with a saved plan', () => {
     /** A machine with `plan.json` for a mint and a transfer. */
     async function planned() {

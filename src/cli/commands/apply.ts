@@ -5,7 +5,7 @@ import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
-import { oneOf } from '../flags/parse.ts'
+import { integer, oneOf } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -21,6 +21,7 @@ import { countsText, firstChanges, PLAN_VIEW, pendingCount, printPlanNotes } fro
 
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
+  maxBurns?: number
 }
 
 const FIELDS = [
@@ -31,6 +32,7 @@ const FIELDS = [
   'minted',
   'updated',
   'transferred',
+  'burned',
   'pending',
   'failed',
   'unknown',
@@ -40,16 +42,20 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'run' }
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
+      ['Apply a plan that burns NFTs, in a script', 'gdn apply plan.json --yes --max-burns 3'],
     ],
     aliases: TARGET_ALIASES,
   })
   applyCommand.argument('<manifest>')
   addPlanFlags(applyCommand)
   valueFlag(applyCommand, '--only <action>', 'Make only these changes: mint', { parse: oneOf(['mint'] as const) })
+  valueFlag(applyCommand, '--max-burns <n>', 'Most NFTs to burn (0 without a prompt)', {
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  })
   switchFlag(applyCommand, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   addTimeoutFlag(applyCommand, 'How long to wait after acceptance')
   switchFlag(applyCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
@@ -111,9 +117,31 @@ async function confirmPlan(
     })
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
+  const burns = flags.only === 'mint' ? 0 : counts.burn
+  if (burns > 0) await checkBurns(io, plan, flags)
   if (pending === 0 || flags.yes || (!io.interactive && !costsMoney(blockchain, server))) return
-  const question = `Apply ${count(pending, 'change')} (${countsText(counts)}) on ${blockchain} through ${server.origin}?`
+  const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
+  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${server.origin}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+}
+
+const MAX_TITLES = 20
+
+/** Names the NFTs to burn. @throws GdnError `refused` if they are more than permitted */
+async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: ApplyFlags): Promise<void> {
+  const all = plan.counts.burn
+  const most = maxBurns ?? (io.interactive && !yes ? all : 0)
+  if (all > most) {
+    throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, and --max-burns permits ${most}`, {
+      hint: `Nothing was sent. If they are to be burned, add --max-burns ${all}.`,
+    })
+  }
+  let left = MAX_TITLES
+  for await (const { action, title, tokenId } of plan.burns()) {
+    if (action !== 'burn') continue
+    if (left-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
+    io.note(safe(`Burn: ${title} (token ${tokenId})`))
+  }
 }
 
 /** Mints the rows of the plan as `batch mint` does. Returns how many rows of the run are deployed. */

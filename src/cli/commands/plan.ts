@@ -19,6 +19,7 @@ import { firstChanges, PLAN_VIEW, pendingCount, planRecord, printPlanNotes } fro
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
   detailedExitCode?: boolean
+  prune?: boolean
   out?: string
 }
 
@@ -36,6 +37,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
   })
   planCommand.argument('<manifest>')
   addPlanFlags(planCommand)
+  switchFlag(planCommand, '--prune', 'Burn NFTs of this run whose rows are no longer in the manifest')
   switchFlag(planCommand, '--detailed-exit-code', 'Exit with 10 when changes are pending')
   valueFlag(planCommand, '--out <file>', 'Save the plan for `gdn apply`', { parse: notEmpty })
   addServerFlags(planCommand)
@@ -53,7 +55,11 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   }
   const shown = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
   const output = createOutput(io, shown, PLAN_VIEW)
-  const opened = { ...(await openManifest(deps, manifest, flags)), contents: new LocalContents() }
+  const opened = {
+    ...(await openManifest(deps, manifest, flags)),
+    contents: new LocalContents(),
+    prune: flags.prune === true,
+  }
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { applyBurns } from '../../../plan/apply-burns.ts'
 import { applyTransfers } from '../../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../../plan/apply-updates.ts'
 import { type MakingDeps, noOutcomes, type Outcomes, type Problem } from '../../../plan/make-changes.ts'
@@ -7,7 +8,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
-import type { openSource } from './open-source.ts'
+import { type openSource, placeOf } from './open-source.ts'
 
 type Opened = Awaited<ReturnType<typeof openSource>>
 
@@ -15,10 +16,11 @@ type Opened = Awaited<ReturnType<typeof openSource>>
 export interface ChangeOutcomes {
   update: Outcomes
   transfer: Outcomes
+  burn: Outcomes
 }
 
 /**
- * Makes the changes of existing NFTs: updates, then transfers. The server takes one change of an NFT at a time, so
+ * Makes the changes of existing NFTs: updates, transfers, then burns. The server takes one change of an NFT at a time, so
  * nothing follows while a change is pending.
  */
 export async function changeNfts(
@@ -28,7 +30,7 @@ export async function changeNfts(
   plan: ChangePlan,
   flags: { only?: 'mint'; timeout?: number },
 ): Promise<ChangeOutcomes> {
-  const outcomes: ChangeOutcomes = { update: noOutcomes(), transfer: noOutcomes() }
+  const outcomes: ChangeOutcomes = { update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() }
   if (flags.only === 'mint') return outcomes
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
@@ -44,8 +46,13 @@ export async function changeNfts(
       applyTransfers(
         { origin, backend, blockchain, contract, stateDir: settings.stateDir },
         { ...making, ...more },
-        transfersOf(plan),
+        only('transfer', plan.changes()),
       ),
+    )
+  }
+  if (counts.burn > 0 && isEnded(outcomes.update) && isEnded(outcomes.transfer)) {
+    outcomes.burn = await withProgress(deps, `Burning: %s of ${counts.burn}`, (more) =>
+      applyBurns(contract, { ...making, ...more }, only('burn', plan.burns())),
     )
   }
   return outcomes
@@ -67,11 +74,14 @@ async function withProgress(
   }
 }
 
-async function* transfersOf(plan: ChangePlan): AsyncGenerator<PlannedChange> {
-  for await (const change of plan.changes()) if (change.action === 'transfer') yield change
+async function* only(
+  action: PlannedChange['action'],
+  changes: AsyncIterable<PlannedChange>,
+): AsyncGenerator<PlannedChange> {
+  for await (const change of changes) if (change.action === action) yield change
 }
 
-const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer' }
+const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
 const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 
 /** Returns the changes by their outcome, as fields of the summary. */
@@ -81,6 +91,7 @@ export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
   return {
     updated: outcomes.update.done,
     transferred: outcomes.transfer.done,
+    burned: outcomes.burn.done,
     pending: sum(({ pending }) => pending),
     failed: sum(({ failed }) => failed.count),
     unknown: sum(({ unknown }) => unknown.count),
@@ -117,5 +128,5 @@ export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
 const reasonsOf = (problems: readonly Problem[]): string =>
   problems
     .slice(0, MAX_NAMED)
-    .map(({ line, reason }) => `\n  line ${line}: ${reason}`)
+    .map(({ reason, ...named }) => `\n  ${placeOf(named)}: ${reason}`)
     .join('')

@@ -1,4 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
+import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import { statusOf } from '../../../client/answers.ts'
 import type { LocalContents } from '../../../files/local-content.ts'
@@ -7,7 +8,7 @@ import type { ChangePlan, PlanDeps, PlanOptions } from '../../../plan/planned.ts
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { collectionsAtAGlance } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { notEmpty } from '../../flags/parse.ts'
+import { notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
 
@@ -19,6 +20,7 @@ export interface PlanFlags extends BatchMintFlags {
 export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
   valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
+  valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
   switchFlag(command, '--take-over', 'Replace what others changed with what the manifest says')
 }
 
@@ -27,6 +29,8 @@ export interface PlanSource {
   options: OpenedManifest['options']
   read: PlanDeps['readManifest']
   isSaved?: boolean
+  /** Whether NFTs whose rows are gone are burned. */
+  prune?: boolean
   /** What the local files of the rows contain. */
   contents: LocalContents
 }
@@ -35,7 +39,7 @@ export interface PlanSource {
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read, isSaved = false, contents }: PlanSource,
+  { options, read, isSaved = false, prune = false, contents }: PlanSource,
   takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
@@ -45,8 +49,10 @@ export async function openPlan<Result>(
     ...options,
     takeOver,
     isSaved,
+    prune,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
+    noBurns: () => noBurns(deps, connection, options),
   }
   try {
     return await withPlan(
@@ -67,28 +73,43 @@ export async function openPlan<Result>(
   }
 }
 
-/**
- * Returns why NFTs of a collection can't be transferred; null if they can. A collection is known by the transaction that
- * created it, so one that was created elsewhere can't be asked for: then the server decides when it is asked to transfer.
- */
+/** Returns why NFTs of a collection can't be transferred; null if they can, or if that isn't known. */
 async function noTransfers(
   deps: Deps,
   connection: Connection,
-  { contractAddress, blockchain }: OpenedManifest['options'],
+  options: OpenedManifest['options'],
 ): Promise<string | null> {
-  if (!isEvm(blockchain)) return `the API does not transfer NFTs on ${blockchain}`
+  if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
+  const found = await findCollection(deps, connection, options)
+  if (found?.is_locked === true) return 'the NFTs of the collection are locked'
+  return found?.enable_transfer === false ? "the collection doesn't let the service transfer its NFTs" : null
+}
+
+/** Returns why the service can't burn NFTs of a collection; null if it can, or if that isn't known. */
+async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
+  const found = await findCollection(deps, connection, options)
+  if (found?.contract_version === 1) return 'the collection was made by an earlier version of gdn'
+  return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null
+}
+
+/**
+ * Returns the record of a collection. A collection is known by the transaction that created it, so one that was created
+ * elsewhere can't be asked for: then the server decides when it is asked for the change.
+ */
+async function findCollection(
+  deps: Deps,
+  connection: Connection,
+  { contractAddress }: OpenedManifest['options'],
+): Promise<CollectionRecord | undefined> {
   const [known] = await collectionsAtAGlance(deps, connection, [contractAddress])
-  if (known === undefined) return null
-  const { client } = connection
+  if (known === undefined) return undefined
   const { signal } = deps.signals
   try {
     const request = { transaction_gdn_ids: [known.transaction_gdn_id] }
-    const { collections } = await client.call('getcollections', request, { signal })
-    const found = collections.find(({ contract_address: at }) => sameAddress(at ?? '', contractAddress))
-    if (found?.is_locked === true) return 'the NFTs of the collection are locked'
-    return found?.enable_transfer === false ? "the collection doesn't let the service transfer its NFTs" : null
+    const { collections } = await connection.client.call('getcollections', request, { signal })
+    return collections.find(({ contract_address: at }) => sameAddress(at ?? '', contractAddress))
   } catch (error) {
     if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
-    return null
+    return undefined
   }
 }

@@ -9,6 +9,7 @@ import { type PlanHeader, readPlan, readPlanHeader } from '../../../plan/plan-fi
 import type { ChangePlan } from '../../../plan/planned.ts'
 import { runOrigin } from '../../connect/run-origin.ts'
 import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
 import { openManifest, runOptions } from '../batch/mint-manifest.ts'
 import type { PlanFlags, PlanSource } from './open-plan.ts'
 
@@ -31,7 +32,8 @@ export async function openSource(
     contents,
     takeOver: header.take_over,
     isSaved: true,
-    read: (enter) => readPlan(path, header, contents, enter),
+    prune: header.prune,
+    read: (saved) => readPlan(path, header, contents, saved),
   }
 }
 
@@ -73,6 +75,10 @@ const otherPlan = (flag: string, message: string) =>
 
 const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
 
+/** Where a person finds a change: by the line of its row, or by the key of a row that is gone. */
+export const placeOf = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
+  line === null ? `row ${safe(key)}` : `line ${line}`
+
 /** The error of a plan whose rows changed since it was made. */
 export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
   const [first] = rows
@@ -80,7 +86,7 @@ export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
   const field = what?.fields[0]
   const now = field === undefined ? (what?.reason ?? what?.action) : `${field.field} is ${field.from ?? 'unset'}`
   const more = count === 1 ? '' : `, and ${count - 1} more`
-  return new GdnError('refused', `changed since the plan was made: line ${first?.line} (${now})${more}`, {
+  return new GdnError('refused', `changed since the plan was made: ${placeOf(first)} (${now})${more}`, {
     hint: AGAIN,
     details: { count, rows },
   })

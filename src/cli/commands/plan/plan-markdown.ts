@@ -47,6 +47,7 @@ const countRows = (counts: PlanCounts): [string, number][] => [
   ['mint', counts.mint],
   ['update', counts.update],
   ['transfer', counts.transfer],
+  ...(counts.burn === 0 ? [] : [['burn', counts.burn] as [string, number]]),
   ['changed elsewhere, kept', counts.drift],
   ['impossible', counts.impossible],
   ['unchanged', counts.unchanged],
@@ -56,7 +57,7 @@ function rowOf({ action, line, title, fields, reason }: PlannedChange): string {
   const changes = fields
     .map(({ field, from, to }) => `${code(field)}: ${valueText(from)} → ${valueText(to)}`)
     .join('<br>')
-  const cells = [action, String(line), code(title), changes, reason === null ? '' : code(reason)]
+  const cells = [action, line === null ? '' : String(line), code(title), changes, reason === null ? '' : code(reason)]
   return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
 }
 

@@ -52,11 +52,10 @@ export async function* firstChanges(plan: ChangePlan): AsyncGenerator<DataRecord
 }
 
 /** The changes that `apply` makes, and those that prevent it. */
-export const pendingCount = ({ mint, update, transfer, impossible }: PlanCounts): number =>
-  mint + update + transfer + impossible
+export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
+  mint + update + transfer + burn + impossible
 
-const changesIn = ({ mint, update, transfer, drift, impossible }: PlanCounts): number =>
-  mint + update + transfer + drift + impossible
+const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
 
 /** Returns the counts as a sentence: `2 to mint, 1 to transfer, 97 unchanged`. */
 export function countsText(counts: PlanCounts): string {
@@ -64,6 +63,7 @@ export function countsText(counts: PlanCounts): string {
     [counts.mint, 'to mint'],
     [counts.update, 'to update'],
     [counts.transfer, 'to transfer'],
+    [counts.burn, 'to burn'],
     [counts.drift, 'changed elsewhere'],
     [counts.impossible, 'impossible'],
     [counts.unchanged, 'unchanged'],

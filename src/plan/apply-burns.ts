@@ -1,0 +1,49 @@
+import { sendByReference } from '../operations/send-by-reference.ts'
+import { type ChangeDeps, endedTransactions } from './apply-updates.ts'
+import { type Accepted, makeChanges, type Outcomes } from './make-changes.ts'
+import type { PlannedChange } from './planned.ts'
+
+type Burn = Accepted<PlannedChange>
+
+/**
+ * Burns NFTs, each for the owner in the plan: the server rejects the burn of an NFT that has another one.
+ *
+ * @throws GdnError as `makeChanges`
+ */
+export async function applyBurns(
+  contract: string,
+  deps: ChangeDeps,
+  changes: AsyncIterable<PlannedChange>,
+): Promise<Outcomes> {
+  return await makeChanges(
+    changes,
+    {
+      async send(change: PlannedChange): Promise<Burn> {
+        const { nftGdnId, reference, fields } = change
+        const holder = fields[0]?.from ?? null
+        if (nftGdnId === null || reference === null || holder === null) {
+          throw new Error('a burn without NFT, owner or reference ID was planned')
+        }
+        const request = { contract_address: contract, nft_gdn_id: nftGdnId, holder_wallet_address: holder }
+        const accepted = await sendByReference(deps, 'burnnft', { ...request, reference_id: reference })
+        return { change, transactionId: accepted.transaction_gdn_id }
+      },
+      endsOf: (page) => endsOf(deps, page),
+    },
+    deps,
+  )
+}
+
+/** Returns the burns that have ended, with the reason of a failure. The owner follows later than the transaction. */
+async function endsOf({ client, signal }: ChangeDeps, page: readonly Burn[]): Promise<Map<Burn, string | null>> {
+  if (page.length === 0) return new Map()
+  const ends = await endedTransactions({ client, signal }, page, 'the burn')
+  const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
+  const { nfts } = await client.call('getnfts', { nft_gdn_ids: asked }, { signal })
+  const burned = new Set(nfts.filter((nft) => nft.burned === true).map(({ nft_gdn_id }) => nft_gdn_id))
+  for (const one of page) {
+    if (burned.has(one.change.nftGdnId ?? '')) ends.set(one, null)
+    else if (ends.get(one) === null) ends.delete(one)
+  }
+  return ends
+}

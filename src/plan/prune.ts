@@ -1,0 +1,102 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { sameAddress } from '../api/same-address.ts'
+import { shownKey } from '../batch/row-key.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import { pendingChange } from './compare.ts'
+import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
+import type { PlannedChange } from './planned.ts'
+
+/** A row that this run has minted and that is no longer in the manifest. */
+interface GoneRow {
+  id: string
+  key: string
+  line: number
+  nftGdnId: string
+  /** The reference ID of its mint. */
+  reference: string
+  receiver: string
+}
+
+const PAGE = 1_000
+
+/**
+ * Yields the burns of NFTs whose rows are gone. Only an NFT that this run has minted is burned, and only while the owner
+ * has it whom the manifest named last: by the mint, or by a transfer that was applied here.
+ *
+ * @param scope as in `ownerHistories`
+ * @param noBurns why the collection doesn't permit burns; null if it does
+ */
+export async function* burnsOf(
+  store: RunStore,
+  place: Place,
+  { scope, noBurns }: { scope: string; noBurns: string | null },
+): AsyncGenerator<PlannedChange> {
+  for (let after: Pick<GoneRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
+    const page = await goneRows(store, after)
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last
+    const records = await readRecords(place, page)
+    for (const row of page) {
+      const nft = records.get(row.nftGdnId)
+      if (nft === undefined || nft.status === 'failed' || nft.burned === true) continue
+      yield burnOf(row, nft, await namedOwner(store, scope, row), place.hasUpdates ? noBurns : NO_BURNS)
+    }
+  }
+}
+
+const NO_BURNS = "the server can't burn NFTs"
+
+async function goneRows({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
+  const digits = drop.scope.length + 1
+  // A request without reference IDs was not sent by this run: its NFTs were found on the server.
+  return await state.read((sql) =>
+    sql.all<GoneRow>(
+      `SELECT o.id, substr(o.identity, ?) AS key, o.line, n.nft_gdn_id AS nftGdnId,
+          json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference,
+          json_extract(q.body, '$.receiver_wallet_address') AS receiver
+        FROM operations o JOIN requests q ON q.id = o.request_id JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
+          AND (o.line, o.id) > (?, ?) AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.draft)
+          AND n.nft_gdn_id NOT IN (SELECT nft FROM temp.renamed)
+          AND json_extract(q.body, '$.reference_ids[' || o.position || ']') IS NOT NULL
+        ORDER BY o.line, o.id LIMIT ?`,
+      ...[digits, drop.id, after.line, after.id, digits, PAGE],
+    ),
+  )
+}
+
+/** Returns whom the manifest named last as the owner of an NFT. */
+async function namedOwner({ state }: RunStore, scope: string, { reference, receiver }: GoneRow): Promise<string> {
+  const prefix = transfersPrefix(scope, reference)
+  const last = await state.read((sql) =>
+    sql.get<{ id: string }>(
+      `SELECT id FROM operations WHERE id > ? AND id < ? AND state IN ('accepted', 'deployed')
+        ORDER BY accepted_at DESC LIMIT 1`,
+      prefix,
+      `${prefix}~`,
+    ),
+  )
+  return last?.id.slice(prefix.length).split(':')[0] ?? receiver
+}
+
+function burnOf(row: GoneRow, nft: NftRecord, named: string, noBurns: string | null): PlannedChange {
+  const owner = nft.receiver_wallet_address ?? ''
+  const reference = `${row.reference}:burn`
+  const isGoingOn = nft.pending_change?.kind === 'burn'
+  const isOurs = sameAddress(owner, named)
+  const obstacle =
+    noBurns ?? (nft.status === 'deployed' ? (isGoingOn ? null : pendingChange(nft)) : 'the NFT is not deployed yet')
+  const { title } = (nft.request_metadata ?? {}) as { title?: unknown }
+  return {
+    ...{ key: shownKey(row.key), line: null, title: typeof title === 'string' ? title : '' },
+    action: isOurs ? (obstacle === null ? 'burn' : 'impossible') : 'drift',
+    want: 'burn',
+    fields: [{ field: 'owner', from: owner, to: null }],
+    reason: isOurs ? (obstacle ?? (isGoingOn ? 'in progress' : null)) : 'its owner was changed elsewhere',
+    nftGdnId: row.nftGdnId,
+    tokenId: nft.token_id ?? null,
+    revision: nft.revision ?? null,
+    reference,
+  }
+}
