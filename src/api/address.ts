@@ -140,6 +140,10 @@ export function addressProblem(address: string, blockchain: Blockchain): string 
   return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
 }
 
+/** Returns a blockchain that has addresses of this form. */
+export const blockchainLike = (address: string): Blockchain =>
+  /^0x/i.test(address) || solanaAddressProblem(address) !== null ? 'polygon' : 'solana'
+
 /** Returns the spelling under which an address of a blockchain is stored. */
 export function canonicalAddress(address: string, blockchain: Blockchain): string {
   return isEvm(blockchain) ? checksumAddress(address) : address

@@ -17,6 +17,8 @@ export interface TestCluster {
   account(address: string): Promise<string | null>
   /** Starts or stops dropping transactions without an error. */
   drop(isDropping: boolean): void
+  /** Forgets a signature, as nodes do after some minutes. */
+  forget(signature: string): void
   close(): Promise<void>
 }
 
@@ -66,10 +68,19 @@ async function startSurfpool(path: string, slotTimeMs: number): Promise<TestClus
     drop() {
       throw new Error('surfpool drops nothing')
     },
+    forget() {
+      throw new Error('surfpool forgets nothing')
+    },
     async close() {
       net.stop()
     },
   }
+}
+
+/** The part of an account that is asked for. */
+interface Slice {
+  offset: number
+  length: number
 }
 
 interface Executed {
@@ -122,10 +133,12 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
     return { slot: found.slot, err: found.error, confirmationStatus, confirmations: null, status: {} }
   }
 
-  const accountAt = (at: string) => {
+  const accountAt = (at: string, { offset, length }: Slice = { offset: 0, length: Number.POSITIVE_INFINITY }) => {
     const found = machine.getAccount(address(at))
     if (!found.exists) return null
-    const data = Buffer.from(found.data).toString('base64')
+    const data = Buffer.from(found.data)
+      .subarray(offset, offset + length)
+      .toString('base64')
     const { programAddress: owner, lamports: balance, executable } = found
     return { owner, lamports: Number(balance), data: [data, 'base64'], executable, rentEpoch: 0, space: data.length }
   }
@@ -145,7 +158,8 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
         .filter(([, { accounts }]) => accounts.includes(at))
         .map(([signature, { slot: made, error: err }]) => ({ signature, slot: made, err }))
         .reverse(),
-    getMultipleAccounts: (all: string[]) => withContext(all.map(accountAt)),
+    getMultipleAccounts: (all: string[], { dataSlice }: { dataSlice?: Slice } = {}) =>
+      withContext(all.map((at) => accountAt(at, dataSlice))),
     getSignatureStatuses: (signatures: string[]) => withContext(signatures.map(statusOf)),
     sendTransaction: send,
   }
@@ -192,6 +206,7 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
     drop(on) {
       isDropping = on
     },
+    forget: (signature) => void executed.delete(signature),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -25,6 +25,7 @@ import {
   getInitializeMetadataPointerInstruction,
   getInitializeMint2Instruction,
   getInitializeNonTransferableMintInstruction,
+  getInitializePermanentDelegateInstruction,
   getInitializeTokenGroupInstruction,
   getInitializeTokenGroupMemberInstruction,
   getInitializeTokenMetadataInstruction,
@@ -87,6 +88,7 @@ async function instructionsOf(signerAddress: string, spec: MintSpec, balance: bi
       ? getInitializeGroupPointerInstruction({ mint, authority: null, groupAddress: mint })
       : getInitializeGroupMemberPointerInstruction({ mint, authority: null, memberAddress: mint }),
     ...(spec.locked ? [getInitializeNonTransferableMintInstruction({ mint })] : []),
+    ...(spec.burnable ? [getInitializePermanentDelegateInstruction({ mint, delegate: signer.address })] : []),
     getInitializeMint2Instruction({ mint, decimals: 0, mintAuthority: signer.address, freezeAuthority: null }),
     getInitializeTokenMetadataInstruction({
       metadata: mint,
@@ -97,11 +99,15 @@ async function instructionsOf(signerAddress: string, spec: MintSpec, balance: bi
       symbol,
       uri,
     }),
-    getUpdateTokenMetadataUpdateAuthorityInstruction({
-      metadata: mint,
-      updateAuthority: signer,
-      newUpdateAuthority: null,
-    }),
+    ...(spec.dynamic
+      ? []
+      : [
+          getUpdateTokenMetadataUpdateAuthorityInstruction({
+            metadata: mint,
+            updateAuthority: signer,
+            newUpdateAuthority: null,
+          }),
+        ]),
     group === null
       ? getInitializeTokenGroupInstruction({
           group: mint,

@@ -99,6 +99,7 @@ export function readMint(machine: LiteSVM, mint: string) {
     member: find('TokenGroupMember'),
     memberPointer: find('GroupMemberPointer'),
     nonTransferable: find('NonTransferable'),
+    permanentDelegate: find('PermanentDelegate'),
   }
 }
 

@@ -6,6 +6,7 @@ import * as attempts from '../../src/server/store/attempts.ts'
 import { listFactories } from '../../src/server/store/chains.ts'
 import {
   collectionAddresses,
+  collectionsOf,
   findCollectionById,
   firstDeployed,
   hasCollections,
@@ -92,6 +93,8 @@ export async function useRestOfStore(
   await publications.nextPublicationDue(db, 'pins')
   await unknownMints.knownMembers(db, collectionId)
   await nfts.listNftsOfDirectory(db, collectionId, 'd1')
+  await collectionsOf(db, 'solana')
+  await nfts.listTokens(db, collectionId, { after: '', limit: 100 })
   await adoptMembers(db, [])
   await withdrawBatch(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
   const files = storedFiles(db, transaction, 'place')

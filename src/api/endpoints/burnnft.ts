@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkAddresses } from '../check-addresses.ts'
+import { checkAnyAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, transactionGdnId } from '../fields.ts'
@@ -25,7 +25,7 @@ export const burnnft = defineCreatingEndpoint({
       holder_wallet_address: address,
       reference_id: referenceId.optional(),
     })
-    .check(checkAddresses('contract_address', 'holder_wallet_address')),
+    .check(checkAnyAddresses('contract_address', 'holder_wallet_address')),
   response: z.looseObject({
     requests: z.looseObject({
       contract_address: z.string(),

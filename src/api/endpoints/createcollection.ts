@@ -51,8 +51,8 @@ export const createcollection = defineCreatingEndpoint({
       for (const field of ['description', 'image'] as const) {
         if (!isEvm(chain) && context.value[field] === undefined) add(field, 'is required on Solana')
       }
-      for (const field of ['dynamic', 'enable_burn', 'royalty_bps', 'royalty_receiver'] as const) {
-        if (!isEvm(chain) && context.value[field]) add(field, 'is unsupported on Solana')
+      if (!isEvm(chain) && context.value.royalty_bps) {
+        add('royalty_bps', 'is unsupported on Solana, whose token standard has no royalties')
       }
       if (context.value.royalty_receiver !== undefined && !context.value.royalty_bps) {
         add('royalty_receiver', 'needs royalty_bps')

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkAddresses } from '../check-addresses.ts'
+import { checkAnyAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, oneOrMore, transactionGdnId } from '../fields.ts'
@@ -27,7 +27,7 @@ export const freezenft = defineCreatingEndpoint({
       nft_gdn_ids: oneOrMore(nftGdnId, MAX_FROZEN_PER_REQUEST),
       reference_id: referenceId.optional(),
     })
-    .check(checkAddresses('contract_address')),
+    .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
     response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),

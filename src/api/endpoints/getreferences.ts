@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkAddresses } from '../check-addresses.ts'
+import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain, oneOrMore } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
@@ -47,7 +47,7 @@ export const getreferences = defineEndpoint({
           blockchain: z.optional(blockchain),
           reference_ids,
         })
-        .check(checkAddresses('contract_address')),
+        .check(checkAnyAddresses('contract_address')),
       // Not in a collection, but in the account.
       z.strictObject({ operation: z.literal('createcollection'), reference_ids }),
     ],

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkAddresses } from '../check-addresses.ts'
+import { checkAnyAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, transactionGdnId } from '../fields.ts'
@@ -32,7 +32,7 @@ export const updatednft = defineCreatingEndpoint({
       replaces_revision: z.int().min(0, { error: 'must be 0 or a revision' }).optional(),
       reference_id: referenceId.optional(),
     })
-    .check(checkAddresses('contract_address')),
+    .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string(), contract_address: z.string(), metadata: z.unknown() }),
     response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),

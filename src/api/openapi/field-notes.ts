@@ -33,7 +33,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   gas_used: 'Decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
   image: 'URL of a picture: http(s), ipfs or ar.',
-  burned: 'Whether it was burned. Its owner is the zero address then.',
+  burned: 'Whether it was burned. Its owner is the zero address then, and null on Solana.',
   is_dynamic: 'Whether its metadata can be updated.',
   is_frozen: 'Whether its metadata is final. A frozen collection is not shown here.',
   is_free: 'True if it failed without effect. The next request with this reference ID creates it again.',

@@ -71,7 +71,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     const common = { store, storage, fetcher, files, now, log }
     if (isEvm(blockchain)) return (onSigned) => createEvmDriver({ ...common, blockchain, chains, onSigned })
     const { createSolanaDriver } = await import('./solana/driver.ts')
-    return () => createSolanaDriver({ ...common, blockchain, solana: chains.solana })
+    return (onSigned) => createSolanaDriver({ ...common, blockchain, solana: chains.solana, onSigned })
   }
   const opened = new Map<Blockchain, Promise<ChainPipeline>>()
   const open = (blockchain: Blockchain): Promise<ChainPipeline> => {
@@ -81,7 +81,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       const { onSettled } = options
       const started = startChainPipeline({ store, createDriver, now, log, serves: () => serves(blockchain), onSettled })
       // Owners of an embedded chain are read when it has new blocks, those of a public network continuously.
-      if (isEvm(blockchain) && chains.remote.has(blockchain)) started.follow()
+      if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
       return started
     })
     opened.set(blockchain, pipeline)

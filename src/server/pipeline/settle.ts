@@ -1,4 +1,4 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
 import {
@@ -134,12 +134,12 @@ async function applyToUpdates(
   transaction: TransactionRow,
   verdict: Exclude<Settlement['verdict'], { verdict: 'none' }>,
 ): Promise<void> {
-  const { id, update_sequence: sequence } = transaction
+  const { id, blockchain, update_sequence: sequence } = transaction
   if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
   // Its sequence is free again, or an unknown update on chain has it, which the update step then examines. After a reorg,
-  // an earlier one may have been free already.
-  if (collectionId !== null && sequence !== null) {
+  // an earlier one may have been free already. On Solana, each token counts its own updates.
+  if (collectionId !== null && sequence !== null && isEvm(blockchain as Blockchain)) {
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
   }

@@ -1,17 +1,15 @@
 import type * as z from 'zod'
-import { checksumAddress, ZERO_ADDRESS } from '../../api/address.ts'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { addressProblem, canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import { burnnft } from '../../api/endpoints/burnnft.ts'
-import { readOwnerOf } from '../chain/evm/collection-reads.ts'
-import type { Hex } from '../chain/evm/network.ts'
 import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
+import { readRights } from './read-rights.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { readRights, refusePending } from './update-nft.ts'
+import { refusePending } from './update-nft.ts'
 
 type Parsed = z.output<typeof burnnft.request>
 
@@ -26,21 +24,19 @@ export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>
     async check(collection) {
       const tokenId = requireToken(await findNft(store.db, nft_gdn_id), collection)
       await refusePending(store.db, nft_gdn_id)
-      const holder = checksumAddress(holder_wallet_address)
-      const { owner, state, lifecycle } = await askChain(
-        deps,
-        collection.blockchain as EvmBlockchain,
-        "the NFT's owner",
-        async (network) => {
-          const rights = await readRights(network, collection, [])
-          return { ...rights, owner: await readOwnerOf(network, collection.contract_address as Hex, tokenId) }
-        },
-      )
+      const blockchain = collection.blockchain as Blockchain
+      const problem = addressProblem(holder_wallet_address, blockchain)
+      if (problem !== null) throw badRequest(`holder_wallet_address ${problem}`)
+      const holder = canonicalAddress(holder_wallet_address, blockchain)
+      const question = { subject: "the NFT's owner", held: { tokenId, holder } }
+      const { owner, state, lifecycle } = await readRights(deps, collection, question)
       if (!lifecycle.enableBurn) {
         throw badRequest('the collection was created without enable_burn: only its holders can burn their NFTs')
       }
       refuseUnlessService(state)
-      if (owner !== holder) throw badRequest(`holder_wallet_address does not own the NFT: its owner is ${owner}`)
+      if (owner !== holder) {
+        throw badRequest(`holder_wallet_address does not own the NFT${owner === null ? '' : `: its owner is ${owner}`}`)
+      }
       return holder
     },
     async write(db, { id, request_id, collection: { id: collection_id, blockchain }, prepared: sender }) {

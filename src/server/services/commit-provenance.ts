@@ -1,15 +1,13 @@
 import type * as z from 'zod'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { commitprovenance } from '../../api/endpoints/commitprovenance.ts'
 import { addUpdates } from '../state/updates.ts'
 import { lockCollection } from '../store/collections.ts'
 import { findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
+import { readRights } from './read-rights.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { readRights } from './update-nft.ts'
 
 type Parsed = z.output<typeof commitprovenance.request>
 
@@ -30,12 +28,7 @@ export async function commitProvenance(deps: ServiceDeps, request: ServiceReques
       if (collection.status === 'failed') throw badRequest('the collection failed and was not created')
       if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)
         return
-      const { state } = await askChain(
-        deps,
-        collection.blockchain as EvmBlockchain,
-        "the collection's state",
-        (network) => readRights(network, collection, []),
-      )
+      const { state } = await readRights(deps, collection, { subject: "the collection's state" })
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, reference_id, collection: { id: collection_id, blockchain }, acceptedAt }) {

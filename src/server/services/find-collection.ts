@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../../api/address.ts'
+import { blockchainLike, canonicalAddress } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
@@ -14,8 +14,7 @@ export async function findOwnCollection(
   { contractAddress, blockchain }: { contractAddress: string; blockchain?: Blockchain | undefined },
   field = 'contract_address',
 ): Promise<CollectionRow> {
-  // Without a blockchain it is an EVM address.
-  const address = canonicalAddress(contractAddress, blockchain ?? 'polygon')
+  const address = canonicalAddress(contractAddress, blockchain ?? blockchainLike(contractAddress))
   const candidates = (await findCollectionsByAddress(db, address)).filter((row) => row.account_id === accountId)
   const [found, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
   if (other !== undefined) {

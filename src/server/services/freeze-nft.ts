@@ -1,14 +1,13 @@
 import type * as z from 'zod'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { freezenft } from '../../api/endpoints/freezenft.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
+import { readRights } from './read-rights.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { readRights, refusePending } from './update-nft.ts'
+import { refusePending } from './update-nft.ts'
 
 type Parsed = z.output<typeof freezenft.request>
 
@@ -23,12 +22,7 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
     async check(collection) {
       for (const id of nft_gdn_ids) requireToken(await findNft(store.db, id), collection)
       await refusePending(store.db, ...nft_gdn_ids)
-      const { state } = await askChain(
-        deps,
-        collection.blockchain as EvmBlockchain,
-        "the collection's state",
-        (network) => readRights(network, collection, []),
-      )
+      const { state } = await readRights(deps, collection, { subject: "the collection's state" })
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, collection, acceptedAt }) {

@@ -3,7 +3,7 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
-import { findNfts } from '../store/nfts.ts'
+import { findNfts, ownerOf } from '../store/nfts.ts'
 import { pendingTransfers } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -18,7 +18,7 @@ function toRecord(row: Found, pending: Pending) {
     nft_gdn_id: row.id,
     token_id: row.token_id,
     contract_address: row.contract_address,
-    receiver_wallet_address: row.owner ?? row.receiver,
+    receiver_wallet_address: ownerOf(row),
     status: row.status,
     request_metadata: metadata,
     metadata_url: row.metadata_url,

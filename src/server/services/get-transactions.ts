@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { findOutcomes } from '../store/outcomes.ts'
+import { knownHash } from '../store/transactions.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
@@ -19,7 +20,8 @@ export async function getTransactions(
     transactions: ids.flatMap((id) => {
       const row = byId.get(id)
       if (row === undefined) return []
-      const { status, hash, gas_used, error, blockchain } = row
+      const { status, gas_used, error, blockchain } = row
+      const hash = knownHash(row.hash)
       const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
       const page = link === null ? {} : { explorer_url: link }
       return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...page }]

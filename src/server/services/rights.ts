@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionState } from '../chain/evm/collection-reads.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { findNft } from '../store/nfts.ts'
@@ -26,16 +26,11 @@ export function refuseUnlessTransferable(collection: {
  * Returns the blockchain of a collection whose NFTs can be updated and burned.
  *
  * @param what what can't be done with NFTs of any other, in its message
- * @throws Refusal for one of the first version of our contracts, and on Solana
+ * @throws Refusal for one of the first version of our contracts
  */
-export function requireVersion2(
-  { blockchain, contract_version }: CollectionRow,
-  what = 'updated or burned',
-): EvmBlockchain {
-  if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
-    throw badRequest(`NFTs on Solana can't be ${what} through the API`)
-  }
-  if (contract_version >= 2) return blockchain
+export function requireVersion2(collection: CollectionRow, what = 'updated or burned'): Blockchain {
+  const blockchain = collection.blockchain as Blockchain
+  if (!isEvm(blockchain) || collection.contract_version >= 2) return blockchain
   throw badRequest(`the collection was made by an earlier version of gdn: its NFTs can't be ${what}`)
 }
 
@@ -46,7 +41,7 @@ export function refuseUnlessService({ revoked, enableApi }: Pick<CollectionState
 }
 
 /** Rejects an NFT that isn't one of the collection's, or has no token. Returns its token ID. */
-export function requireToken(nft: FoundNft | null, collection: CollectionRow): bigint {
+export function requireToken(nft: FoundNft | null, collection: CollectionRow): string {
   if (nft?.collection_id !== collection.id) {
     throw badRequest('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
   }
@@ -54,5 +49,5 @@ export function requireToken(nft: FoundNft | null, collection: CollectionRow): b
   if (nft.status !== 'deployed' || nft.token_id === null)
     throw badRequest('the NFT is not deployed yet: wait until its status in getnfts is deployed')
   if (nft.owner === ZERO_ADDRESS) throw badRequest('the NFT was burned')
-  return BigInt(nft.token_id)
+  return nft.token_id
 }

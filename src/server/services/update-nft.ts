@@ -1,16 +1,12 @@
 import type * as z from 'zod'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { updatednft } from '../../api/endpoints/updatednft.ts'
-import { readCollectionState, readLifecycle, readMetadataState } from '../chain/evm/collection-reads.ts'
-import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
 import { addUpdates } from '../state/updates.ts'
-import type { CollectionRow } from '../store/collections.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
+import { type Rights, readRights } from './read-rights.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -37,9 +33,11 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       const tokenId = requireToken(nft, collection)
       await refusePending(store.db, nft_gdn_id)
       refuseStale(replaces_revision, nft?.revision ?? 0)
-      const onChain = await askChain(deps, collection.blockchain as EvmBlockchain, "the NFT's state", (network) =>
-        readRights(network, collection, [tokenId]),
-      )
+      const isDynamic = nft?.dynamic === 1 || collection.dynamic === 1
+      const onChain = await readRights(deps, collection, {
+        subject: "the NFT's state",
+        tokens: [{ tokenId, isDynamic }],
+      })
       const [state] = onChain.tokens
       refuseUnlessUpdatable(onChain, nft_gdn_id, state)
       refuseStale(replaces_revision, Math.max(nft?.revision ?? 0, state?.revision ?? 0))
@@ -68,27 +66,14 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
   })
 }
 
-/** Reads what the service may do with tokens of a collection, and whether they can be updated. */
-export async function readRights(network: EvmNetwork, collection: CollectionRow, tokenIds: readonly bigint[]) {
-  const contract = collection.contract_address as Hex
-  const [state, lifecycle, ...tokens] = await Promise.all([
-    readCollectionState(network, contract),
-    readLifecycle(network, contract),
-    ...tokenIds.map((tokenId) => readMetadataState(network, contract, tokenId)),
-  ])
-  if (state === null || lifecycle === null) throw new Error(`${network.blockchain} has no contract at ${contract}`)
-  return { state, lifecycle, tokens }
-}
-
-type Rights = Awaited<ReturnType<typeof readRights>>
-
 /** Rejects an NFT whose metadata can't be changed. */
-export function refuseUnlessUpdatable(
+function refuseUnlessUpdatable(
   { state, lifecycle }: Rights,
   id: string,
   token: Rights['tokens'][number] | undefined,
 ): void {
   refuseUnlessService(state)
+  if (token?.burned) throw badRequest('the NFT was burned')
   if (lifecycle.frozen) throw badRequest('the metadata of the collection is frozen')
   if (token?.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
   if (!token?.dynamic) {

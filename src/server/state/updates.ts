@@ -4,6 +4,7 @@ import type { Db } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import type { UpdateRow } from '../store/updates.ts'
 import { type NewRow, stateDb } from './state-db.ts'
+import type { NewTransaction } from './transactions.ts'
 
 export type NewUpdate = Omit<NewRow<'updates'>, 'status' | 'step'> & { step: 'files' | 'sign' }
 
@@ -60,8 +61,13 @@ export async function assignUpdates(db: Db, seqs: readonly number[], transaction
  */
 export async function deployUpdates(
   db: Db,
-  { id, kind, update_sequence: sequence, directory }: TransactionRow,
-  firstTokenId: string | null,
+  {
+    id,
+    kind,
+    update_sequence: sequence = null,
+    directory,
+  }: Pick<TransactionRow, 'id' | 'kind'> & Pick<NewTransaction, 'update_sequence' | 'directory'>,
+  firstTokenId: string | null = null,
 ): Promise<void> {
   const deployed = await stateDb(db)
     .updateTable('updates')

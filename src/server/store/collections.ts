@@ -164,6 +164,17 @@ export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise
   return row?.at ?? null
 }
 
+/** Returns the IDs of a blockchain's deployed collections. */
+export async function collectionsOf(db: Db, blockchain: Blockchain): Promise<string[]> {
+  const rows = await db
+    .selectFrom('collections')
+    .select('id')
+    .where('blockchain', '=', blockchain)
+    .where('status', '=', 'deployed')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 /** Returns blockchains that have a collection. */
 export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()

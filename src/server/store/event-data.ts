@@ -1,5 +1,6 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { lifecycleOf } from './collections.ts'
+import { ownerOf } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
 
 /** The content of an event, and its account. */
@@ -31,7 +32,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
       token_id: row.token_id,
       contract_address: row.contract_address,
       blockchain: row.blockchain,
-      receiver_wallet_address: row.owner ?? row.receiver,
+      receiver_wallet_address: ownerOf(row),
       status: row.status,
       request_metadata: JSON.parse(row.metadata) as unknown,
       metadata_url: row.metadata_url,

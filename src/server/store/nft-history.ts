@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { NftRow } from './nfts.ts'
 import type { Db, NftStatus } from './schema.ts'
+import { knownHash } from './transactions.ts'
 
 export interface HistoryRow {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
@@ -96,6 +97,7 @@ export async function listHistory(
     limit ${limit} offset ${offset}`.execute(db)
   return rows.map((row) => ({
     ...row,
+    transaction_hash: knownHash(row.transaction_hash),
     accepted_at: numberOf(row.accepted_at),
     block_number: numberOf(row.block_number),
     revision: numberOf(row.revision),

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { Blockchain } from '../../api/blockchains.ts'
+import { ZERO_ADDRESS } from '../../api/address.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
@@ -41,7 +42,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     .leftJoin('updates', (join) =>
       join.onRef('updates.id', '=', 'nfts.update_id').onRef('updates.nft_id', '=', 'nfts.id'),
     )
-    .select([...RECORD, 'collections.account_id'])
+    .select([...RECORD, 'collections.account_id', 'collections.blockchain'])
     .select((row) => [
       row.fn.coalesce('updates.metadata', 'nfts.metadata').as('metadata'),
       row.fn.coalesce('updates.files', 'nfts.files').as('files'),
@@ -71,9 +72,31 @@ export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
   await db.selectFrom('nfts').select('id').where('id', 'in', ids).orderBy('id').forNoKeyUpdate().execute()
 }
 
+/** Returns the owner of an NFT. That of a burned token is the zero address on EVM chains, and null on Solana. */
+export function ownerOf(nft: Pick<NftRow, 'owner' | 'receiver'> & { blockchain: string }): string | null {
+  if (nft.owner === ZERO_ADDRESS && !isEvm(nft.blockchain as Blockchain)) return null
+  return nft.owner ?? nft.receiver
+}
+
 /** Sets the owner of an NFT. */
 export async function setOwner(db: Db, id: string, owner: string, block: number): Promise<void> {
   await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
+}
+
+/** Returns NFTs of a collection in the order of their tokens. */
+export async function listTokens(
+  db: Db,
+  collectionId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<Pick<NftRow, 'id' | 'token_id' | 'owner'>[]> {
+  return await db
+    .selectFrom('nfts')
+    .select(['id', 'token_id', 'owner'])
+    .where('collection_id', '=', collectionId)
+    .where('token_id', '>', after)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute()
 }
 
 /** Tables of rows with files to fetch: new NFTs, and updates of NFTs. */

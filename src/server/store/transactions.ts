@@ -6,6 +6,12 @@ import type { Db, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
 
+/**
+ * Returns the hash of a transaction; null for a change on Solana that was found by the token that shows it: its
+ * transaction is unknown.
+ */
+export const knownHash = (hash: string | null): string | null => (hash?.startsWith('unknown:') ? null : hash)
+
 /** Whether the rows of a transaction are in `transfers`. */
 export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'transfer' || kind === 'burn'
 

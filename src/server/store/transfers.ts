@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db, TransfersTable } from './schema.ts'
 
@@ -33,7 +33,7 @@ const waiting = (db: Db) =>
   )
 
 /** Whether a blockchain has unsigned transfers. */
-export async function hasUnsigned(db: Db, blockchain: EvmBlockchain): Promise<boolean> {
+export async function hasUnsigned(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
     .selectFrom(waiting(db))
     .select('id')
@@ -49,13 +49,13 @@ export async function hasUnsigned(db: Db, blockchain: EvmBlockchain): Promise<bo
  * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. A transfer waits if a
  * reorg has removed its token or its earlier transfer. A transfer whose NFT has failed since then is included.
  */
-export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: number) {
+export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number) {
   return db
     .selectFrom(waiting(db))
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
     .select(['transfers.id', 'transfers.kind', 'transfers.request_id', 'transfers.sender', 'transfers.receiver'])
-    .select(['nfts.status as nft_status', 'nfts.token_id', 'collections.contract_address'])
+    .select(['transfers.nft_id', 'nfts.status as nft_status', 'nfts.token_id', 'collections.contract_address'])
     .where('transfers.blockchain', '=', blockchain)
     .where('transfers.status', '=', sql.lit('initiated'))
     .where('transfers.transaction_id', 'is', null)

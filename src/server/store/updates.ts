@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { CollectionRow } from './collections.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db, UnknownUpdatesTable, UpdateKind, UpdatesTable } from './schema.ts'
@@ -21,7 +21,7 @@ export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
  * Returns collections of a blockchain with updates that wait to be signed, and none in a pending transaction. It takes
  * one index lookup for each collection.
  */
-export async function collectionsToUpdate(db: Db, blockchain: EvmBlockchain): Promise<string[]> {
+export async function collectionsToUpdate(db: Db, blockchain: Blockchain): Promise<string[]> {
   const waiting = isPostgres(db) ? sql`updates` : sql`updates indexed by updates_sign_due`
   const of = sql`step = 'sign' and blockchain = ${blockchain}`
   const { rows } = await sql<{ id: string }>`
@@ -67,13 +67,13 @@ export async function hasUnfinalUpdate(
 const WITH_NFT = [
   ...(['updates.seq', 'updates.id', 'updates.request_id', 'updates.nft_id', 'updates.kind'] as const),
   ...(['updates.metadata', 'updates.files', 'updates.attempts'] as const),
-  ...(['nfts.token_id', 'nfts.status as nft_status', 'nfts.owner', 'nfts.frozen'] as const),
+  ...(['nfts.token_id', 'nfts.status as nft_status', 'nfts.owner', 'nfts.frozen', 'nfts.revision'] as const),
 ] as const
 
 /** Returns updates of a collection that wait to be signed, oldest first, without those whose mint a reorg removed. */
 export async function listSignable(
   db: Db,
-  { blockchain, collectionId }: { blockchain: EvmBlockchain; collectionId: string },
+  { blockchain, collectionId }: { blockchain: Blockchain; collectionId: string },
   limit: number,
 ) {
   return await db
@@ -199,6 +199,15 @@ export async function recordUnknownUpdate(
     .values(tokenIds.map((tokenId) => ({ ...update, collection_id: collectionId, token_id: String(tokenId) })))
     .onConflict((conflict) => conflict.doNothing())
     .execute()
+  await setUnknownRevision(db, { collectionId, sequence, directory, tokenIds: tokenIds.map(String) })
+}
+
+/** Sets the revision of tokens whose last update is unknown. */
+export async function setUnknownRevision(
+  db: Db,
+  of: { collectionId: string; sequence: number; directory: string; tokenIds: readonly string[] },
+): Promise<void> {
+  const { collectionId, sequence, directory, tokenIds } = of
   await db
     .updateTable('nfts')
     .set({
@@ -207,7 +216,7 @@ export async function recordUnknownUpdate(
       metadata_url: sql<string>`${`ipfs://${directory}/`} || token_id || '.json'`,
     })
     .where('collection_id', '=', collectionId)
-    .where('token_id', 'in', tokenIds.map(String))
+    .where('token_id', 'in', tokenIds)
     .where('revision', '<', sequence)
     .execute()
 }
@@ -240,7 +249,7 @@ const commitments = (db: Db, collectionId: string) =>
     .where('updates.status', '<>', sql.lit('failed'))
 
 /** Forgets updates in blocks above `block`, which a reorg removed. */
-export async function forgetUnknownUpdates(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+export async function forgetUnknownUpdates(db: Db, blockchain: Blockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_updates')
     .where('blockchain', '=', blockchain)

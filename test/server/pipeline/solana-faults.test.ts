@@ -57,7 +57,8 @@ function run(faults: Partial<SolanaNetwork> = {}) {
   const solana = { signer: async () => signer, network: async () => network, affordable }
   // No NFT here has files.
   const files = { storage: unused, fetcher: unused, files: unused }
-  const createDriver = () => createSolanaDriver({ store, solana, blockchain: 'solana', ...files, now, log })
+  const createDriver = () =>
+    createSolanaDriver({ store, solana, blockchain: 'solana', ...files, onSigned() {}, now, log })
   pipeline = startChainPipeline({ store, createDriver, now, log, serves: () => true })
   return pipeline
 }

@@ -4,6 +4,7 @@ import { freshDataDir, until, WALLETS, withStore } from '../../helpers/backend.t
 import { type ChildBackend, startedChild } from '../../helpers/backend-child.ts'
 import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
 import { holdMining, holdSettling, holdSigning, holdUpdateFiles } from '../../helpers/hold.ts'
+import { readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { metadataOf, TOKEN_ABI } from '../../helpers/updates.ts'
 
 const TITLES = ['a', 'b', 'c']
@@ -48,10 +49,24 @@ const COMMITS = {
   'its outcome is recorded': [holdSettling, async () => (await stepOf()).includes('chain') && isHeld()],
 } as const
 
-async function createCollection(): Promise<string> {
-  const made = await post('createcollection', {
-    ...{ wallet_address: WALLETS[0], name: 'T', blockchain: 'polygon', dynamic: true },
-  })
+/** What differs between blockchains: the collection, a holder, and the URL of the metadata file that a token has. */
+const CHAINS = {
+  polygon: {
+    ...{ collection: { blockchain: 'polygon', wallet_address: WALLETS[0] }, holder: WALLETS[1] },
+    async uriOf(contract: string, token: string) {
+      const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
+      const call = { address: getAddress(contract), abi: TOKEN_ABI, functionName: 'tokenURI' } as const
+      return await client.readContract({ ...call, args: [BigInt(token)] })
+    },
+  },
+  solana: {
+    ...{ collection: SOLANA_COLLECTION, holder: solanaWallet('holder') },
+    uriOf: async (_: string, token: string) => readMint(await readChain(dataDir.path), token)?.metadata?.uri ?? '',
+  },
+}
+
+async function createCollection(blockchain: keyof typeof CHAINS): Promise<string> {
+  const made = await post('createcollection', { name: 'T', dynamic: true, ...CHAINS[blockchain].collection })
   const transaction_gdn_ids = [made.response.transaction_gdn_id]
   const show = async () => (await post('getcollections', { transaction_gdn_ids })).collections[0]
   return (await until(show, ({ status }) => status === 'deployed')).contract_address
@@ -76,7 +91,7 @@ const { 'its files are recorded': _, ...OF_COMMITMENTS } = COMMITS
 it.each(Object.keys(OF_COMMITMENTS) as (keyof typeof OF_COMMITMENTS)[])(
   'killed before %s, commits to a hash once',
   async (commit) => {
-    const contract_address = await createCollection()
+    const contract_address = await createCollection('polygon')
     const provenance = `0x${'ab'.repeat(32)}` as const
     let id = ''
     await killBefore('provenance', COMMITS[commit], async () => {
@@ -95,47 +110,47 @@ it.each(Object.keys(OF_COMMITMENTS) as (keyof typeof OF_COMMITMENTS)[])(
   },
 )
 
-it.each(Object.keys(COMMITS) as (keyof typeof COMMITS)[])(
-  'killed before %s, makes each update once',
-  async (commit) => {
-    const address = await createCollection()
-    const created = await post('createnft', {
-      ...{ contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
-      metadata: TITLES.map(metadataOf),
-    })
-    const ids: string[] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
-    const show = async () => (await post('getnfts', { nft_gdn_ids: ids })).nfts
-    await until(show, (nfts) => nfts.every(({ status }: { status: string }) => status === 'deployed'))
+it.each(
+  (['polygon', 'solana'] as const).flatMap((blockchain) =>
+    (Object.keys(COMMITS) as (keyof typeof COMMITS)[]).map((commit) => ({ blockchain, commit })),
+  ),
+)('killed before $commit on $blockchain, makes each update once', async ({ blockchain, commit }) => {
+  const { holder, uriOf } = CHAINS[blockchain]
+  const address = await createCollection(blockchain)
+  const created = await post('createnft', {
+    ...{ contract_address: address, blockchain, receiver_wallet_address: holder },
+    metadata: TITLES.map(metadataOf),
+  })
+  const ids: string[] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+  const show = async () => (await post('getnfts', { nft_gdn_ids: ids })).nfts
+  await until(show, (nfts) => nfts.every(({ status }: { status: string }) => status === 'deployed'))
 
-    const file_fields = [{ key: 'image', url: `${files.url}/new.png` }]
-    const transactions: string[] = []
-    await killBefore('update', COMMITS[commit], async () => {
-      for (const id of ids.slice(0, 2)) {
-        const metadata = [{ ...metadataOf(`new ${id}`), file_fields }]
-        const answer = await post('updatednft', { nft_gdn_id: id, contract_address: address, metadata })
-        transactions.push(answer.response.transaction_gdn_id)
-      }
-    })
-
-    const ended = async () => (await post('gettransactions', { transaction_gdn_ids: transactions })).transactions
-    await until(ended, (all) => all.every(({ status }: { status: string }) => status === 'deployed'))
-    const nfts = await show()
-    expect(nfts.map((nft: { request_metadata: { title: string } }) => nft.request_metadata.title)).toEqual([
-      `new ${ids[0]}`,
-      `new ${ids[1]}`,
-      'c',
-    ])
-    const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
-    const contract = { address: getAddress(address), abi: TOKEN_ABI }
-    for (const { token_id, metadata_url } of nfts) {
-      const uri = await client.readContract({ ...contract, functionName: 'tokenURI', args: [BigInt(token_id)] })
-      expect(uri).toBe(metadata_url)
-      expect((await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).status).toBe(200)
+  const file_fields = [{ key: 'image', url: `${files.url}/new.png` }]
+  const transactions: string[] = []
+  await killBefore('update', COMMITS[commit], async () => {
+    for (const id of ids.slice(0, 2)) {
+      const metadata = [{ ...metadataOf(`new ${id}`), file_fields }]
+      const answer = await post('updatednft', { nft_gdn_id: id, contract_address: address, metadata })
+      transactions.push(answer.response.transaction_gdn_id)
     }
-    // The first may have been signed alone.
-    const kinds = await withStore(dataDir.path, ({ db }) =>
-      db.selectFrom('transactions').select(['update_sequence', 'token_count']).where('kind', '=', 'update').execute(),
-    )
-    expect(kinds.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
-  },
-)
+  })
+
+  const ended = async () => (await post('gettransactions', { transaction_gdn_ids: transactions })).transactions
+  await until(ended, (all) => all.every(({ status }: { status: string }) => status === 'deployed'))
+  const nfts = await show()
+  expect(nfts.map((nft: { request_metadata: { title: string } }) => nft.request_metadata.title)).toEqual([
+    `new ${ids[0]}`,
+    `new ${ids[1]}`,
+    'c',
+  ])
+  for (const { token_id, metadata_url } of nfts) {
+    const uri = await uriOf(address, token_id)
+    expect(uri).toBe(metadata_url)
+    expect((await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).status).toBe(200)
+  }
+  // The first may have been signed alone.
+  const kinds = await withStore(dataDir.path, ({ db }) =>
+    db.selectFrom('transactions').select(['update_sequence', 'token_count']).where('kind', '=', 'update').execute(),
+  )
+  expect(kinds.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
+})

@@ -1,3 +1,4 @@
+import { text, u32, u64 } from './encode.ts'
 import { type Key, keyOf, PROGRAMS } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
 import { mintKey, seedOf } from './mint-address.ts'
@@ -5,24 +6,25 @@ import { mintSize } from './mint-size.ts'
 import { tokenAccount } from './token-account.ts'
 
 /** Numbers of instructions, in the encoding of their programs. */
-const TRANSFER = u32(2)
+export const TRANSFER = u32(2)
 const ALLOCATE_WITH_SEED = u32(9)
 const CREATE_TOKEN_ACCOUNT_IF_MISSING = Uint8Array.of(1)
 const SET_AUTHORITY = 6
 const MINT_TO = Uint8Array.of(7)
 const INITIALIZE_MINT = 20
 const INITIALIZE_NON_TRANSFERABLE = Uint8Array.of(32)
+const INITIALIZE_PERMANENT_DELEGATE = Uint8Array.of(35)
 const INITIALIZE_METADATA_POINTER = Uint8Array.of(39, 0)
 const INITIALIZE_GROUP_POINTER = Uint8Array.of(40, 0)
 const INITIALIZE_MEMBER_POINTER = Uint8Array.of(41, 0)
 const INITIALIZE_METADATA = Buffer.from('d2e11ea258b84d8d', 'hex')
-const UPDATE_METADATA_AUTHORITY = Buffer.from('d7e4a6e45464567b', 'hex')
+export const UPDATE_METADATA_AUTHORITY = Buffer.from('d7e4a6e45464567b', 'hex')
 const INITIALIZE_GROUP = Buffer.from('79716c2736330004', 'hex')
 const INITIALIZE_MEMBER = Buffer.from('9820deb0dfed7486', 'hex')
 
 const NO_DECIMALS = 0
 const NONE = 0
-const NOBODY = new Uint8Array(32)
+export const NOBODY = new Uint8Array(32)
 const MINT_AUTHORITY = 0
 /** Maximum number of members that the counter can represent. */
 const NO_LIMIT = 2n ** 64n - 1n
@@ -39,11 +41,16 @@ export interface MintSpec {
   receiver: string
   /** Whether the token is non-transferable. */
   locked: boolean
+  /** Whether the service can update its metadata. */
+  dynamic?: boolean
+  /** Whether the service can burn the token: it is the permanent delegate of the mint. */
+  burnable?: boolean
 }
 
 /**
  * Returns a mint, and all instructions that create its token in one atomic transaction. Afterwards there is one token
- * without decimals, and nobody can mint another or change its metadata.
+ * without decimals, and nobody can mint another. Only the service can change the metadata of a dynamic token, and nobody
+ * can change that of others.
  *
  * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
  * balance, and anybody can send one to it.
@@ -56,7 +63,7 @@ export async function mintInstructions(
   spec: MintSpec,
   minimumBalance: (bytes: number) => Promise<bigint>,
 ): Promise<{ mint: Key; instructions: Instruction[] }> {
-  const { id, locked } = spec
+  const { id, locked, dynamic = false, burnable = false } = spec
   const { system, token2022, associatedToken } = PROGRAMS
   const mint = mintKey(signer, id)
   const owner = keyOf(spec.receiver)
@@ -85,9 +92,10 @@ export async function mintInstructions(
     toMint([], INITIALIZE_METADATA_POINTER, NOBODY, mint.bytes),
     toMint([], group === null ? INITIALIZE_GROUP_POINTER : INITIALIZE_MEMBER_POINTER, NOBODY, mint.bytes),
     ...(locked ? [toMint([], INITIALIZE_NON_TRANSFERABLE)] : []),
+    ...(burnable ? [toMint([], INITIALIZE_PERMANENT_DELEGATE, signer.bytes)] : []),
     toMint([], Uint8Array.of(INITIALIZE_MINT, NO_DECIMALS), signer.bytes, Uint8Array.of(NONE)),
     toMint([authority, readMint, authority], INITIALIZE_METADATA, text(spec.name), text(spec.symbol), text(spec.uri)),
-    toMint([authority], UPDATE_METADATA_AUTHORITY, NOBODY),
+    ...(dynamic ? [] : [toMint([authority], UPDATE_METADATA_AUTHORITY, NOBODY)]),
     group === null
       ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(NO_LIMIT))
       : toMint([readMint, authority, writable(group), authority], INITIALIZE_MEMBER),
@@ -100,21 +108,4 @@ export async function mintInstructions(
     toMint([authority], Uint8Array.of(SET_AUTHORITY, MINT_AUTHORITY, NONE)),
   ]
   return { mint, instructions }
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32LE(value)
-  return bytes
-}
-
-function u64(value: number | bigint): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64LE(BigInt(value))
-  return bytes
-}
-
-function text(value: string): Buffer {
-  const bytes = Buffer.from(value)
-  return Buffer.concat([u32(bytes.length), bytes])
 }

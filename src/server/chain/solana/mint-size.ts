@@ -5,6 +5,7 @@ const HEADER_BYTES = 4
 const POINTER_BYTES = HEADER_BYTES + 64
 const GROUP_BYTES = HEADER_BYTES + 80
 const MEMBER_BYTES = HEADER_BYTES + 72
+const DELEGATE_BYTES = HEADER_BYTES + 32
 /** Update authority, mint, and the lengths of name, symbol, uri and of the empty list of further fields. */
 const METADATA_BYTES = HEADER_BYTES + 64 + 4 * 4
 
@@ -14,14 +15,18 @@ interface MintFacts {
   symbol: string
   uri: string
   locked: boolean
+  burnable?: boolean
 }
 
 /**
  * Returns the bytes of a mint's account: at allocation with the fixed extensions, and at the end. The program grows the
  * account itself, but the rent has to be there before. (getMintSize of token-2022 takes 1.4 ms a call.)
  */
-export function mintSize({ kind, name, symbol, uri, locked }: MintFacts): { allocated: number; final: number } {
-  const allocated = MINT_BYTES + 2 * POINTER_BYTES + (locked ? HEADER_BYTES : 0)
+export function mintSize({ kind, name, symbol, uri, locked, burnable }: MintFacts): {
+  allocated: number
+  final: number
+} {
+  const allocated = MINT_BYTES + 2 * POINTER_BYTES + (locked ? HEADER_BYTES : 0) + (burnable ? DELEGATE_BYTES : 0)
   const texts = Buffer.byteLength(name) + Buffer.byteLength(symbol) + Buffer.byteLength(uri)
   return { allocated, final: allocated + METADATA_BYTES + texts + (kind === 'group' ? GROUP_BYTES : MEMBER_BYTES) }
 }

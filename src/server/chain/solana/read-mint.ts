@@ -1,14 +1,29 @@
+import { keyOfBytes } from './key.ts'
+
+/** The number of tokens follows the optional mint authority. */
+export const SUPPLY_AT = 36
 /** A mint has a byte for the type of its account after the space that any account of Token-2022 takes. */
 const ACCOUNT_TYPE_AT = 165
 const TYPE_MINT = 1
 const METADATA = 19
 const GROUP = 21
-/** Update authority and mint, which precede the fields of both. */
+/** Update authority and mint, which precede the fields of both. An authority of zeros is nobody. */
 const AUTHORITIES = 64
+/** Size of an address. */
+const KEY_BYTES = 32
+/** Name of the field with the number of the last update. A token without updates doesn't have it. */
+export const REVISION = 'revision'
 
 export interface ReadMint {
-  /** URL of the metadata file; null if the mint has none. */
+  /** Number of tokens: 0 once it was burned. */
+  supply: bigint
+  /** Name and URL of the metadata file; null if the mint has none. */
+  name: string | null
   uri: string | null
+  /** The address that may update the metadata; null for nobody. */
+  updateAuthority: string | null
+  /** Number of the last update; null without one. */
+  revision: number | null
   /** Number of members if the mint is a group, else null. */
   members: number | null
 }
@@ -16,24 +31,39 @@ export interface ReadMint {
 /** Decodes the account of a Token-2022 mint. Throws if it is truncated. */
 export function readMint(data: Uint8Array): ReadMint {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
-  const found: ReadMint = { uri: null, members: null }
+  const found: ReadMint = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
   if (bytes[ACCOUNT_TYPE_AT] !== TYPE_MINT) return found
+  found.supply = bytes.readBigUInt64LE(SUPPLY_AT)
   // Each extension has its type and its length before it.
   for (let at = ACCOUNT_TYPE_AT + 1; at + 4 <= bytes.length; ) {
     const fields = at + 4 + AUTHORITIES
     const kind = bytes.readUInt16LE(at)
-    if (kind === METADATA) found.uri = thirdText(bytes.subarray(fields))
+    if (kind === METADATA) {
+      const authority = bytes.subarray(at + 4, at + 4 + KEY_BYTES)
+      if (authority.some((byte) => byte !== 0)) found.updateAuthority = keyOfBytes(authority).address
+      Object.assign(found, metadataOf(bytes.subarray(fields)))
+    }
     if (kind === GROUP) found.members = Number(bytes.readBigUInt64LE(fields))
     at += 4 + bytes.readUInt16LE(at + 2)
   }
   return found
 }
 
-/** Returns the URL of metadata, which follows name and symbol. Each text has its length before it. */
-function thirdText(bytes: Buffer): string {
-  const symbolAt = 4 + bytes.readUInt32LE(0)
-  const urlAt = symbolAt + 4 + bytes.readUInt32LE(symbolAt)
-  const end = urlAt + 4 + bytes.readUInt32LE(urlAt)
-  if (end > bytes.length) throw new Error('the metadata of a mint is truncated')
-  return bytes.toString('utf8', urlAt + 4, end)
+/** Returns the texts of metadata: name, symbol, URL, and further fields by name. Each has its length before it. */
+function metadataOf(bytes: Buffer): Pick<ReadMint, 'name' | 'uri' | 'revision'> {
+  let at = 0
+  const number = () => {
+    at += 4
+    return bytes.readUInt32LE(at - 4)
+  }
+  const text = () => {
+    const start = at + 4
+    at = start + bytes.readUInt32LE(at)
+    if (at > bytes.length) throw new Error('the metadata of a mint is truncated')
+    return bytes.toString('utf8', start, at)
+  }
+  const [name, , uri] = [text(), text(), text()]
+  const more = new Map(Array.from({ length: number() }, () => [text(), text()] as const))
+  const revision = more.get(REVISION)
+  return { name, uri, revision: revision === undefined ? null : Number(revision) }
 }

@@ -1,8 +1,8 @@
 import { base58btc } from 'multiformats/bases/base58'
 import { feeInstructions } from './fee-instructions.ts'
 import { fitText } from './fit-text.ts'
-import { keyOf } from './key.ts'
-import { encodeMessage } from './message.ts'
+import { type Key, keyOf } from './key.ts'
+import { encodeMessage, type Instruction } from './message.ts'
 import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
 import type { SolanaSigner } from './signer.ts'
@@ -11,13 +11,16 @@ import type { SolanaSigner } from './signer.ts'
 const MAX_TRANSACTION_BYTES = 1232
 const SIGNATURE_BYTES = 64
 
-export interface SignedMint {
+export interface SignedBytes {
   /** base64 */
   raw: string
-  /** The address of the token. */
-  mint: string
   signature: string
   lastValidBlockHeight: number
+}
+
+export interface SignedMint extends SignedBytes {
+  /** The address of the token. */
+  mint: string
 }
 
 /**
@@ -32,36 +35,43 @@ export async function signMint(
   { urgent = false } = {},
 ): Promise<SignedMint> {
   const price = (await network.computeUnitPrice?.({ urgent })) ?? 0n
-  const tools = { signer, network, price, lifetime }
+  const payer = keyOf(signer.address)
+  let address = ''
+  const message = await fitMessage(spec.name, async (name) => {
+    const { mint, instructions } = await mintInstructions(payer, { ...spec, name }, (bytes) =>
+      network.minimumBalance(bytes),
+    )
+    address = mint.address
+    return encodeTransaction(payer, lifetime, price, instructions)
+  })
+  return { ...signMessage(signer, message, lifetime), mint: address }
+}
+
+/** Encodes a message with as much of a name as fits into a transaction. */
+export async function fitMessage(name: string, encode: (name: string) => Promise<Buffer>): Promise<Buffer> {
   // Cut first: otherwise a name of a megabyte would be encoded and then dropped.
-  const named = { ...spec, name: fitText(spec.name, MAX_TRANSACTION_BYTES) }
-  let { mint, message } = await encode(tools, named)
+  const cut = fitText(name, MAX_TRANSACTION_BYTES)
+  const message = await encode(cut)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
-  if (excess > 0) {
-    const name = fitText(named.name, Buffer.byteLength(named.name) - excess)
-    ;({ mint, message } = await encode(tools, { ...named, name }))
-  }
+  return excess > 0 ? await encode(fitText(cut, Buffer.byteLength(cut) - excess)) : message
+}
+
+/** @param price micro-lamports for a compute unit */
+export function encodeTransaction(
+  payer: Key,
+  { blockhash }: Lifetime,
+  price: bigint,
+  instructions: readonly Instruction[],
+): Buffer {
+  return encodeMessage(payer, keyOf(blockhash).bytes, [...feeInstructions(price), ...instructions])
+}
+
+export function signMessage(signer: SolanaSigner, message: Buffer, { lastValidBlockHeight }: Lifetime): SignedBytes {
   const signature = signer.sign(message)
   return {
     // One signature, then the message.
     raw: Buffer.concat([Uint8Array.of(1), signature, message]).toString('base64'),
-    mint,
     signature: base58btc.baseEncode(signature),
-    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    lastValidBlockHeight,
   }
-}
-
-interface Tools {
-  signer: SolanaSigner
-  network: Pick<SolanaNetwork, 'minimumBalance'>
-  /** Micro-lamports for a compute unit. */
-  price: bigint
-  lifetime: Lifetime
-}
-
-async function encode({ signer, network, price, lifetime }: Tools, spec: MintSpec) {
-  const payer = keyOf(signer.address)
-  const { mint, instructions } = await mintInstructions(payer, spec, (bytes) => network.minimumBalance(bytes))
-  const all = [...feeInstructions(price), ...instructions]
-  return { mint: mint.address, message: encodeMessage(payer, keyOf(lifetime.blockhash).bytes, all) }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Key, keyOfBytes, PROGRAMS } from './key.ts'
+import { type Key, keyOfBytes, PROGRAMS, TOKEN_2022 } from './key.ts'
+import type { SolanaNetwork } from './network.ts'
 
 const MARKER = Buffer.from('ProgramDerivedAddress')
 
@@ -16,6 +17,15 @@ export function tokenAccount(owner: Key, mint: Key): Key {
     if (!isOnCurve(hash)) return keyOfBytes(hash)
   }
   throw new Error(`no token account of ${owner.address} exists for ${mint.address}`)
+}
+
+/** The amount in a token account follows mint and owner. */
+const AMOUNT_AT = 64
+
+/** Whether a wallet has the token of a mint, in its associated account. */
+export async function holds(network: Pick<SolanaNetwork, 'account'>, owner: Key, mint: Key): Promise<boolean> {
+  const account = await network.account(tokenAccount(owner, mint).address)
+  return account?.owner === TOKEN_2022 && Buffer.from(account.data).readBigUInt64LE(AMOUNT_AT) > 0n
 }
 
 /** The prime of Ed25519's field, and the constant of its curve -x² + y² = 1 + dx²y². */

@@ -1,5 +1,4 @@
 import { numberToHex } from 'viem'
-import { ZERO_ADDRESS } from '../../../api/address.ts'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
 import { shuffled } from '../../../core/shuffled.ts'
@@ -25,6 +24,7 @@ import { type DriverOptions, LostRace, type OnSigned } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { updateDirectory } from '../metadata-file.ts'
 import type { FileSources } from '../store-files-again.ts'
+import { updateReason } from '../update-reason.ts'
 import { commitSigned } from './commit-signed.ts'
 import { atFinality } from './judge-reverted-call.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
@@ -52,7 +52,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
   const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
     const left: UpdateWithNft[] = []
     for (const row of rows) {
-      const error = reasonOf(row)
+      const error = updateReason(row)
       if (error === null) left.push(row)
       else await store.transaction((db) => failUpdates(db, [row.seq], error))
     }
@@ -179,13 +179,6 @@ async function findMade(
   if (firstToken === 0n) return null
   const { publicNetwork } = network
   return publicNetwork !== undefined && (await atFinality(publicNetwork, ask)) === 0n ? 'wait' : String(firstToken)
-}
-
-/** Returns why an update can never be made; null if it may. */
-function reasonOf({ kind, nft_status, owner, frozen }: UpdateWithNft): string | null {
-  if (nft_status === 'failed') return 'the NFT failed, so it has no token'
-  if (owner === ZERO_ADDRESS) return 'the NFT was burned'
-  return kind === 'update' && frozen === 1 ? 'the metadata of the NFT is frozen' : null
 }
 
 /**

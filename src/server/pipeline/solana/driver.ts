@@ -1,11 +1,14 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
-import type { TransactionRow } from '../../store/transactions.ts'
-import type { ChainDriver, DriverOptions, Outcome, Verdict } from '../driver.ts'
+import { isTransfer, isUpdate, type TransactionRow } from '../../store/transactions.ts'
+import type { ChainDriver, DriverOptions, OnSigned, Outcome, Verdict } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
+import { startBurnFollower } from './burn-follower.ts'
+import { createBurnStep } from './burn-step.ts'
 import { createExplainer } from './explain.ts'
 import { observeSolana } from './observe.ts'
 import { estimateSolana, MAX_PENDING, signAgain } from './signing.ts'
+import { createUpdateStep } from './update-step.ts'
 
 const CLAIM_SIZE = 200
 /** Interval of balance checks for a signer without funds. */
@@ -13,6 +16,7 @@ const FUNDS_MS = 3000
 
 export interface SolanaDriverOptions extends FileSources, DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
+  onSigned: OnSigned
 }
 
 /** A Solana chain, embedded or a cluster. */
@@ -29,6 +33,9 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     collectionsAtOnce: 1,
     estimate: () => estimateSolana(signing),
     explain: createExplainer(options),
+    signUpdates: createUpdateStep(options),
+    signTransfers: createBurnStep(options),
+    startFollower: () => startBurnFollower(options),
 
     async observe(claimed) {
       const observed = await observeSolana(await solana.network(blockchain), claimed)
@@ -40,6 +47,8 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     },
 
     async judge(transaction, { state, seen }) {
+      // A change of a token is signed again by what the token shows then.
+      if (state === 'lost' && (isUpdate(transaction) || isTransfer(transaction))) return { verdict: 'again' }
       if (state === 'lost') return await signAgain(options, transaction)
       return state === 'final' ? { verdict: 'done' } : failure(transaction, seen)
     },
@@ -47,6 +56,6 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
 }
 
 function failure({ kind, hash }: TransactionRow, { error }: Outcome['seen']): Verdict {
-  const what = kind === 'mint' ? 'the network rejected the mint' : 'the collection could not be deployed'
+  const what = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
   return { verdict: 'failed', error: `${what}: its transaction ${hash} failed (${error})` }
 }

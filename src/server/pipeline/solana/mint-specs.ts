@@ -23,7 +23,7 @@ export function specOfCollection(collection: CollectionRow, directory: string): 
 /** Returns an NFT's token: a member of its collection's group. */
 export function specOfNft(
   collection: CollectionRow,
-  nft: Pick<NftRow, 'id' | 'receiver' | 'metadata'>,
+  nft: Pick<NftRow, 'id' | 'receiver' | 'dynamic' | 'metadata'>,
   { directory, index }: { directory: string; index: number },
 ): MintSpec {
   return {
@@ -34,5 +34,7 @@ export function specOfNft(
     uri: `ipfs://${directory}/${index}.json`,
     receiver: nft.receiver,
     locked: collection.is_locked === 1,
+    dynamic: collection.dynamic === 1 || nft.dynamic === 1,
+    burnable: collection.enable_burn === 1,
   }
 }

@@ -1,7 +1,7 @@
 import { TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
-import { readMint } from '../../chain/solana/read-mint.ts'
-import type { TransactionRow } from '../../store/transactions.ts'
+import { type ReadMint, readMint } from '../../chain/solana/read-mint.ts'
+import { isTransfer, isUpdate, type TransactionRow } from '../../store/transactions.ts'
 import type { Observation, Outcome } from '../driver.ts'
 import { parseFileUri } from '../restore-directory.ts'
 
@@ -31,21 +31,39 @@ export async function observeSolana(
 async function outcomeOf(
   network: SolanaNetwork,
   height: number,
-  { kind, mint, directory, last_valid_height }: TransactionRow,
+  transaction: TransactionRow,
   status: SignatureStatus | null,
 ): Promise<Outcome | null> {
+  const { kind, mint, directory, last_valid_height } = transaction
   const block_number = status?.slot ?? null
   if (status?.error === null) return { state: 'final', seen: { raw: '', block_number } }
   if (status === null && height <= (last_valid_height ?? 0)) return null
+  const lostOrReverted: Outcome =
+    status === null || status.unpaid
+      ? { state: 'lost', seen: { raw: '' } }
+      : { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
   // Only this service can mint at that address. If the mint exists, an earlier transaction has created it, or this one
   // did so long ago that nodes dropped its signature. The earlier one may refer to another file: a restored database
   // doesn't know which NFTs shared a directory.
   const account = mint === null ? null : await network.account(mint)
   if (account?.owner === TOKEN_2022) {
-    const file = kind === 'mint' ? parseFileUri(readMint(account.data).uri) : null
     const final: Outcome = { state: 'final', seen: { raw: '', block_number } }
+    if (isTransfer(transaction) || isUpdate(transaction)) {
+      if (isMade(transaction, readMint(account.data))) return final
+      return lostOrReverted
+    }
+    const file = kind === 'mint' ? parseFileUri(readMint(account.data).uri) : null
     return file === null || file.directory === directory ? final : { ...final, file }
   }
-  if (status === null || status.unpaid) return { state: 'lost', seen: { raw: '' } }
-  return { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
+  return lostOrReverted
+}
+
+/** Whether a token shows the change that a transaction was signed for. */
+function isMade(
+  { kind, mint, directory, update_sequence }: TransactionRow,
+  { supply, uri, revision, updateAuthority }: ReadMint,
+): boolean {
+  if (kind === 'burn') return supply === 0n
+  if (kind === 'freeze') return updateAuthority === null
+  return revision === update_sequence && uri === `ipfs://${directory}/${mint}.json`
 }

@@ -2,9 +2,7 @@ import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
-import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
-import { signMint } from '../../chain/solana/sign-mint.ts'
-import type { SolanaSigner } from '../../chain/solana/signer.ts'
+import { type SignedBytes, signMint } from '../../chain/solana/sign-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import { addTransactions, type NewTransaction } from '../../state/transactions.ts'
 import { buildDirectory } from '../../storage/directory.ts'
@@ -89,7 +87,7 @@ export async function estimateSolana(options: SolanaSigningOptions): Promise<Sig
   }
 }
 
-type SignedRow = NewTransaction & Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
+export type SignedRow = NewTransaction & Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
 
 /** Stores signed rows; Solana has no nonces to reserve. */
 async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly SignedRow[]> {
@@ -125,37 +123,25 @@ interface Place {
 async function openSigning({ blockchain, solana, now }: Omit<SolanaSigningOptions, 'preparedAt'>) {
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
   const lifetime = await network.latestBlockhash()
-  return (spec: MintSpec, place: Place): Promise<SignedRow> =>
-    signRow({ signer, network, lifetime }, spec, place, now())
+  return async (spec: MintSpec, { collectionId, directory, urgent = false }: Place): Promise<SignedRow> => {
+    const { mint, ...signed } = await signMint(signer, network, spec, lifetime, { urgent })
+    const kind = spec.group === null ? 'collection' : 'mint'
+    const what = { kind, collection_id: collectionId, mint, token_count: kind === 'mint' ? 1 : 0, directory } as const
+    return rowOf({ blockchain, signer: signer.address, now: now() }, what, signed)
+  }
 }
 
-async function signRow(
-  { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
-  spec: MintSpec,
-  { collectionId, directory, urgent = false }: Place,
-  now: number,
-): Promise<SignedRow> {
-  const { raw, mint, signature, lastValidBlockHeight } = await signMint(signer, network, spec, lifetime, { urgent })
-  const isCollection = spec.group === null
+type What = Pick<SignedRow, 'kind' | 'collection_id' | 'mint' | 'token_count' | 'directory' | 'update_sequence'>
+
+/** Returns the row of a transaction. */
+export function rowOf(
+  { blockchain, signer, now }: { blockchain: SolanaBlockchain; signer: string; now: number },
+  what: What,
+  { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SignedBytes,
+): SignedRow {
   return {
-    id: newId(),
-    blockchain: network.blockchain,
-    signer: signer.address,
-    nonce: null,
-    kind: isCollection ? 'collection' : 'mint',
-    collection_id: collectionId,
-    start_id: null,
-    mint,
-    token_count: isCollection ? 0 : 1,
-    directory,
-    raw,
-    hash: signature,
-    last_valid_height: lastValidBlockHeight,
-    block_number: null,
-    block_hash: null,
-    gas_used: null,
-    created_at: now,
-    next_attempt_at: now,
+    ...{ id: newId(), blockchain, signer, nonce: null, start_id: null, ...what, raw, hash, last_valid_height },
+    ...{ block_number: null, block_hash: null, gas_used: null, created_at: now, next_attempt_at: now },
   }
 }
 

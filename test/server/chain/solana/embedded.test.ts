@@ -185,17 +185,19 @@ describe('readMint()', () => {
       const { data } = (await chain.account(mintAddress(signer.address, id))) ?? { data: new Uint8Array() }
       const { extensions } = getMintDecoder().decode(data)
       const all = extensions.__option === 'Some' ? extensions.value : []
-      const { uri } = all.find((one) => one.__kind === 'TokenMetadata') ?? {}
+      const { uri, name } = all.find((one) => one.__kind === 'TokenMetadata') ?? {}
       const { size } = all.find((one) => one.__kind === 'TokenGroup') ?? {}
       expect(uri).toBe(order(id).uri)
       expect(size).toBe(id === group ? 2n : undefined)
-      expect(mintOf(data)).toEqual({ uri, members: size === undefined ? null : Number(size) })
+      const members = size === undefined ? null : Number(size)
+      expect(mintOf(data)).toEqual({ supply: 1n, name, uri, updateAuthority: null, revision: null, members })
       expect(() => mintOf(data.subarray(0, -100))).toThrow()
     }
   })
 
   it('finds nothing in a mint without extensions', () => {
-    expect(mintOf(new Uint8Array(82))).toEqual({ uri: null, members: null })
+    const nothing = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
+    expect(mintOf(new Uint8Array(82))).toEqual(nothing)
   })
 })
 

@@ -8,6 +8,7 @@ import { remembered } from '../../rpc/remembered.ts'
 import { isNoAnswer, RpcError } from '../../rpc/rpc-answer.ts'
 import { TOKEN_2022 } from '../key.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
+import { SUPPLY_AT } from '../read-mint.ts'
 import { createFeeMarket } from './fee-market.ts'
 
 export interface RemoteSolanaOptions {
@@ -46,6 +47,7 @@ const STATUSES_AT_ONCE = 256
 /** Maximum number of accounts in one getMultipleAccounts. */
 const ACCOUNTS_AT_ONCE = 100
 const SENT_AT_ONCE = 16
+const SUPPLY_BYTES = 8
 /**
  * Number of polls after which the same bytes are submitted again: networks drop transactions, and nodes limit requests.
  */
@@ -71,7 +73,8 @@ const statusList = z.object({ context, value: z.array(status.nullable()) })
 const account = z.object({
   value: z.object({ owner: z.string(), lamports, data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
 })
-const owners = z.object({ value: z.array(z.object({ owner: z.string() }).nullable()) })
+const data = z.tuple([z.string(), z.literal('base64')])
+const parts = z.object({ value: z.array(z.object({ owner: z.string(), data }).nullable()) })
 const signatures = z.array(z.object({ signature: z.string(), err: z.unknown() }))
 const balanceOf = z.object({ value: lamports })
 const fees = z.array(z.object({ prioritizationFee: lamports }))
@@ -107,9 +110,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   ): Promise<z.output<Schema>> => {
     const parsed = schema.safeParse(await rpc.call(method, params))
     if (parsed.success) return parsed.data
-    throw new GdnError('unreachable', `a node of ${blockchain} returned an invalid response to ${method}`, {
-      hint: 'Try again, or configure another RPC URL.',
-    })
+    throw invalid(blockchain, method)
   }
 
   const market = createFeeMarket({
@@ -160,6 +161,19 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const forget = () => {
     const longAgo = performance.now() - 10 * POLLS_BETWEEN_SENDS * pollMs
     for (const [raw, at] of sentAt) if (at < longAgo) sentAt.delete(raw)
+  }
+
+  /** Reads a part of each account as of the newest final block. */
+  const readParts = async (addresses: readonly string[], dataSlice: { offset: number; length: number }) => {
+    const found: z.output<typeof parts>['value'] = []
+    for (let at = 0; at < addresses.length; at += ACCOUNTS_AT_ONCE) {
+      const some = addresses.slice(at, at + ACCOUNTS_AT_ONCE)
+      const params = [some, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
+      const { value } = await ask(parts, 'getMultipleAccounts', params)
+      if (value.length !== some.length) throw behind(blockchain)
+      found.push(...value)
+    }
+    return found
   }
 
   // A failure is the final result of a request, so it counts only once no fork can drop it.
@@ -214,16 +228,18 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
 
     async mintsExist(addresses) {
-      const found: boolean[] = []
-      for (let at = 0; at < addresses.length; at += ACCOUNTS_AT_ONCE) {
-        const some = addresses.slice(at, at + ACCOUNTS_AT_ONCE)
-        const dataSlice = { offset: 0, length: 0 }
-        const params = [some, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
-        const { value } = await ask(owners, 'getMultipleAccounts', params)
-        if (value.length !== some.length) throw behind(blockchain)
-        for (const one of value) found.push(one?.owner === TOKEN_2022)
-      }
-      return found
+      return (await readParts(addresses, { offset: 0, length: 0 })).map((one) => one?.owner === TOKEN_2022)
+    },
+
+    async supplies(addresses) {
+      const found = await readParts(addresses, { offset: SUPPLY_AT, length: SUPPLY_BYTES })
+      return found.map((one) => {
+        if (one?.owner !== TOKEN_2022) return null
+        const bytes = Buffer.from(one.data[0], 'base64')
+        // A node that returns another part must not make tokens look burned.
+        if (bytes.length !== SUPPLY_BYTES) throw invalid(blockchain, 'getMultipleAccounts')
+        return bytes.readBigUInt64LE(0)
+      })
     },
 
     async creationOf(address) {
@@ -241,6 +257,11 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     close: () => rpc.close(),
   }
 }
+
+const invalid = (blockchain: SolanaBlockchain, method: string) =>
+  new GdnError('unreachable', `a node of ${blockchain} returned an invalid response to ${method}`, {
+    hint: 'Try again, or configure another RPC URL.',
+  })
 
 const behind = (blockchain: SolanaBlockchain) =>
   new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })

@@ -1,0 +1,79 @@
+import { text, u64 } from './encode.ts'
+import { type Key, keyOf, PROGRAMS } from './key.ts'
+import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
+import { NOBODY, TRANSFER, UPDATE_METADATA_AUTHORITY } from './mint-instructions.ts'
+import type { SolanaAccount, SolanaNetwork } from './network.ts'
+import { REVISION, readMint } from './read-mint.ts'
+import { tokenAccount } from './token-account.ts'
+
+const BURN = Uint8Array.of(8)
+const UPDATE_FIELD = Buffer.from('dde9312db5cadcc8', 'hex')
+const NAME = Uint8Array.of(0)
+const URI = Uint8Array.of(2)
+/** Followed by the name of the field. */
+const FURTHER_FIELD = Uint8Array.of(3)
+/** Bytes of a further field beside its texts: their lengths. */
+const FIELD_BYTES = 8
+
+/** New metadata of a token. */
+export interface MetadataChange {
+  name: string
+  uri: string
+  revision: number
+}
+
+/**
+ * Returns the instructions that replace the metadata of a token. The account grows by itself, so what is missing of its
+ * rent is paid before.
+ *
+ * @param account the mint as it is now
+ */
+export async function updateInstructions(
+  signer: Key,
+  mint: Key,
+  account: Pick<SolanaAccount, 'lamports' | 'data'>,
+  change: MetadataChange,
+  minimumBalance: SolanaNetwork['minimumBalance'],
+): Promise<Instruction[]> {
+  const { name, uri, revision } = change
+  const before = readMint(account.data)
+  const bytesOf = (value: string | number | null) => Buffer.byteLength(String(value ?? ''))
+  const growth =
+    bytesOf(name) +
+    bytesOf(uri) +
+    bytesOf(revision) -
+    (bytesOf(before.name) + bytesOf(before.uri) + bytesOf(before.revision)) +
+    (before.revision === null ? FIELD_BYTES + bytesOf(REVISION) : 0)
+  const missing = (await minimumBalance(account.data.length + growth)) - account.lamports
+  const field = (...data: Uint8Array[]) => ofToken([writable(mint), readonly(signer)], UPDATE_FIELD, ...data)
+  return [
+    ...(missing > 0n
+      ? [
+          {
+            program: PROGRAMS.system,
+            accounts: [writable(signer), writable(mint)],
+            data: Buffer.concat([TRANSFER, u64(missing)]),
+          },
+        ]
+      : []),
+    field(NAME, text(name)),
+    field(URI, text(uri)),
+    field(FURTHER_FIELD, text(REVISION), text(String(revision))),
+  ]
+}
+
+/** Returns the instruction that makes the metadata of a token final: nobody can update it any more. */
+export const freezeInstructions = (signer: Key, mint: Key): Instruction[] => [
+  ofToken([writable(mint), readonly(signer)], UPDATE_METADATA_AUTHORITY, NOBODY),
+]
+
+/** Returns the instruction by which the permanent delegate of a mint burns the token in the wallet of its holder. */
+export const burnInstructions = (signer: Key, mint: Key, holder: string): Instruction[] => [
+  ofToken([writable(tokenAccount(keyOf(holder), mint)), writable(mint), readonly(signer)], BURN, u64(1)),
+]
+
+const ofToken = (accounts: AccountUse[], ...data: Uint8Array[]): Instruction => ({
+  program: PROGRAMS.token2022,
+  accounts,
+  data: Buffer.concat(data),
+})

@@ -1,0 +1,63 @@
+import { ZERO_ADDRESS } from '../../../api/address.ts'
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import type { Log } from '../../log.ts'
+import { collectionsOf } from '../../store/collections.ts'
+import { listTokens, setOwner } from '../../store/nfts.ts'
+import type { DriverOptions, OwnerFollower } from '../driver.ts'
+import { startLoop } from '../loop.ts'
+
+export interface BurnFollowerOptions extends DriverOptions<SolanaBlockchain> {
+  solana: Pick<SolanaChains, 'network'>
+  log: Log
+}
+
+/** Number of tokens that one request reads. */
+const PAGE = 100
+/** Polls between two requests, so that a watch of all tokens is a small part of all requests. */
+const POLLS_BETWEEN = 5
+
+/**
+ * Looks for tokens that their holders burned: it reads the supplies of all tokens in turn, 100 with a request. A burn
+ * names no account of the collection, so nothing else shows it.
+ */
+export function startBurnFollower({ store, blockchain, solana, log }: BurnFollowerOptions): OwnerFollower {
+  let pages = readPages()
+  let nextAt = 0
+
+  async function* readPages() {
+    for (const collectionId of await collectionsOf(store.db, blockchain)) {
+      for (let after = ''; ; ) {
+        const tokens = await listTokens(store.db, collectionId, { after, limit: PAGE })
+        const held = tokens.filter(({ owner }) => owner !== ZERO_ADDRESS)
+        if (held.length > 0) yield held
+        if (tokens.length < PAGE) break
+        after = tokens.at(-1)?.token_id ?? ''
+      }
+    }
+  }
+
+  const turn = async () => {
+    const network = await solana.network(blockchain)
+    if (network.supplies === undefined) return null
+    if (performance.now() < nextAt) return nextAt - performance.now()
+    const { value: tokens = [], done } = await pages.next()
+    if (done) pages = readPages()
+    if (tokens.length > 0) {
+      const supplies = await network.supplies(tokens.map(({ token_id }) => token_id ?? ''))
+      const burned = tokens.filter((_, index) => supplies[index] === 0n)
+      if (burned.length > 0) {
+        await store.transaction(async (db) => {
+          for (const { id } of burned) await setOwner(db, id, ZERO_ADDRESS, 0)
+        })
+        log.info({ blockchain, nfts: burned.length }, 'holders burned NFTs')
+      }
+    }
+    const wait = POLLS_BETWEEN * (network.pollMs ?? 0)
+    nextAt = performance.now() + wait
+    return wait
+  }
+
+  const loop = startLoop(`burns ${blockchain}`, turn, log)
+  return { ...loop, caughtUp: async () => {} }
+}

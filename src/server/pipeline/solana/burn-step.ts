@@ -1,0 +1,64 @@
+import { keyOf } from '../../chain/solana/key.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
+import { holds } from '../../chain/solana/token-account.ts'
+import { burnInstructions } from '../../chain/solana/update-instructions.ts'
+import { addTransactions } from '../../state/transactions.ts'
+import { endTransfer } from '../../state/transfers.ts'
+import { setOwner } from '../../store/nfts.ts'
+import { assignTransfers, hasUnsigned, listUnsigned } from '../../store/transfers.ts'
+import { LostRace } from '../driver.ts'
+import type { Turn } from '../loop.ts'
+import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
+import { rowOf, type SignedRow } from './signing.ts'
+
+type Burn = Awaited<ReturnType<typeof listUnsigned>>[number]
+
+/** Signs for accepted burns. A token that was burned meanwhile, by its holder or before a restore, is recorded as such. */
+export function createBurnStep(options: ChangeOptions): Turn {
+  const { store, blockchain, now, onSigned } = options
+
+  const sign = async ({ signer, network, ...changes }: ChangeSigning, burn: Burn): Promise<SignedRow | null> => {
+    const mint = keyOf(burn.token_id ?? '')
+    const { supply } = readMint((await mintAccount(network, mint.address)).data)
+    if (supply === 0n) {
+      await store.transaction(async (db) => {
+        await endTransfer(db, burn.id, { status: 'deployed' })
+        await setOwner(db, burn.nft_id, burn.receiver, 0)
+      })
+      return null
+    }
+    if (!(await holds(network, keyOf(burn.sender), mint))) {
+      const error = `the NFT no longer belonged to the sender ${burn.sender}`
+      await store.transaction((db) => endTransfer(db, burn.id, { status: 'failed', error }))
+      return null
+    }
+    const signed = await changes.sign('', async () => burnInstructions(signer, mint, burn.sender))
+    const what = { kind: 'burn', collection_id: null, mint: mint.address, token_count: 1, directory: null } as const
+    return rowOf({ blockchain, signer: signer.address, now: now() }, what, signed)
+  }
+
+  return async () => {
+    if (!(await hasUnsigned(store.db, blockchain))) return null
+    const burns = await listUnsigned(store.db, blockchain, CHANGES_AT_ONCE)
+    const changes = await openChanges(options)
+    const rows = await Promise.all(burns.map((burn) => sign(changes, burn)))
+    const signed = burns.flatMap(({ id, request_id }, index) => {
+      const row = rows[index]
+      return row ? [{ id, request_id, row }] : []
+    })
+    if (signed.length === 0) return null
+    await store.transaction(async (db) => {
+      await addTransactions(
+        db,
+        signed.map(({ row }) => row),
+      )
+      const assigned = signed.map(({ id, row }) => ({ id, transactionId: row.id }))
+      if ((await assignTransfers(db, assigned)) !== signed.length) throw new LostRace()
+    })
+    onSigned(
+      signed.map(({ row }) => row),
+      [...new Set(signed.map(({ request_id }) => request_id))],
+    )
+    return 0
+  }
+}

@@ -1,0 +1,56 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { type Key, keyOf, TOKEN_2022 } from '../../chain/solana/key.ts'
+import type { Instruction } from '../../chain/solana/message.ts'
+import type { SolanaAccount, SolanaNetwork } from '../../chain/solana/network.ts'
+import { encodeTransaction, fitMessage, type SignedBytes, signMessage } from '../../chain/solana/sign-mint.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import type { DriverOptions, OnSigned } from '../driver.ts'
+
+/** Number of changes of one collection that are signed together. They are made independently of each other. */
+export const CHANGES_AT_ONCE = 100
+
+export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
+  solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
+  onSigned: OnSigned
+}
+
+/** Signs changes of tokens that exist. */
+export interface ChangeSigning {
+  signer: Key
+  network: SolanaNetwork
+  /** Signs a transaction with as much of a name as fits. */
+  sign(name: string, instructionsFor: (name: string) => Promise<Instruction[]>): Promise<SignedBytes>
+}
+
+/** Opens signing with a recent blockhash. @throws GdnError `unreachable` if nothing can be paid for */
+export async function openChanges({ solana, blockchain }: ChangeOptions): Promise<ChangeSigning> {
+  if ((await solana.affordable(blockchain)) < 1) {
+    throw new GdnError('unreachable', `the signer of ${blockchain} does not have enough funds to change a token`, {
+      hint: 'Send SOL to it. Pending changes are then made without a restart.',
+    })
+  }
+  const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
+  const [lifetime, price] = await Promise.all([
+    network.latestBlockhash(),
+    network.computeUnitPrice?.({ urgent: false }),
+  ])
+  const payer = keyOf(signer.address)
+  return {
+    signer: payer,
+    network,
+    async sign(name, instructionsFor) {
+      const message = await fitMessage(name, async (fitting) =>
+        encodeTransaction(payer, lifetime, price ?? 0n, await instructionsFor(fitting)),
+      )
+      return signMessage(signer, message, lifetime)
+    },
+  }
+}
+
+/** Returns the account of a mint. @throws GdnError `unreachable` if the node doesn't have it */
+export async function mintAccount(network: SolanaNetwork, mint: string): Promise<SolanaAccount> {
+  const account = await network.account(mint)
+  if (account?.owner === TOKEN_2022) return account
+  throw new GdnError('unreachable', `a node of ${network.blockchain} does not have the token ${mint}`)
+}
