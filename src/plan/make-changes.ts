@@ -1,3 +1,4 @@
+import { PASSING, statusOf } from '../client/answers.ts'
 import { RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -95,8 +96,7 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
       try {
         return await act()
       } catch (error) {
-        const isPassing = error instanceof GdnError && error.code === 'unreachable'
-        if (!isPassing || stopped !== null || now() - since > UNREACHABLE_MS) throw error
+        if (!isPassing(error) || stopped !== null || now() - since > UNREACHABLE_MS) throw error
       }
       await sleep(backoffMs(attempt, RETRIES), signal)
     }
@@ -165,6 +165,13 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
   const { error } = (stopped ?? { error: null }) as { error: unknown }
   if (error !== null) throw error
   return outcomes
+}
+
+/** Whether the server, or a proxy in front of it, may respond again soon. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof GdnError)) return false
+  const status = statusOf(error)
+  return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
 }
 
 /** Returns where an error of one change belongs; null if it stops the others too. */

@@ -8,9 +8,10 @@ interface Change {
 }
 const CHANGES = Array.from({ length: 20 }, (_, line): Change => ({ key: `r${line}`, line }))
 const down = () => new GdnError('unreachable', 'the server is down')
+const proxyError = () => new GdnError('bad_answer', 'a page of the proxy', { details: { status: 502 } })
 
 /** Makes the changes on a server that is down at these times. Resolves with the outcomes, and what was sent. */
-async function make(isDown: (now: number) => boolean) {
+async function make(isDown: (now: number) => boolean, error = down) {
   let now = 0
   const sent: string[] = []
   async function* changes() {
@@ -18,7 +19,7 @@ async function make(isDown: (now: number) => boolean) {
   }
   const answer = <Result>(result: () => Result) => {
     now += 10
-    if (isDown(now)) throw down()
+    if (isDown(now)) throw error()
     return result()
   }
   const outcomes = await makeChanges(
@@ -43,8 +44,12 @@ async function make(isDown: (now: number) => boolean) {
   return { outcomes, sent }
 }
 
-test('goes on after the server was unreachable, with each change once', async () => {
-  const { outcomes, sent } = await make((now) => (now > 50 && now < 30_000) || (now > 30_100 && now < 60_000))
+test.each([
+  ['the server was unreachable', down],
+  ['a proxy could not reach it', proxyError],
+])('goes on after %s, with each change once', async (_, error) => {
+  const isDown = (now: number) => (now > 50 && now < 30_000) || (now > 30_100 && now < 60_000)
+  const { outcomes, sent } = await make(isDown, error)
   expect(outcomes).toMatchObject({ done: 20, pending: 0, unsent: false })
   expect(sent.sort()).toEqual(CHANGES.map(({ key }) => key).sort())
 })
