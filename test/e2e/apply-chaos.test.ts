@@ -9,7 +9,7 @@ test('a manifest that is edited and applied again is what the chain has, and eac
 }, async () => {
   const { random } = seededRandom('apply chaos')
   const size = isLong
-    ? { rows: 2000, rounds: 10, kills: 6, mostMs: 20_000, lifeMs: 15_000 }
+    ? { rows: 2000, rounds: 10, kills: 4, mostMs: 12_000, lifeMs: 20_000 }
     : { rows: 60, rounds: 3, kills: 3, mostMs: 4000, lifeMs: 4000 }
   const figures = await applyChaos({ ...size, random })
   report(figures)
