@@ -12,6 +12,7 @@ import {
   type TestCollection,
   WALLETS,
 } from '../helpers/backend.ts'
+import { holdSettling } from '../helpers/hold.ts'
 
 const [ALICE, BOB] = WALLETS
 
@@ -62,7 +63,8 @@ const collectionOf = (more: object = {}) => createTestCollection(backend, { dyna
 
 async function nftsOf({ address, blockchain }: TestCollection) {
   const { nft_gdn_ids } = await call(backend, 'getnftgdnids', { contract_addresses: address, blockchain })
-  return (await call(backend, 'getnfts', { nft_gdn_ids })).nfts as {
+  const nfts = nft_gdn_ids.length === 0 ? [] : (await call(backend, 'getnfts', { nft_gdn_ids })).nfts
+  return nfts as {
     nft_gdn_id: string
     revision: number
     request_metadata: { title: string; file_fields: { key: string; url: string }[] }
@@ -247,4 +249,65 @@ test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference afte
   expect(await reasons()).toEqual([])
   expect((await one.run(['apply'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
+})
+
+test('mints nothing before the commitment is final', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const letGo = await holdSettling(data.path, 'provenance')
+  const { error } = await one.mint(ROWS, '--timeout', '1s')
+  expect(error).toMatchObject({ code: 'pending' })
+  expect(await nftsOf(collection)).toEqual([])
+  await letGo()
+  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  const { provenances } = await call(backend, 'getprovenances', { contract_address: collection.address })
+  expect(provenances).toHaveLength(1)
+})
+
+test('reveals rows once they are minted, and names them before', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const letGo = await holdSettling(data.path, 'mint')
+  expect((await one.mint(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
+  const { code, stdout } = await one.reveal(ROWS)
+  expect(code).toBe(0)
+  const found = JSON.parse(stdout)
+  expect(found).toMatchObject({ revealed: 0, not_minted: 3 })
+  expect(found.left_rows).toContainEqual({ key: 'r2', line: 3, reason: 'it is not deployed yet' })
+  await letGo()
+  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
+})
+
+test('reveals every row where the server ends an update late', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const letGo = await holdSettling(data.path, 'update')
+  expect((await one.reveal(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
+  await letGo()
+  const other = await machine(collection)
+  expect(JSON.parse((await other.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, to_reveal: 0 })
+})
+
+test('a dry run commits to nothing, and shows what would be minted', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const { code, stdout, stderr } = await one.mint(ROWS, '--dry-run')
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    to_send: 3,
+    first_request: { body: { metadata: [{ title: 'Hidden', provenance_row: '1' }, {}] } },
+  })
+  expect((await call(backend, 'getprovenances', { contract_address: collection.address })).provenances).toEqual([])
+})
+
+test.each<[string, object, string]>([
+  ['without room', Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => [`extra:${key}`, 'x'])), 'no room'],
+  ['with a key of the reveal', { 'extra:provenance': 'x' }, 'is a key of the reveal'],
+])('refuses a placeholder %s', async (_, more, why) => {
+  const one = await machine(await collectionOf())
+  const hidden = { title: 'Hidden', description: 'Wait', image: 'art/hidden.txt', ...more }
+  await writeFile(one.path('hidden.json'), JSON.stringify(hidden))
+  expect((await one.mint(ROWS)).error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(why) })
 })
