@@ -179,6 +179,14 @@ describe('every command of the docs works, in the order of its page', () => {
     })
   })
 
+  test('docs/plan-and-apply.md', async () => {
+    const wallets = ['gil', 'hal'].map((name) => `gdn wallet generate --local --name ${name} --password-file password`)
+    await run('docs/plan-and-apply.md', {
+      before: `umask 077; echo a-long-password > password; ${wallets.join('; ')}`,
+      values: { '@alice': '@gil', '@bob': '@hal', 'gdn apply drop.csv\n': 'gdn apply drop.csv --yes\n' },
+    })
+  })
+
   test('docs/webhooks.md', async () => {
     await run('docs/webhooks.md', { values: { '<id>': '"$(gdn webhook list -o ids | head -n 1)"' } })
   })

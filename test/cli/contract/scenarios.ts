@@ -631,7 +631,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
   apply: {
     shape: 'object',
-    json: 'run blockchain contract_address rows minted transferred pending failed unknown',
+    json: 'run blockchain contract_address rows minted updated transferred burned pending failed unknown',
     async prepare() {
       const { path, options } = await folder({ 'drop.csv': CSV })
       const { url } = await api(service() as Record<string, (body: never) => Reply>)
