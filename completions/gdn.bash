@@ -198,7 +198,7 @@ __gdn_bundles() {
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
     'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
-    'nft mint') REPLY='flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
+    'nft mint') REPLY='flags-5edbb0 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
     'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381' ;;
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
@@ -212,8 +212,8 @@ __gdn_bundles() {
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
-    'batch rehearse') REPLY='flags-0f92c0 run-24d020 server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-c63d04 run-6282a5 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
+    'batch rehearse') REPLY='flags-0f92c0 run-b1e55e server-f6609b output-766381' ;;
+    'batch mint') REPLY='flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
@@ -225,7 +225,7 @@ __gdn_bundles() {
     'plan') REPLY='flags-545e81 server-b79987 output-eb3ce9' ;;
     'apply') REPLY='flags-ea77a2 sending-and-waiting-abf460 server-b79987 output-766381' ;;
     'reveal') REPLY='flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381' ;;
-    'cost') REPLY='flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
+    'cost') REPLY='flags-c103d0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
     'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
     'wallet url') REPLY='flags-6d551a server-b79987 output-766381' ;;
@@ -345,13 +345,14 @@ __gdn_flags() {
 --rpc-url-file - file File with the JSON-RPC URL of the network' ;;
     'verifying-ecad79') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
-    'flags-a0dfb3') REPLY='--contract -c @collections Collection to mint in
+    'flags-5edbb0') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request or manifest (- for standard input)' ;;
+--file -f file JSON request or manifest (- for standard input)
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated' ;;
     'metadata-cfd009') REPLY='--title - text Title
 --description - text Description
 --image - file Same as --media image=…
@@ -483,12 +484,13 @@ __gdn_flags() {
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'run-24d020') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-b1e55e') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
@@ -505,12 +507,13 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
-    'run-6282a5') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-064381') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
@@ -606,7 +609,7 @@ __gdn_flags() {
     'sending-and-waiting-725aa6') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long to wait after acceptance (5m)
 --yes -y - Don'\''t prompt' ;;
-    'flags-196456') REPLY='--contract -c @collections Collection to mint in
+    'flags-c103d0') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -615,7 +618,8 @@ __gdn_flags() {
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--dynamic - - Estimate dynamic NFTs, whose metadata can be updated' ;;
     'cost-d35d36') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' ;;
     'flags-3a5d8d') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)

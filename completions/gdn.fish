@@ -267,7 +267,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
+      printf '%s\n' 'flags-5edbb0 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
     case 'nft grant'
       printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
     case 'nft transfer'
@@ -295,9 +295,9 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-78549a server-b79987 output-766381'
     case 'batch rehearse'
-      printf '%s\n' 'flags-0f92c0 run-24d020 server-f6609b output-766381'
+      printf '%s\n' 'flags-0f92c0 run-b1e55e server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-c63d04 run-6282a5 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+      printf '%s\n' 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
@@ -321,7 +321,7 @@ function __gdn_bundles
     case 'reveal'
       printf '%s\n' 'flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
-      printf '%s\n' 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-c103d0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
       printf '%s\n' 'flags-3a5d8d server-b79987 output-766381'
     case 'wallet import'
@@ -501,14 +501,15 @@ function __gdn_flags
     case 'verifying-ecad79'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'flags-a0dfb3'
+    case 'flags-5edbb0'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
-        '--file -f file JSON request or manifest (- for standard input)'
+        '--file -f file JSON request or manifest (- for standard input)' \
+        '--dynamic - - Mint dynamic NFTs, whose metadata can be updated'
     case 'metadata-cfd009'
       printf '%s\n' '--title - text Title' \
         '--description - text Description' \
@@ -661,13 +662,14 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'run-24d020'
+    case 'run-b1e55e'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
+        '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
@@ -685,13 +687,14 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-6282a5'
+    case 'run-064381'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
+        '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
@@ -806,7 +809,7 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-196456'
+    case 'flags-c103d0'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -816,7 +819,8 @@ function __gdn_flags
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
     case 'cost-d35d36'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'

@@ -194,7 +194,7 @@ api Call an API endpoint and print the raw response'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-a0dfb3 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
+    'nft mint' = 'flags-5edbb0 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
     'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
     'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
@@ -208,8 +208,8 @@ api Call an API endpoint and print the raw response'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
     'batch preview' = 'flags-78549a server-b79987 output-766381'
-    'batch rehearse' = 'flags-0f92c0 run-24d020 server-f6609b output-766381'
-    'batch mint' = 'flags-c63d04 run-6282a5 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+    'batch rehearse' = 'flags-0f92c0 run-b1e55e server-f6609b output-766381'
+    'batch mint' = 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'flags-a453fe server-b79987 output-766381'
     'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
@@ -221,7 +221,7 @@ api Call an API endpoint and print the raw response'
     'plan' = 'flags-545e81 server-b79987 output-eb3ce9'
     'apply' = 'flags-ea77a2 sending-and-waiting-abf460 server-b79987 output-766381'
     'reveal' = 'flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
-    'cost' = 'flags-196456 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
+    'cost' = 'flags-c103d0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
     'wallet import' = 'flags-c7b36b server-f6609b output-766381'
     'wallet url' = 'flags-6d551a server-b79987 output-766381'
@@ -338,13 +338,14 @@ api Call an API endpoint and print the raw response'
 --rpc-url-file - file File with the JSON-RPC URL of the network'
     'verifying-ecad79' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'flags-a0dfb3' = '--contract -c @collections Collection to mint in
+    'flags-5edbb0' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request or manifest (- for standard input)'
+--file -f file JSON request or manifest (- for standard input)
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated'
     'metadata-cfd009' = '--title - text Title
 --description - text Description
 --image - file Same as --media image=…
@@ -476,12 +477,13 @@ api Call an API endpoint and print the raw response'
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'run-24d020' = '--run - @run-names Name of the run (the manifest''s path)
+    'run-b1e55e' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
@@ -498,12 +500,13 @@ api Call an API endpoint and print the raw response'
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'run-6282a5' = '--run - @run-names Name of the run (the manifest''s path)
+    'run-064381' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
@@ -599,7 +602,7 @@ api Call an API endpoint and print the raw response'
     'sending-and-waiting-725aa6' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long to wait after acceptance (5m)
 --yes -y - Don''t prompt'
-    'flags-196456' = '--contract -c @collections Collection to mint in
+    'flags-c103d0' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
@@ -608,7 +611,8 @@ api Call an API endpoint and print the raw response'
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
     'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
     'flags-3a5d8d' = '--name - text Name of the wallet (wallet-1, wallet-2, …)

@@ -1,3 +1,4 @@
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { operationDigest } from '../api/operation-digest.ts'
 import { GdnError } from '../core/errors.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
@@ -58,7 +59,35 @@ export async function knownReferences(
   }
   const others = await otherContents(store, client, signal, doubtful)
   if (others.length > 0) throw otherNfts(others)
-  return [...adopted, ...doubtful]
+  const found = [...adopted, ...doubtful]
+  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, found, signal)
+  return found
+}
+
+/** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */
+async function refuseOthers(client: BatchClient, found: readonly Adopted[], signal?: AbortSignal): Promise<void> {
+  const fixed = new Set<string>()
+  const ids = found.map(({ nftGdnId }) => nftGdnId)
+  for (let from = 0; from < ids.length; from += MAX_IDS_PER_REQUEST) {
+    const { nfts } = await client.call(
+      'getnfts',
+      { nft_gdn_ids: ids.slice(from, from + MAX_IDS_PER_REQUEST) },
+      { signal },
+    )
+    for (const nft of nfts) if (nft.is_dynamic === false) fixed.add(nft.nft_gdn_id)
+  }
+  if (fixed.size === 0) return
+  const rows = found.filter(({ nftGdnId }) => fixed.has(nftGdnId))
+  const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
+  throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
+    hint: 'Nothing was sent. To send the other rows, add --adopt. The NFTs that exist stay as they are.',
+    details: {
+      rows: rows.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
+        ...{ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId },
+      })),
+      count: rows.length,
+    },
+  })
 }
 
 function digestOf(

@@ -105,6 +105,7 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
   const generation = (latest?.generation ?? 0) + 1
   if (latest !== null && options.again !== true) {
     refuseOtherMarker(latest, options)
+    refuseOtherKind(latest, options)
     return { known: latest, generation }
   }
   if (latest !== null) refuseUnfinished(sql, latest)
@@ -139,6 +140,7 @@ function newDrop(options: BatchOptions, generation: number): NewDrop {
     inOrder: options.inOrder ?? false,
     maxCost: options.maxCost ?? null,
     maxFee: options.maxFee ?? null,
+    dynamic: options.dynamic ?? false,
     again,
     marker: options.markerKey ?? null,
     // Its rows are live at the same time as those of the runs that they are minted in addition to.
@@ -202,6 +204,14 @@ function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions):
   throw new GdnError('usage', `the run ${name} was started ${begun}`, {
     place: { flag: '--marker-key' },
     hint: 'Omit the flag to resume the run as it is.',
+  })
+}
+
+function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
+  if (options.dynamic !== true || dynamic) return
+  throw new GdnError('usage', `the run ${name} was started without it: its NFTs can't be updated`, {
+    place: { flag: '--dynamic' },
+    hint: 'Nothing was sent. Omit the flag to resume the run as it is.',
   })
 }
 

@@ -1,4 +1,5 @@
 import { refuseSilentBackend } from '../client/backend.ts'
+import { GdnError } from '../core/errors.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { type Before, lookBefore } from './before.ts'
 import { refuseTaken } from './claim.ts'
@@ -54,6 +55,7 @@ export async function prepare(
   if (plan.rows + renamed.length > 0) {
     await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(plan), renamed }))
   }
+  await refuseUnlessDynamic(store, options, deps, plan)
   const before = await lookBefore(store, options, deps, { gathered, plan })
   before.notes.push(...notes)
   if (before.adopted.length > 0) {
@@ -74,6 +76,22 @@ export async function prepare(
     notes: before.notes,
   }
   return { gathered, plan, before, edits, planned }
+}
+
+/** Refuses a dynamic drop on a server without creatednft. */
+async function refuseUnlessDynamic(
+  { drop }: RunStore,
+  { hasCreatednft, signal }: BatchOptions,
+  { client }: CheckDeps,
+  plan: Plan,
+): Promise<void> {
+  if (!drop.dynamic || hasCreatednft === true || client === null || plan.rows === 0) return
+  if (client.supportsUpdates() === null) await client.learnIdempotency({ signal })
+  if (client.supportsUpdates() !== false) return
+  throw new GdnError('usage', 'the server has no creatednft, so its NFTs are never dynamic', {
+    place: { flag: '--dynamic' },
+    hint: 'For a service with version 1.2 of the API, run `gdn config set api_version 1.2`.',
+  })
 }
 
 /** Counts the rows that were sent with other content. Each start reports them, even if the manifest is unchanged. */

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../api/blockchains.ts'
+import { creatednft } from '../api/endpoints/creatednft.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
 import { formatIssue, validate } from '../api/validate.ts'
@@ -38,14 +39,14 @@ export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType
  * @throws GdnError `invalid_manifest`, only if an upload returned an invalid URL
  */
 export function buildRequest(
-  collection: { contractAddress: string; blockchain: Blockchain },
+  collection: { contractAddress: string; blockchain: Blockchain; dynamic?: boolean },
   rows: readonly ManifestRow[],
   urlOf: FileUrls,
   markers: readonly (ReturnType<MarkerOf> | undefined)[] = [],
 ): { endpoint: MintEndpoint; body: Record<string, unknown> } {
   const [first] = rows
   if (first === undefined) throw new Error('a request without rows')
-  const endpoint = first.sender === null ? createnft : createnfttrans
+  const endpoint = first.sender !== null ? createnfttrans : collection.dynamic ? creatednft : createnft
   const body = {
     contract_address: collection.contractAddress,
     blockchain: collection.blockchain,
@@ -84,7 +85,7 @@ export interface Outgoing {
 export function requestsOf({ store, rows, plan, urlOf }: Source) {
   const { drop } = store
   const markers = markerOf(drop)
-  const collection = { contractAddress: drop.contract, blockchain: drop.blockchain }
+  const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
   return async ({ request, from, size }: Piece, withReferences: boolean): Promise<Outgoing> => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => store.recordsAt(sql, rows, positions))

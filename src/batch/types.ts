@@ -9,7 +9,7 @@ import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 
 /** The endpoints that a batch sends its rows to. */
-export type MintEndpoint = 'createnft' | 'createnfttrans'
+export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
 /** The endpoints that a batch calls and that create nothing. */
 export type ReadEndpoint = 'getnfts' | 'getnftgdnids' | 'getreferences' | 'getruncosts' | 'setrunmaxfee'
@@ -106,6 +106,10 @@ export interface BatchOptions {
   maxCost?: bigint
   /** The most that the run offers for a unit of gas, in wei. It is kept with the run. */
   maxFee?: bigint
+  /** Mint dynamic NFTs, with creatednft. It is kept with the run. */
+  dynamic?: boolean
+  /** Whether the server has creatednft without announcing it. */
+  hasCreatednft?: boolean
   /** Rows per request; 50 by default. */
   chunkSize?: number
   /** Keep the manifest's order of rows. Then one request at a time is in flight. */

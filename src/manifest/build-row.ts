@@ -204,6 +204,9 @@ export class RowBuilder {
     const { line, id, title, metadata, localFiles } = found
     const receiver = this.#party('receiver', found.receiver, report)
     const sender = this.#party('sender', found.sender, report)
+    if (sender !== null && this.#options.dynamic === true) {
+      report.add(found.sender?.column ?? 'sender', "sender can't be used with --dynamic")
+    }
     if (receiver === null && !report.has('receiver'))
       report.add('receiver', 'receiver is required', 'Fill it in, or add --receiver.')
     if (report.issues.length > 0 || receiver === null || metadata === null)

@@ -27,6 +27,8 @@ export interface Drop {
   maxCost: bigint | null
   /** The most that it offers for a unit of gas, in wei; null without a limit. */
   maxFee: bigint | null
+  /** Whether its NFTs are dynamic: rows without a sender are sent with creatednft. */
+  dynamic: boolean
   /** The most rows that the server accepts in one request; null while it has accepted every size. */
   largest: number | null
   /** Started with `--again`: rows that other runs have are minted again on purpose. */
@@ -87,6 +89,7 @@ interface DropRow {
   in_order: number
   max_cost: string | null
   max_fee: string | null
+  dynamic: number
   largest: number | null
   again: number
   marker: string | null
@@ -125,6 +128,7 @@ function dropOf(row: DropRow): Drop {
     inOrder: row.in_order === 1,
     maxCost: row.max_cost === null ? null : BigInt(row.max_cost),
     maxFee: row.max_fee === null ? null : BigInt(row.max_fee),
+    dynamic: row.dynamic === 1,
     largest: row.largest,
     again: row.again === 1,
     marker: row.marker,
@@ -187,7 +191,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
   sql.run(
     `INSERT INTO drops (run_id, family, generation, collection_id, contract, manifest, run_name, reading, chunk_size,
       in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation, max_cost,
-      max_fee) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      max_fee, dynamic) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     drop.id,
     drop.family,
     drop.generation,
@@ -208,6 +212,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
     drop.backend.incarnation,
     drop.maxCost === null ? null : String(drop.maxCost),
     drop.maxFee === null ? null : String(drop.maxFee),
+    drop.dynamic ? 1 : 0,
   )
 }
 

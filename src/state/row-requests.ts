@@ -4,8 +4,11 @@ import type { Drop } from './drops.ts'
 import { hashOf } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
-/** The endpoints that rows are sent to. */
-export type RowEndpoint = 'createnft' | 'createnfttrans'
+/**
+ * The endpoints that rows are sent to. Operations of creatednft are recorded as those of createnft, whose names they
+ * share, and their run says that they are dynamic.
+ */
+export type RowEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
 /**
  * The outcome of a request with rows; null while in flight. `found`: never sent, because its rows had been minted
@@ -52,7 +55,8 @@ interface RequestRow {
   body: string
   sha256: string
   honors_key: number | null
-  kind: RowEndpoint | null
+  kind: Exclude<RowEndpoint, 'creatednft'> | null
+  dynamic: number
 }
 
 interface SentRowRow {
@@ -74,7 +78,8 @@ export function lastRequest(sql: Sql, runId: string): number {
 }
 
 const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_key, q.body, q.sha256, q.honors_key,
-  (SELECT kind FROM operations o WHERE o.request_id = q.id LIMIT 1) AS kind FROM requests q`
+  (SELECT kind FROM operations o WHERE o.request_id = q.id LIMIT 1) AS kind,
+  coalesce((SELECT dynamic FROM drops d WHERE d.run_id = q.run_id), 0) AS dynamic FROM requests q`
 
 function requestOf(row: RequestRow): RowRequest {
   if (hashOf(row.body) !== row.sha256) {
@@ -84,7 +89,8 @@ function requestOf(row: RequestRow): RowRequest {
   }
   const { id, n, outcome, unknown_after: unknownAfter, idempotency_key: key, body, kind, honors_key } = row
   const honorsKey = honors_key === null ? null : honors_key === 1
-  return { id, n, outcome, unknownAfter, endpoint: kind ?? 'createnft', key, body, honorsKey }
+  const endpoint = kind === 'createnfttrans' ? kind : row.dynamic === 1 ? 'creatednft' : 'createnft'
+  return { id, n, outcome, unknownAfter, endpoint, key, body, honorsKey }
 }
 
 /** @throws GdnError `data_dir` if it is damaged */

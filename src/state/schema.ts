@@ -226,4 +226,6 @@ CREATE TABLE known_nfts (
   'ALTER TABLE drops ADD COLUMN max_cost TEXT',
   // The most that the run offers for a unit of gas, in wei.
   'ALTER TABLE drops ADD COLUMN max_fee TEXT',
+  // Whether its rows are sent with creatednft.
+  'ALTER TABLE drops ADD COLUMN dynamic INTEGER NOT NULL DEFAULT 0',
 ]

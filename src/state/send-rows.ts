@@ -80,7 +80,7 @@ function enterRow(
       SELECT ?, ?, server_id, id, ?, ?, 'planned', ?, ?, ?, ? FROM collections WHERE id = ?`,
     operation,
     id,
-    kind,
+    kind === 'creatednft' ? 'createnft' : kind,
     identity,
     request,
     position,

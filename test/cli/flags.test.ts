@@ -102,11 +102,11 @@ test('formats all usage errors the same way, without repeating arguments', async
 
 test('converts flags of batch mint to options of the run', () => {
   const times = { timeout: 1, listingWait: 2, uploadConcurrency: 3, chunkSize: 4 }
-  const switches = { again: true, newRows: true, inOrder: true, adopt: true, lookup: false, wait: false }
-  const settings = { rate: { value: 5, from: '--rate' } } as Settings
+  const switches = { again: true, newRows: true, inOrder: true, adopt: true, dynamic: true, lookup: false, wait: false }
+  const settings = { rate: { value: 5, from: '--rate' }, apiVersion: null } as Settings
   expect(runOptions({ ...times, ...switches, run: 'drop', markerKey: 'row' }, settings)).toEqual({
     ...{ timeoutMs: 1, listingWaitMs: 2, uploadConcurrency: 3, chunkSize: 4, requestsPerSecond: 5 },
     ...{ again: true, newRows: true, inOrder: true, adopt: true, skipLookup: true, noWait: true },
-    ...{ runName: 'drop', markerKey: 'row' },
+    ...{ runName: 'drop', markerKey: 'row', dynamic: true, hasCreatednft: false },
   })
 })

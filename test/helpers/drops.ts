@@ -25,7 +25,8 @@ export async function enterDrop(stateDir: string, contract: string, drop: KnownD
       const origin = 'https://api.example'
       insertDrop(sql, {
         ...{ id, contract, manifest, runName, ...scopes, origin, family: id, generation: 1, blockchain: 'polygon' },
-        ...{ reading: {}, chunkSize: 50, inOrder: false, maxCost: null, maxFee: null, again: false, marker: null },
+        ...{ reading: {}, chunkSize: 50, inOrder: false, maxCost: null, maxFee: null, dynamic: false },
+        ...{ again: false, marker: null },
         url: origin,
         backend: { url: origin, id: null, incarnation: null },
       })

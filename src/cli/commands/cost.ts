@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
-import { GdnCommand } from '../command.ts'
+import { GdnCommand, switchFlag } from '../command.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
 import { addCostFlags, type CostFlags, findFees, refuseSolana } from '../cost/fees.ts'
@@ -41,6 +41,7 @@ export function command(deps: Deps, run = cost): GdnCommand {
   })
   costCommand.argument('<manifest>')
   addTargetFlags(costCommand)
+  switchFlag(costCommand, '--dynamic', 'Estimate dynamic NFTs, whose metadata can be updated')
   addCostFlags(costCommand)
   addReaderFlags(costCommand)
   addServerFlags(costCommand)
@@ -76,7 +77,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
     })
   }
   refuseSolana(target.blockchain)
-  const meter = await openMeter()
+  const meter = await openMeter(flags.dynamic)
   const deploys = (target.contractAddress ?? settings.contract) === null
   if (deploys) meter.addDeployment()
   // Requests have one receiver, so rows are sent by receiver.

@@ -26,9 +26,9 @@ export const COST_FIELDS = [
 ]
 
 /** Returns a meter for the gas of a drop. */
-export async function openMeter(): Promise<DropMeter> {
+export async function openMeter(dynamic = false): Promise<DropMeter> {
   const { DropMeter } = await import('../../server/chain/evm/cost/drop-gas.ts')
-  return new DropMeter()
+  return new DropMeter(dynamic)
 }
 
 /** Returns the fields of an estimate. */

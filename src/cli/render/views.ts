@@ -1,33 +1,5 @@
-import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
-import type { DataRecord } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
-
-export const COLLECTION_VIEW: View = {
-  fields: [
-    'contract_address',
-    'name',
-    'blockchain',
-    'status',
-    'wallet_address',
-    'enable_api',
-    'enable_transfer',
-    'is_locked',
-    'is_dynamic',
-    'is_frozen',
-    'enable_burn',
-    'royalty_bps',
-    'royalty_receiver',
-    'contract_version',
-    'description',
-    'image',
-    'transaction_gdn_id',
-    'accepted_date',
-    'error',
-  ],
-  columns: ['contract_address', 'name', 'blockchain', 'status'],
-  id: 'contract_address',
-}
 
 /** An NFT: the data of the server and of this machine. */
 export const NFT_VIEW: View = {
@@ -71,9 +43,4 @@ export const TRANSFER_VIEW: View = {
   ],
   columns: ['token_id', 'status', 'sender_wallet_address', 'receiver_wallet_address', 'nft_gdn_id'],
   id: 'nft_gdn_id',
-}
-
-/** Returns a collection as the CLI prints it. The API's field has a plural name and contains one ID. */
-export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
-  return { transaction_gdn_id: transaction_gdn_ids, ...record }
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ENDPOINT_NAMES, type EndpointName } from '../../api/endpoints.ts'
 
 /** Endpoints whose requests create NFTs. */
-export const MINTING: readonly EndpointName[] = ['createnft', 'createnfttrans']
+export const MINTING: readonly EndpointName[] = ['createnft', 'creatednft', 'createnfttrans']
 
 const MAX_WAIT_MS = 600_000
 

@@ -9,7 +9,7 @@ import { startRun } from '../store/runs.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { prepareCostCheck, reserveCost } from './limit-cost.ts'
-import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, showAccepted } from './references.ts'
+import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, scopeIn, showAccepted } from './references.ts'
 import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
@@ -71,7 +71,7 @@ export async function acceptNfts<Echo extends object>(
     async findExisting() {
       if (references === undefined) return null
       const { id } = await findCollection()
-      const known = await findAllNamed(store.db, { scope_id: id, operation: endpoint }, references)
+      const known = await findAllNamed(store.db, scopeIn(id, endpoint), references)
       return known && answer(known)
     },
     async prepare() {
@@ -83,13 +83,15 @@ export async function acceptNfts<Echo extends object>(
       await requireExplained(deps, collection)
       const files = await storedFiles(deps, list)
       const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
-      return { collectionId: collection.id, sender: sender(collection), files, costCheck }
+      // In a dynamic collection, a plain mint costs less.
+      const isDynamic = dynamic && collection.dynamic !== 1
+      return { collectionId: collection.id, sender: sender(collection), isDynamic, files, costCheck }
     },
-    async write(db, requestId, { collectionId, sender: firstOwner, files, costCheck }) {
+    async write(db, requestId, { collectionId, sender: firstOwner, isDynamic, files, costCheck }) {
       const receiver = canonicalAddress(receiver_wallet_address, blockchain)
       const ids = list.map(() => newId())
       const claims = (references ?? []).map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
-      const existing = await claimReferences(db, { scope_id: collectionId, operation: endpoint }, claims)
+      const existing = await claimReferences(db, scopeIn(collectionId, endpoint), claims)
       const all = ids.map((id, index) => existing.get(reference_ids?.[index] ?? '') ?? id)
       const rows = list.flatMap((metadata, index) => {
         const id = all[index]
@@ -101,7 +103,7 @@ export async function acceptNfts<Echo extends object>(
           collection_id: collectionId,
           sender: firstOwner,
           receiver,
-          dynamic: dynamic ? 1 : 0,
+          dynamic: isDynamic ? 1 : 0,
           metadata: JSON.stringify(metadata),
           files: stored ? JSON.stringify(stored) : null,
           step: stored ? ('mint' as const) : ('files' as const),
@@ -111,7 +113,9 @@ export async function acceptNfts<Echo extends object>(
       if (run !== null && rows.length > 0)
         await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
       if (costCheck !== null && run !== null && rows.length > 0) {
-        await reserveCost(db, costCheck, { accountId, run, count: rows.length, isGrant: firstOwner !== null })
+        await reserveCost(db, costCheck, {
+          ...{ accountId, run, count: rows.length, isGrant: firstOwner !== null, isDynamic },
+        })
       }
       await addNfts(db, rows)
       if (rows.length === 0) return answer(all)

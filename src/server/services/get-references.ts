@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { getreferences } from '../../api/endpoints/getreferences.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { lookUpReferences, nameTarget } from './references.ts'
+import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof getreferences.request>
@@ -13,7 +13,7 @@ export async function getReferences(
   { accountId, parsed, body }: ServiceRequest<Parsed>,
 ) {
   const { operation } = parsed
-  const scope = { scope_id: await scopeOf({ store }, accountId, parsed), operation }
+  const scope = scopeIn(await scopeOf({ store }, accountId, parsed), operation)
   const ids = [...new Set(parsed.reference_ids)]
   const known = await lookUpReferences(store.db, scope, ids)
   return {

@@ -35,6 +35,7 @@ interface NewRows {
   /** NFTs of one request, for one receiver. */
   count: number
   isGrant: boolean
+  isDynamic: boolean
 }
 
 /**
@@ -44,14 +45,14 @@ interface NewRows {
  * @throws Refusal 409 if the rows don't fit
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
-  const { accountId, run, count, isGrant } = rows
+  const { accountId, run, count } = rows
   const { maxCost } = check
   const row = await lockRun(db, { accountId, run })
   const fees = { ...check.fees, offered: limitFee(check.fees.offered, row.max_fee) }
   const known = row.max_cost === null ? null : BigInt(row.max_cost)
   const limit = limitOf(known, maxCost)
   if (limit === null) return
-  const each = worstOfRow(count, isGrant)
+  const each = worstOfRow(rows)
   const limited = {
     ...row,
     max_cost: String(limit),
@@ -82,8 +83,8 @@ function limitOf(known: bigint | null, given: MaxCost | null): bigint | null {
 }
 
 /** One transaction mints the rows of a request, which have one receiver. */
-function worstOfRow(count: number, isGrant: boolean): { gas: number; bytes: number } {
-  const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }])
+function worstOfRow({ count, isGrant, isDynamic }: NewRows): { gas: number; bytes: number } {
+  const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
   const bytes = isGrant ? grantBytes(count) : mintBytes(1)
   return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }
 }

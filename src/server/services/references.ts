@@ -26,6 +26,15 @@ export interface Known extends KnownReference {
 /** What is known of any operation that exists. */
 export type Existing = Pick<Known, 'target_id' | 'accepted_at'>
 
+/**
+ * Returns the scope of reference IDs in a collection. createnft and creatednft share theirs, so that a client that sends
+ * an NFT again as a dynamic one doesn't create a second one.
+ */
+export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']): ReferenceScope => ({
+  scope_id,
+  operation: operation === 'creatednft' ? 'createnft' : operation,
+})
+
 /** @throws Refusal 422 if a request has a reference ID twice */
 export function refuseRepeated(ids: readonly string[]): void {
   const seen = new Set<string>()

@@ -68,7 +68,7 @@ export async function printBatchDryRun(
   const output = createOutput(io, flags, DRY_RUN_VIEW)
   // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
-  const meter = await openMeter()
+  const meter = await openMeter(options.dynamic)
   try {
     const plan = await dryRunBatch(
       { ...options, signal: signals.signal },

@@ -37,6 +37,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   uploadConcurrency?: number
   inOrder?: boolean
   markerKey?: string
+  dynamic?: boolean
   adopt?: boolean
   /** False with --no-lookup. */
   lookup?: boolean
@@ -121,6 +122,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
       parse: notEmpty,
     },
   )
+  switchFlag(command, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated', RUN)
   addPaceFlags(command)
   return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN)
 }

@@ -7,7 +7,10 @@ import type { Deps } from '../../deps.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
-type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'map' | 'unknownColumns'>
+type TargetFlags = Pick<
+  BatchMintFlags,
+  'contract' | 'blockchain' | 'receiver' | 'sender' | 'dynamic' | 'map' | 'unknownColumns'
+>
 
 /** Returns the options for reading a manifest that the flags set. */
 export function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): ManifestOptions {
@@ -26,6 +29,7 @@ export function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): M
     },
     ...(flags.map === undefined ? {} : { columnMap: flags.map.map(({ key, value }) => [key, value] as const) }),
     ...(flags.unknownColumns === undefined ? {} : { unknownColumns: flags.unknownColumns }),
+    ...(flags.dynamic === undefined ? {} : { dynamic: flags.dynamic }),
     localFiles: true,
     fileFolders: [cwd],
   }

@@ -10,6 +10,7 @@ import { runOrigin } from '../../connect/run-origin.ts'
 import { type Collection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { createOutput } from '../../render/output.ts'
+import { isV12 } from '../../request/api-version.ts'
 import { FileUrls } from './check-files.ts'
 import { printEditedRows } from './edited-rows.ts'
 import { printFinished } from './finished.ts'
@@ -130,13 +131,15 @@ function withWayOut(error: unknown, flags: BatchMintFlags): unknown {
 }
 
 /** Returns the options of a run that flags and profile set. */
-export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<BatchOptions> {
+export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<BatchOptions> {
+  const { rate } = settings
   return {
     ...(flags.run === undefined ? {} : { runName: flags.run }),
     ...(flags.again === undefined ? {} : { again: flags.again }),
     ...(flags.newRows === undefined ? {} : { newRows: flags.newRows }),
     ...(flags.chunkSize === undefined ? {} : { chunkSize: flags.chunkSize }),
     ...(flags.inOrder === undefined ? {} : { inOrder: flags.inOrder }),
+    ...(flags.dynamic ? { dynamic: true, hasCreatednft: isV12(settings) } : {}),
     ...(flags.markerKey === undefined ? {} : { markerKey: flags.markerKey }),
     ...(flags.adopt === undefined ? {} : { adopt: flags.adopt }),
     ...(flags.listingWait === undefined ? {} : { listingWaitMs: flags.listingWait }),

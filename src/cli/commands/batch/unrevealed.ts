@@ -65,7 +65,8 @@ export async function openUnrevealed(
     throw editedRows(kept.run, await editedLines(stateDir, kept.commitment, rows))
   }
   return {
-    options: { ...options, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
+    // A collection need not be dynamic as a whole.
+    options: { ...options, dynamic: true, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
     read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
     beforeSending: async (planned, connection) => {
       await commit(deps, connection, flags, { options, planned, rows })

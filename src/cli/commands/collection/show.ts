@@ -6,8 +6,8 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts'
 import { createOutput } from '../../render/output.ts'
-import { COLLECTION_VIEW, collectionData } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {

@@ -20,7 +20,7 @@ import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from '.
 import type { NftFlags } from './mint-flags.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 
-/** A checked request of createnft or createnfttrans. */
+/** A checked request of createnft, creatednft or createnfttrans. */
 interface NftRequest {
   contract_address: string
   blockchain: Blockchain
@@ -30,7 +30,7 @@ interface NftRequest {
 }
 
 interface NftCreation {
-  endpoint: 'createnft' | 'createnfttrans'
+  endpoint: 'createnft' | 'creatednft' | 'createnfttrans'
   request: NftRequest
   localFiles: readonly LocalFile[]
   flags: NftFlags
@@ -41,7 +41,7 @@ interface NftCreation {
 /** Creates NFTs, waits until they are deployed (and transferred, for a grant), and prints them. */
 export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
   const { endpoint, request, localFiles, flags, settings } = wanted
-  const verb = endpoint === 'createnft' ? 'Mint' : 'Grant'
+  const verb = endpoint === 'createnfttrans' ? 'Grant' : 'Mint'
   if (flags.dryRun) {
     const asGiven = replaceUrls(request, new Map(localFiles.map((one) => [one.placeholder, one.path])))
     return await printDryRun(deps.io, settings, endpoint, asGiven)
@@ -122,7 +122,7 @@ function isAtItsEnd(
   { sender_wallet_address: sender, receiver_wallet_address: receiver }: NftRequest,
 ) {
   const leaves = (owner: string | null | undefined) => {
-    if (endpoint === 'createnft') return true
+    if (endpoint !== 'createnfttrans') return true
     if (sender === undefined) return typeof owner === 'string' && sameAddress(owner, receiver)
     return sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
   }

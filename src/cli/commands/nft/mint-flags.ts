@@ -27,6 +27,7 @@ export interface MintFlags extends NftFlags {
   chunkSize?: number
   rate?: number
   inOrder?: boolean
+  dynamic?: boolean
   map?: KeyValue[]
   unknownColumns?: UnknownColumns
 }

@@ -42,6 +42,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest (- for standard input)', { parse: notEmpty })
+  switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)
   addOperationFlags(mintCommand)
@@ -65,5 +66,6 @@ export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
     return await mintManifest(deps, prepared.manifest, flags)
   }
   const request = checkRequest(createnft.request, prepared.request, prepared.file)
-  await createNfts(deps, { endpoint: 'createnft', request, localFiles: prepared.localFiles, flags, settings, output })
+  const endpoint = flags.dynamic ? 'creatednft' : 'createnft'
+  await createNfts(deps, { endpoint, request, localFiles: prepared.localFiles, flags, settings, output })
 }

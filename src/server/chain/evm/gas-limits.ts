@@ -66,13 +66,13 @@ const FACTORY_OPERATOR = 25_000
  * @param dynamic whether it is `mintDynamic`
  */
 export function mintGasLimit(runs: readonly MintRun[], locked = true, dynamic = false): bigint {
-  return withHeadroom(mintGas(runs, locked) + (dynamic ? DYNAMIC : 0), PROXY_HEADROOM)
+  return withHeadroom(mintGas(runs, locked, dynamic), PROXY_HEADROOM)
 }
 
 /** Returns the gas that `mint` with these runs uses, within 1 %, if no receiver has tokens of the collection yet. */
-export function mintGas(runs: readonly MintRun[], locked: boolean): number {
+export function mintGas(runs: readonly MintRun[], locked: boolean, dynamic = false): number {
   const receivers = new Set<string>()
-  let used = MINT_BASE
+  let used = MINT_BASE + (dynamic ? DYNAMIC : 0)
   for (const { receiver, count } of runs) {
     receivers.add(receiver.toLowerCase())
     used += RUN_CALLDATA + PIECE * Math.ceil(count / PIECE_TOKENS) + TOKEN * count

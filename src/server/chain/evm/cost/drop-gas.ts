@@ -28,10 +28,16 @@ const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
 
 /** Adds up the gas of a drop in batches as the pipeline forms them while transactions are pending. */
 export class DropMeter {
+  readonly #dynamic: boolean
   readonly #total: DropGas = { transactions: 0, gas: 0n, gasLimit: 0n, bytes: 0 }
   #runs: MintRun[] = []
   #size = 0
   #sender: string | null = null
+
+  /** @param dynamic whether its NFTs are minted by creatednft */
+  constructor(dynamic = false) {
+    this.#dynamic = dynamic
+  }
 
   /** Adds NFTs of one receiver. With a sender, they are minted to it and transferred. */
   add(receiver: string, count: number, sender: string | null = null): void {
@@ -62,8 +68,9 @@ export class DropMeter {
   #close(): void {
     const [runs, size] = [this.#runs, this.#size]
     if (size === 0) return
-    if (this.#sender === null) this.#add(mintGas(runs, false), mintGasLimit(runs), mintBytes(runs.length))
-    else this.#add(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
+    if (this.#sender === null) {
+      this.#add(mintGas(runs, false, this.#dynamic), mintGasLimit(runs, true, this.#dynamic), mintBytes(runs.length))
+    } else this.#add(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
     this.#runs = []
     this.#size = 0
   }
