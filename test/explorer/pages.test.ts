@@ -13,7 +13,14 @@ import {
 } from '../helpers/backend.ts'
 import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { show } from '../helpers/explorer.ts'
-import { type Drop, HOSTILE_RUN, hostileDrop, pictureDrop } from '../helpers/explorer-drop.ts'
+import {
+  type Drop,
+  HOSTILE_RUN,
+  hostileDrop,
+  type LivedDrop,
+  livedDrop,
+  pictureDrop,
+} from '../helpers/explorer-drop.ts'
 import { tooWide, type Watched, watchedPage } from '../helpers/explorer-page.ts'
 
 const LONG = process.env.GDN_SOAK === '1'
@@ -23,6 +30,7 @@ let backend: TestBackend
 let browser: Browser
 let drop: Drop
 let hostile: Drop
+let lived: LivedDrop
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
@@ -30,6 +38,7 @@ beforeAll(async () => {
   backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
   browser = await startChromium()
   drop = await pictureDrop(backend, 6, 'abcdef0123456789')
+  lived = await livedDrop(backend, dataDir.path)
   hostile = await hostileDrop(backend)
 })
 afterAll(async () => {
@@ -47,6 +56,9 @@ const PAGES = {
   'a hostile NFT': [() => `/nfts/${hostile.nfts.scripts}`, '.stage .drawn'],
   'a long NFT': [() => `/nfts/${hostile.nfts.long}`, '.nft .long-text'],
   'an Arabic NFT': [() => `/nfts/${hostile.nfts.rtl}`, '.nft .attribute'],
+  'an updated NFT': [() => `/nfts/${lived.updated}`, '.timeline .changes'],
+  'a burned NFT': [() => `/nfts/${lived.burned}`, '.nft .badge.burned'],
+  'a collection with burned NFTs': [() => `/collections/${lived.collection.id}`, '.tile.burned'],
   owner: [() => `/owners/${WALLETS[1]}`, '.gallery .drawn'],
   runs: [() => '/runs', '.run'],
   run: [() => `/runs/${HOSTILE_RUN}`, '.gallery .tile'],
@@ -128,6 +140,27 @@ describe.skipIf(CHROMIUM === undefined)('colors', () => {
   })
 })
 
+describe.skipIf(CHROMIUM === undefined)('the life of an NFT', () => {
+  it('is a timeline, the last event first, with what updates changed', async () => {
+    const { page, errors, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/nfts/${lived.updated}`)
+    const events = page.locator('.timeline > li')
+    await events.first().waitFor()
+    const [pending, frozen, second, first, mint] = await events.allTextContents()
+    expect(pending).toMatch(/^Transferred to .*In progress/)
+    expect(frozen).toMatch(/^Metadata frozen.*Block/)
+    expect(second).toMatch(/^Updated to revision 2titlebefore: Moonriseafter: /)
+    expect(first).toMatch(/^Updated to revision 1.*attribute phasebefore: noneafter: full/)
+    expect(mint).toMatch(/^Minted to/)
+    expect(await page.locator('.chips').first().textContent()).toMatch(/Frozen.*Revision 2/)
+    await page.goto(`${backend.url}/nfts/${lived.burned}`)
+    await page.getByText('Burned, last owned by').waitFor()
+    expect(await page.locator('.chips').first().textContent()).toMatch(/^Burned/)
+    expect(errors).toEqual([])
+    await close()
+  })
+})
+
 describe.skipIf(CHROMIUM === undefined)('hostile content', () => {
   it('is shown as text and runs no code', async () => {
     const { page, errors, others, close } = await watchedPage(browser, backend.url)
@@ -144,7 +177,7 @@ describe.skipIf(CHROMIUM === undefined)('hostile content', () => {
     }
     await page.goto(`${backend.url}/nfts/${hostile.nfts.scripts}`)
     expect(await page.locator('h1 bdi').textContent()).toContain('<script>window.ran')
-    for (const name of ['As sent', 'As minted']) {
+    for (const name of ['As sent', 'As stored']) {
       await page.getByRole('button', { name }).click()
       await page.waitForSelector('.json-string')
       const closed = page.locator('.json-toggle[aria-expanded=false]')

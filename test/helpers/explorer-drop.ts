@@ -1,7 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { deflateSync } from 'node:zlib'
-import { createTestCollection, mint, settled, type TestBackend, type TestCollection, WALLETS } from './backend.ts'
+import {
+  call,
+  createTestCollection,
+  mint,
+  settled,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+} from './backend.ts'
 import { store } from './explorer.ts'
+import { holdSigning } from './hold.ts'
 
 const MEDIA = new URL('../../examples/media/', import.meta.url)
 
@@ -114,4 +124,53 @@ export async function pictureDrop(backend: TestBackend, count: number, run: stri
   const ids = await mint(backend, collection, metadata, { receiver: WALLETS[1], headers: { 'gdn-run': run } })
   await settled(backend, ids)
   return { collection, nfts: Object.fromEntries(ids.map((id, index) => [String(index), id])) }
+}
+
+export interface LivedDrop {
+  collection: TestCollection
+  /** An NFT that was updated twice and frozen, with a pending transfer. */
+  updated: string
+  burned: string
+}
+
+/** Mints NFTs and lets something happen to them. The transfer stays pending while `dataDir` has its trigger. */
+export async function livedDrop(backend: TestBackend, dataDir: string): Promise<LivedDrop> {
+  const [ALICE, BOB] = WALLETS
+  const collection = await createTestCollection(backend, {
+    ...{ name: 'Living tides', description: 'It changes with the moon.', dynamic: true, enable_burn: true },
+    ...{ enable_transfer: true, royalty_bps: 500, royalty_receiver: ALICE },
+  })
+  const { address: contract_address, blockchain } = collection
+  const image = async (name: string) => [{ key: 'image', url: await store(backend, await pictureOf(name)) }]
+  const [moon, market] = [await image('00-low-moon.png'), await image('02-night-market.png')]
+  const titled = (title: string, file_fields: object[], more: object = {}) => ({
+    ...{ title, description: 'The tide at this hour.', file_fields, ...more },
+  })
+  const ids = await mint(backend, collection, [titled('Low moon', moon), titled('Ash', market), titled('Oak', moon)])
+  const [updated = '', burned = ''] = ids
+  const [nft] = await settled(backend, ids)
+  const done = async (endpoint: 'updatednft' | 'freezenft' | 'burnnft', body: object) => {
+    const { response } = await call(backend, endpoint, { contract_address, ...body })
+    const asked = { transaction_gdn_ids: [response.transaction_gdn_id] }
+    await until(
+      () => call(backend, 'gettransactions', asked),
+      ({ transactions }) => transactions[0]?.status === 'deployed',
+    )
+  }
+  const attribute = [
+    { tag: 'phase', value: 'full' },
+    { tag: SCRIPTS.tag, value: SCRIPTS.value },
+  ]
+  await done('updatednft', { nft_gdn_id: updated, metadata: [titled('Moonrise', market, { attribute })] })
+  const description = `${SCRIPTS.description} ${'The tide comes and goes. '.repeat(40)}`
+  const second = { ...titled(SCRIPTS.title, moon, { attribute }), description }
+  await done('updatednft', { nft_gdn_id: updated, metadata: [second] })
+  await done('freezenft', { nft_gdn_ids: [updated] })
+  await done('burnnft', { nft_gdn_id: burned, holder_wallet_address: BOB })
+  await holdSigning(dataDir, 'transfer')
+  await call(backend, 'transfernft', {
+    ...{ contract_address, blockchain, nft_gdn_id: updated, token_id: nft?.token_id },
+    ...{ sender_wallet_address: BOB, receiver_wallet_address: ALICE },
+  })
+  return { collection, updated, burned }
 }

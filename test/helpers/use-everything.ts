@@ -4,7 +4,7 @@ import * as transferStates from '../../src/server/state/transfers.ts'
 import { shiftDueTimes } from '../../src/server/store/due-times.ts'
 import { latestCollections } from '../../src/server/store/explorer-counts.ts'
 import { failedAfter, metadataAt, nftsOnChain } from '../../src/server/store/explorer-nfts.ts'
-import { nftsTransferred } from '../../src/server/store/explorer-transactions.ts'
+import { nftsChanged } from '../../src/server/store/explorer-transactions.ts'
 import { releaseLeases, renewLeases } from '../../src/server/store/leases.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
@@ -195,7 +195,7 @@ async function useStore(
   await metadataAt(db, nft.seq)
   await nftsOnChain(db, minted, 10)
   await failedAfter(db, { collectionId, run: RUN, after: 0 }, 10)
-  await nftsTransferred(db, transferred)
+  await nftsChanged(db, 'transaction_id', transferred)
   await findRepeated(db, { accountId, endpoint: 'createnft', idempotencyKey: 'key' })
   await nfts.findNftOfTransaction(db, minted)
   await nfts.updateSignedNfts(db, minted, { transaction_id: minted })

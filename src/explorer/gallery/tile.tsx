@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import type { NftSummary } from '../../server/explorer/types.ts'
 import { shortened, visible } from '../format.ts'
 import { Picture } from '../parts/picture.tsx'
-import { StatusBadge } from '../parts/status.tsx'
+import { Burned, StatusBadge } from '../parts/status.tsx'
 import { Title } from '../parts/text.tsx'
 import { pathTo } from '../routes.ts'
 
@@ -25,19 +25,24 @@ function tokenOf({ status, token_id: id }: NftSummary): string {
 
 /** An NFT in a gallery. */
 export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
-  const { image, title, status } = nft
+  const { image, title, status, burned } = nft
   const name = visible(title) ?? 'Untitled'
   const hasDrawn = useRef(draws)
   hasDrawn.current ||= draws
   return (
-    <a class={`tile ${view}`} href={pathTo.nft(nft.nft_gdn_id)} tabIndex={tabIndex} title={nft.error ?? name}>
+    <a
+      class={`tile ${view}${burned ? ' burned' : ''}`}
+      href={pathTo.nft(nft.nft_gdn_id)}
+      tabIndex={tabIndex}
+      title={nft.error ?? name}
+    >
       <span class="tile-picture">
         {hasDrawn.current ? (
           <Picture media={image} alt="" isFinal={status !== 'initiated'} />
         ) : (
           <span class="bone fill" />
         )}
-        {view === 'grid' && status !== 'deployed' && <StatusBadge status={status} />}
+        {view === 'grid' && (burned ? <Burned /> : status !== 'deployed' && <StatusBadge status={status} />)}
       </span>
       <span class="tile-title">
         <Title text={title} />
@@ -45,8 +50,8 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
       <span class="tile-note">{note ?? tokenOf(nft)}</span>
       {view === 'list' && (
         <>
-          <span class="tile-owner mono">{shortened(nft.owner)}</span>
-          <StatusBadge status={status} />
+          <span class="tile-owner mono">{burned ? '' : shortened(nft.owner)}</span>
+          {burned ? <Burned /> : <StatusBadge status={status} />}
         </>
       )}
     </a>

@@ -48,6 +48,22 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
               <Icon name="lock" size={13} /> Locked
             </span>
           )}
+          {collection.is_frozen ? (
+            <span class="chip" title="The metadata of its NFTs is final">
+              <Icon name="lock" size={13} /> Frozen
+            </span>
+          ) : (
+            collection.is_dynamic && (
+              <span class="chip" title="The metadata of its NFTs can be updated">
+                Dynamic
+              </span>
+            )
+          )}
+          {collection.enable_burn && (
+            <span class="chip" title="The service may burn its NFTs">
+              Burning on
+            </span>
+          )}
           {!collection.enable_api && <span class="chip">Minting off</span>}
           {!collection.enable_transfer && !collection.is_locked && <span class="chip">Transfers off</span>}
         </div>
@@ -64,6 +80,23 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
           <Fact name="Holders">
             <span class="number">{count(collection.owners)}</span>
           </Fact>
+          {collection.burned > 0 && (
+            <Fact name="Burned">
+              <span class="number">{count(collection.burned)}</span>
+            </Fact>
+          )}
+          {collection.royalty_bps > 0 && (
+            <Fact name="Royalty at creation">
+              <span class="number">{collection.royalty_bps / 100} %</span>
+              {collection.royalty_receiver !== null && <Owner address={collection.royalty_receiver} />}
+            </Fact>
+          )}
+          {collection.contract_version !== null && (
+            <Fact name="Contract version">
+              <span class="number">{collection.contract_version}</span>
+              {collection.contract_version < 2 && <span class="faint">No updates or burning</span>}
+            </Fact>
+          )}
           {collection.gas_used !== null && (
             <Fact name="Gas">
               <Gas amount={collection.gas_used} />

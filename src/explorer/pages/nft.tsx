@@ -3,14 +3,14 @@ import type { Nft as NftFacts } from '../../server/explorer/types.ts'
 import { bytes, count } from '../format.ts'
 import { useEvent } from '../live.ts'
 import { go } from '../navigate.ts'
-import { OwnerHistory, Transactions } from '../parts/chain-history.tsx'
+import { History, Transactions } from '../parts/chain-history.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Json } from '../parts/json.tsx'
 import { LongText } from '../parts/long-text.tsx'
 import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
 import { typeName } from '../parts/picture.tsx'
-import { StatusBadge } from '../parts/status.tsx'
+import { Burned, StatusBadge } from '../parts/status.tsx'
 import { Ago, Chain, Id, Owner, Title } from '../parts/text.tsx'
 import { Download, Viewer } from '../parts/viewer.tsx'
 import { useResource } from '../resource.ts'
@@ -52,13 +52,10 @@ export function Nft({ id }: { id: string }) {
           <Metadata nft={data} />
         </div>
         <div>
-          <section aria-labelledby="owners">
-            <h2 id="owners">Owners</h2>
-            {data.owners.length === 0 ? (
-              <p class="faint">{data.status === 'failed' ? 'It was not minted.' : 'It has no owner yet.'}</p>
-            ) : (
-              <OwnerHistory owners={data.owners} />
-            )}
+          <section aria-labelledby="history">
+            <h2 id="history">History</h2>
+            <History events={data.history} />
+            {data.history_left_out && <p class="faint">Earlier events are not shown. Run gdn nft history.</p>}
           </section>
           <section aria-labelledby="transactions">
             <h2 id="transactions">Transactions</h2>
@@ -76,14 +73,32 @@ function Words({ nft }: { nft: NftFacts }) {
     <>
       <Heading text={title} />
       <div class="chips">
-        <StatusBadge status={status} />
+        {nft.burned ? <Burned /> : <StatusBadge status={status} />}
         <Chain name={nft.collection.blockchain} />
+        {nft.is_frozen ? (
+          <span class="chip" title="Its metadata is final">
+            <Icon name="lock" size={13} /> Frozen
+          </span>
+        ) : (
+          nft.is_dynamic &&
+          !nft.burned && (
+            <span class="chip" title="Its metadata can be updated">
+              Dynamic
+            </span>
+          )
+        )}
+        {nft.revision > 0 && <span class="chip">Revision {count(nft.revision)}</span>}
         {status === 'initiated' && <span class="chip">{STEPS[nft.step] ?? nft.step}</span>}
       </div>
       {error !== null && <p class={status === 'failed' ? 'reason' : 'reason waiting'}>{error}</p>}
       {nft.next_attempt_at !== null && status === 'initiated' && (
         <p class="faint">
           Next attempt <Ago time={nft.next_attempt_at} />
+        </p>
+      )}
+      {nft.is_outdated && (
+        <p class="reason waiting">
+          Its last update was made elsewhere, so this page shows earlier metadata. The metadata URL has the present one.
         </p>
       )}
       {description !== null && description !== '' && <LongText text={description} />}
@@ -103,9 +118,11 @@ function Words({ nft }: { nft: NftFacts }) {
       <section aria-labelledby="details">
         <h2 id="details">Details</h2>
         <Facts>
-          <Fact name={status === 'deployed' ? 'Owner' : 'Receiver'}>
-            <Owner address={nft.owner} />
-          </Fact>
+          {!nft.burned && (
+            <Fact name={status === 'deployed' ? 'Owner' : 'Receiver'}>
+              <Owner address={nft.owner} />
+            </Fact>
+          )}
           {status === 'deployed' && nft.receiver_wallet_address !== nft.owner && (
             <Fact name="Minted to">
               <Owner address={nft.receiver_wallet_address} />
@@ -212,9 +229,9 @@ function Files({ nft }: { nft: NftFacts }) {
   )
 }
 
-type Shown = 'minted' | 'sent'
+type Shown = 'stored' | 'sent'
 
-/** The stored metadata file, and the metadata of the request. */
+/** The stored metadata file, and the metadata of the last request. */
 function Metadata({ nft }: { nft: NftFacts }) {
   const [shown, setShown] = useState<Shown | null>(null)
   const { metadata_url: url, metadata_path: path } = nft
@@ -229,8 +246,8 @@ function Metadata({ nft }: { nft: NftFacts }) {
       )}
       <div class="buttons">
         {path !== null && (
-          <button type="button" class="button" aria-expanded={shown === 'minted'} onClick={() => toggle('minted')}>
-            <Icon name={shown === 'minted' ? 'down' : 'right'} size={14} /> As minted
+          <button type="button" class="button" aria-expanded={shown === 'stored'} onClick={() => toggle('stored')}>
+            <Icon name={shown === 'stored' ? 'down' : 'right'} size={14} /> As stored
           </button>
         )}
         <button type="button" class="button" aria-expanded={shown === 'sent'} onClick={() => toggle('sent')}>
@@ -243,12 +260,12 @@ function Metadata({ nft }: { nft: NftFacts }) {
         )}
       </div>
       {shown === 'sent' && <Json value={nft.request_metadata} what="metadata" />}
-      {shown === 'minted' && path !== null && <Minted path={path} />}
+      {shown === 'stored' && path !== null && <Stored path={path} />}
     </section>
   )
 }
 
-function Minted({ path }: { path: string }) {
+function Stored({ path }: { path: string }) {
   const [state, setState] = useState<{ value: unknown } | { error: string } | null>(null)
   useEffect(() => {
     const request = new AbortController()

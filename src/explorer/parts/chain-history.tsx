@@ -1,10 +1,15 @@
-import type { OwnerChange, Transaction } from '../../server/explorer/types.ts'
+import type { HistoryEvent, Transaction } from '../../server/explorer/types.ts'
 import { count, counted } from '../format.ts'
+import { StatusBadge } from './status.tsx'
 import { Ago, Gas, Id, Outside, Owner } from './text.tsx'
 
 const KINDS: Readonly<Record<string, string>> = {
   mint: 'Mint',
+  grant: 'Mint and transfer',
   transfer: 'Transfer',
+  update: 'Update',
+  freeze: 'Freeze',
+  burn: 'Burn',
   collection: 'New collection',
   make: 'New collection',
 }
@@ -42,27 +47,90 @@ export function Transactions({ transactions }: { transactions: readonly Transact
   )
 }
 
-export function OwnerHistory({ owners }: { owners: readonly OwnerChange[] }) {
+/** What happened to an NFT, the last first. */
+export function History({ events }: { events: readonly HistoryEvent[] }) {
   return (
     <ol class="timeline">
-      {owners.map((change) => (
-        <li key={`${change.transaction_hash} ${change.block_number} ${change.to}`}>
+      {events.map((event) => (
+        <li
+          key={`${event.kind} ${event.transaction_hash} ${event.block_number} ${event.to} ${event.time}`}
+          class={event.status}
+        >
           <div class="row-main">
-            <b>{change.from === null ? 'Minted to' : 'Transferred to'}</b>
-            <Owner address={change.to} />
+            <What event={event} />
+            {event.status !== 'deployed' && <StatusBadge status={event.status} />}
           </div>
-          {change.from !== null && (
+          {event.kind === 'transfer' && event.from !== null && (
             <div class="row-more faint">
-              <span>from</span> <Owner address={change.from} />
+              <span>from</span> <Owner address={event.from} />
             </div>
           )}
+          {/* The page has that of the mint. */}
+          {event.error !== null && event.kind !== 'mint' && <p class="reason">{event.error}</p>}
+          {event.changes !== null && event.changes.length > 0 && <Changes event={event} />}
           <div class="row-more faint">
-            {change.block_number !== null && <span>Block {count(change.block_number)}</span>}
-            {change.transaction_hash !== null && <Id text={change.transaction_hash} what="transaction hash" />}
-            <Outside href={change.explorer_url}>View on block explorer</Outside>
+            {event.block_number !== null && <span>Block {count(event.block_number)}</span>}
+            {event.transaction_hash !== null && <Id text={event.transaction_hash} what="transaction hash" />}
+            <Outside href={event.explorer_url}>View on block explorer</Outside>
+            {event.time !== null && <Ago time={event.time} />}
           </div>
         </li>
       ))}
     </ol>
+  )
+}
+
+function What({ event: { kind, from, to, revision } }: { event: HistoryEvent }) {
+  switch (kind) {
+    case 'mint':
+      return (
+        <>
+          <b>Minted to</b> {to !== null && <Owner address={to} />}
+        </>
+      )
+    case 'transfer':
+      return (
+        <>
+          <b>Transferred to</b> {to !== null && <Owner address={to} />}
+        </>
+      )
+    case 'update':
+      return <b>{revision === null ? 'Update of its metadata' : `Updated to revision ${count(revision)}`}</b>
+    case 'freeze':
+      return <b>Metadata frozen</b>
+    case 'burn':
+      return (
+        <>
+          <b>Burned, last owned by</b> {from !== null && <Owner address={from} />}
+        </>
+      )
+  }
+}
+
+const Value = ({ text }: { text: string | null }) =>
+  text === null ? <span class="faint">none</span> : text === '' ? <span class="faint">empty</span> : <bdi>{text}</bdi>
+
+function Changes({ event: { changes, changes_left_out: left } }: { event: HistoryEvent }) {
+  return (
+    <dl class="changes">
+      {changes?.map(({ field, before, after }) => (
+        <div key={field}>
+          <dt>
+            <bdi>{field}</bdi>
+          </dt>
+          <dd>
+            <span class="visually-hidden">before: </span>
+            <del>
+              <Value text={before} />
+            </del>
+            <span class="visually-hidden">after: </span>
+            <ins>
+              <Value text={after} />
+            </ins>
+          </dd>
+        </div>
+      ))}
+      {left > 0 && <div class="faint">and {counted(left, 'more change')}</div>}
+    </dl>
   )
 }

@@ -66,6 +66,7 @@ function wordsOf(hit: SearchHit) {
         more: (
           <>
             {token}
+            {hit.nft.burned && 'Burned · '}
             <Title text={hit.collection.name} />
           </>
         ),

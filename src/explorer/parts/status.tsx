@@ -13,6 +13,14 @@ export const StatusBadge = ({ status }: { status: Status }) => (
   </span>
 )
 
+/** In the place of a status: the token does not exist any more. */
+export const Burned = () => (
+  <span class="badge burned">
+    <span class="dot" aria-hidden="true" />
+    Burned
+  </span>
+)
+
 export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
 
 /** Counts by status, as a bar and as text. */

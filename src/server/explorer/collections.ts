@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { canonicalAddress } from '../../api/address.ts'
+import { canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { lifecycleOf } from '../store/collections.ts'
 import {
   collectionIds,
   collectionNames,
@@ -11,7 +12,7 @@ import {
   seenCollections,
 } from '../store/explorer-collections.ts'
 import { countsOfCollections, NO_NFTS } from '../store/explorer-counts.ts'
-import { firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
+import { countOwnedIn, firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
 import { findTransactions, gasOfCollection } from '../store/explorer-transactions.ts'
 import { fold } from '../store/title-index.ts'
 import type { Explorer, Part, Viewer } from './explorer.ts'
@@ -129,6 +130,7 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
   const { deployed } = summary.counts
   const ofEvm = isBlockchain(row.blockchain) && isEvm(row.blockchain)
   const state = JSON.stringify(summary.counts)
+  const countBurned = () => countOwnedIn(db, row.id, ZERO_ADDRESS)
   return {
     ...summary,
     name: row.name,
@@ -141,6 +143,8 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
       deployed === 0
         ? 0
         : await slow.get(`owners ${row.id}`, `${state} ${lately(explorer)}`, () => countOwners(explorer, row.id)),
+    burned: deployed === 0 ? 0 : await slow.get(`burned ${row.id}`, `${state} ${lately(explorer)}`, countBurned),
+    ...lifecycleOf(row),
     gas_used: ofEvm
       ? await slow.soon(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
       : null,

@@ -27,7 +27,8 @@ export interface Explorer {
   media: MediaReader
   indexer: Indexer
   slow: SlowFacts
-  /** Cached list entries of long metadata, by NFT: metadata never changes. */
+  chains: ServiceDeps['chains']
+  /** Cached list entries of long metadata, by NFT and update. */
   long: BoundedMap<InLists>
   /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
   linkOf(blockchain: string, hash: string): string | null
@@ -46,6 +47,7 @@ export function createExplorer({
     media: createMediaReader(storage),
     indexer: startIndexer({ store, now, onError }),
     slow: createSlowFacts(),
+    chains,
     long: new BoundedMap(LONG_REMEMBERED),
     linkOf: (blockchain, hash) => (isBlockchain(blockchain) ? chains.transactionUrl(blockchain, hash) : null),
     now,

@@ -1,3 +1,4 @@
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import { isBlockchain } from '../../api/blockchains.ts'
 import { changeMarker } from '../store/change-marker.ts'
 import { type SeenCollection, seenCollections } from '../store/explorer-collections.ts'
@@ -64,8 +65,8 @@ async function ownedPage(
 ): Promise<Page<NftSummary>> {
   const { db, slow } = explorer
   const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
-  // Only deployed NFTs have an owner.
-  if (status !== null && status !== 'deployed') return { total: 0, offset, items: [] }
+  // Only deployed NFTs have an owner, and burned ones have none.
+  if ((status !== null && status !== 'deployed') || address === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
   const total = await slow.get(`owned by ${address} in ${id}`, await changeMarker(db), () =>
     countOwnedIn(db, id, address),
@@ -99,6 +100,8 @@ export async function listOwned(
 ): Promise<Page<NftSummary & { collection: Nft['collection'] }>> {
   const { db, slow } = explorer
   const owner = addressOf(address)
+  // Burned NFTs belong to no one.
+  if (owner === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const counts = await slow.get(`owned by ${owner} for ${accountId}`, await changeMarker(db), () =>
     countOwned(db, accountId, owner),
   )

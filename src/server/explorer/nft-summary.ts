@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { SummaryRow } from '../store/explorer-nfts.ts'
 import { metadataAt } from '../store/explorer-nfts.ts'
 import type { Explorer } from './explorer.ts'
@@ -19,13 +20,14 @@ export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[
 }
 
 /** Parsing long metadata takes time, so it yields first, and the result is cached. */
-async function readLong({ db, long }: Explorer, { id, seq }: SummaryRow): Promise<InLists> {
-  const known = long.get(id)
+async function readLong({ db, long }: Explorer, { id, update_id, seq }: SummaryRow): Promise<InLists> {
+  const key = `${id} ${update_id}`
+  const known = long.get(key)
   if (known !== undefined) return known
   await nextTurn()
   const { title, fields } = readMetadata(await metadataAt(db, seq))
   const read = { title: cut(title), fields: fields.map(({ key, url }) => ({ key, url: cut(url) })) }
-  long.set(id, read)
+  long.set(key, read)
   return read
 }
 
@@ -43,6 +45,7 @@ async function summaryOf(
     status: row.status,
     error: row.error === null ? null : cut(row.error),
     owner: row.owner ?? row.receiver,
+    burned: row.owner === ZERO_ADDRESS,
     image: image === null ? null : { ...image, field: cut(image.field), source: cut(image.source) },
   }
 }

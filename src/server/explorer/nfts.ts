@@ -1,10 +1,11 @@
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import { seenCollections } from '../store/explorer-collections.ts'
 import { neighbors, seenNft } from '../store/explorer-nfts.ts'
 import { refOf } from './collections.ts'
 import type { Explorer, Viewer } from './explorer.ts'
 import { coverOf, mediaOf } from './media.ts'
 import { fileFields, readMetadata, timeOf } from './metadata.ts'
-import { ownersOf, showTransaction, transactionsOf } from './transactions.ts'
+import { historyOf, showTransaction, transactionsOf } from './transactions.ts'
 import type { Nft } from './types.ts'
 
 /** Returns the details of an NFT, or null if the viewer may not see one with this ID. */
@@ -12,8 +13,8 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
   const { db, media } = explorer
   const row = await seenNft(db, accountId, id)
   if (row === undefined) return null
-  const metadata = readMetadata(row.metadata)
-  const fields = fileFields(metadata, row.files)
+  const metadata = readMetadata(row.present_metadata)
+  const fields = fileFields(metadata, row.present_files)
   const [[collection], transactions, files, beside] = await Promise.all([
     seenCollections(db, accountId, [row.collection_id]),
     transactionsOf(explorer, row),
@@ -21,7 +22,6 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     neighbors(db, row),
   ])
   if (collection === undefined) return null
-  const mint = transactions.find((transaction) => transaction.id === row.transaction_id)
   return {
     nft_gdn_id: row.id,
     token_id: row.token_id,
@@ -29,6 +29,12 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     status: row.status,
     error: row.error,
     owner: row.owner ?? row.receiver,
+    burned: row.owner === ZERO_ADDRESS,
+    revision: row.revision,
+    // An update that a restored database doesn't have.
+    is_outdated: row.revision > 0 && row.update_id === null,
+    is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
+    is_frozen: row.frozen === 1 || collection.frozen === 1,
     image: await coverOf(media, fields),
     collection: refOf(collection),
     step: row.step,
@@ -43,7 +49,7 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     accepted_at: timeOf(row.accepted_at),
     run: row.run,
     transactions: transactions.map((transaction) => showTransaction(explorer, transaction)),
-    owners: await ownersOf(explorer, row, collection.blockchain, mint),
+    ...(await historyOf(explorer, row, collection.blockchain)),
     ...beside,
   }
 }

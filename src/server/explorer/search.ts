@@ -3,8 +3,7 @@ import { nftsAt, nftsById, nftsOfTokens, nftsOnChain, type SummaryRow } from '..
 import { seqsOfTerms } from '../store/explorer-terms.ts'
 import {
   findTransactions,
-  nftsTransferred,
-  nftTransferred,
+  nftsChanged,
   type SeenTransaction,
   transactionOfAttempt,
 } from '../store/explorer-transactions.ts'
@@ -64,9 +63,10 @@ const isRequest: Exactly = async (explorer, viewer, text) => {
   return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, some)
 }
 
-const isTransfer: Exactly = async (explorer, viewer, text) => {
-  const id = await nftTransferred(explorer.db, text.toLowerCase())
-  return id === null ? [] : await nftHits(explorer, viewer, await nftsById(explorer.db, [id]))
+/** Matches a transfer, update, freeze or burn. */
+const isChange: Exactly = async (explorer, viewer, text) => {
+  const ids = await nftsChanged(explorer.db, 'id', text.toLowerCase())
+  return await nftHits(explorer, viewer, await nftsById(explorer.db, ids))
 }
 
 const isTransaction: Exactly = async (explorer, viewer, text) => {
@@ -79,7 +79,7 @@ const isTransaction: Exactly = async (explorer, viewer, text) => {
   return signed === undefined ? [] : await hitsOfTransaction(explorer, viewer, signed)
 }
 
-/** Returns the NFTs that a transaction minted or transferred, or the collection that it deployed. */
+/** Returns the NFTs that a transaction minted or changed, or the collection that it deployed. */
 async function hitsOfTransaction(
   explorer: Explorer,
   viewer: Viewer,
@@ -87,10 +87,10 @@ async function hitsOfTransaction(
 ): Promise<SearchHit[]> {
   const { db } = explorer
   const { id, kind, collection_id, start_id, mint, token_count } = transaction
-  if (kind === 'transfer') {
-    return await nftHits(explorer, viewer, await nftsById(db, await nftsTransferred(db, id)))
+  // A transaction of existing NFTs has no collection.
+  if (collection_id === null) {
+    return await nftHits(explorer, viewer, await nftsById(db, await nftsChanged(db, 'transaction_id', id)))
   }
-  if (collection_id === null) return []
   if (kind === 'collection') return await collectionHits(explorer, viewer, [collection_id])
   const tokens =
     mint !== null ? [mint] : start_id === null ? [] : tokensFrom(start_id, Math.min(token_count, MOST_HITS))
@@ -122,7 +122,7 @@ const isCid: Exactly = async (explorer, viewer, text) => {
 const accountsOf = async ({ db }: Explorer, { accountId }: Viewer): Promise<string[]> =>
   accountId === null ? await accountsWithCollections(db, MOST_ACCOUNTS) : [accountId]
 
-const EXACTLY = [isNft, isCollection, isTransfer, isRun, isOwner, isTransaction, isRequest, isCid]
+const EXACTLY = [isNft, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
 
 /** Searches by a text: first the exact match, then items with its words in title or name. */
 export async function search(explorer: Explorer, viewer: Viewer, q: string): Promise<SearchResult> {

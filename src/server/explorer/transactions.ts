@@ -1,10 +1,13 @@
-import { findTransactions, ownerChanges, type SeenTransaction, transfersOf } from '../store/explorer-transactions.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
+import { blockTimes, changesOf as changesShown } from '../services/nft-history.ts'
+import { changesOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
+import { listHistory } from '../store/nft-history.ts'
 import type { Explorer } from './explorer.ts'
-import { timeOf } from './metadata.ts'
-import type { OwnerChange, Transaction } from './types.ts'
+import { cut, timeOf } from './metadata.ts'
+import type { HistoryEvent, Transaction } from './types.ts'
 
-/** Number of owner changes shown for an NFT, newest first. */
-const MOST_CHANGES = 200
+/** Number of events shown for an NFT, newest first. */
+const MOST_EVENTS = 100
 
 export const showTransaction = ({ linkOf }: Explorer, row: SeenTransaction): Transaction => ({
   transaction_hash: row.hash,
@@ -22,38 +25,38 @@ interface Minted {
   collection_id: string
   token_id: string | null
   transaction_id: string | null
-  sender: string | null
-  receiver: string
-  owner: string | null
 }
 
 /** Returns the transactions of an NFT that this backend signed, oldest first. */
 export async function transactionsOf({ db }: Explorer, nft: Minted): Promise<SeenTransaction[]> {
-  const ids = [...(nft.transaction_id === null ? [] : [nft.transaction_id]), ...(await transfersOf(db, nft.id))]
+  const ids = [...(nft.transaction_id === null ? [] : [nft.transaction_id]), ...(await changesOf(db, nft.id))]
   return await findTransactions(db, { by: 'id', ids: [...new Set(ids)] })
 }
 
-/** Returns the owners of an NFT, newest first: from chain events, then from the mint request. */
-export async function ownersOf(
-  { db, linkOf }: Explorer,
+/** Returns what happened to an NFT, newest first. */
+export async function historyOf(
+  explorer: Explorer,
   nft: Minted,
   blockchain: string,
-  mint: SeenTransaction | undefined,
-): Promise<OwnerChange[]> {
-  if (nft.token_id === null || nft.owner === null) return []
-  const change = (from: string | null, to: string, hash: string | null, block: number | null): OwnerChange => ({
-    from,
-    to,
-    transaction_hash: hash,
-    block_number: block,
-    explorer_url: hash === null ? null : linkOf(blockchain, hash),
-  })
-  const stored = await ownerChanges(db, nft.collection_id, nft.token_id, MOST_CHANGES)
-  const changes = stored.map((row) => change(row.previous, row.next, row.transaction_hash, row.block_number))
-  if (stored.length === MOST_CHANGES) return changes
-  const [hash, block] = [mint?.hash ?? null, mint?.block_number ?? null]
-  const first = stored.at(-1)?.previous ?? nft.sender ?? nft.receiver
-  // It was granted in its mint transaction, and the chain's events aren't read yet.
-  if (stored.length === 0 && nft.sender !== null) changes.push(change(nft.sender, nft.receiver, hash, block))
-  return [...changes, change(null, first, hash, block)]
+): Promise<{ history: HistoryEvent[]; history_left_out: boolean }> {
+  const { db, chains, slow, linkOf } = explorer
+  const found = await listHistory(db, nft, { offset: 0, limit: MOST_EVENTS + 1, newestFirst: true })
+  const rows = found.slice(0, MOST_EVENTS)
+  const blocks = JSON.stringify(rows.map(({ block_number: block }) => block))
+  const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
+  const times = await slow.soon(`times of ${nft.id}`, blocks, read)
+  const history: HistoryEvent[] = []
+  // One after the other: each may have a megabyte of metadata.
+  for (const row of rows) {
+    const { kind, status, block_number, transaction_hash, sender, receiver, revision, accepted_at } = row
+    const time = times?.[block_number ?? -1] ?? accepted_at
+    history.push({
+      ...{ kind, status, block_number, transaction_hash, from: sender, to: receiver, revision },
+      ...(await changesShown(db, nft.id, row)),
+      error: row.error === null ? null : cut(row.error),
+      time: time === null ? null : timeOf(time),
+      explorer_url: transaction_hash === null ? null : linkOf(blockchain, transaction_hash),
+    })
+  }
+  return { history, history_left_out: found.length > MOST_EVENTS }
 }

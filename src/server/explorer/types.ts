@@ -64,8 +64,20 @@ export interface Collection extends CollectionSummary {
   enable_api: boolean
   enable_transfer: boolean
   is_locked: boolean
-  /** Number of distinct owners of deployed NFTs. */
+  /** The metadata of all its NFTs can be updated. */
+  is_dynamic: boolean
+  /** The service may burn its NFTs. */
+  enable_burn: boolean
+  /** At its creation, in parts of 10,000. */
+  royalty_bps: number
+  royalty_receiver: string | null
+  /** Whether its owner has made the metadata of all NFTs final. */
+  is_frozen: boolean
+  /** Version of its contract; null on Solana. */
+  contract_version: number | null
+  /** Number of distinct owners of deployed NFTs, and of burned NFTs. */
   owners: number
+  burned: number
   /** Sum over all of its transactions; null on Solana. */
   gas_used: string | null
   /** Hash of the transaction that deployed it. */
@@ -80,6 +92,7 @@ export interface NftSummary {
   status: Status
   error: string | null
   owner: string
+  burned: boolean
   /** The image of a gallery: the field `image`, else the first image; null if there is none. */
   image: Media | null
 }
@@ -97,12 +110,24 @@ export interface Transaction {
   explorer_url: string | null
 }
 
-/** A change of owner, newest first. The first has `from` null. */
-export interface OwnerChange {
+/** One event in the life of an NFT. */
+export interface HistoryEvent {
+  kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
+  status: Status
+  /** The owner before and after it; null for what changes no owner. */
   from: string | null
-  to: string
-  transaction_hash: string | null
+  to: string | null
+  /** The revision that an update made. */
+  revision: number | null
+  /** What an update changed, cut to 500 characters each; null if its metadata is not known. */
+  changes: { field: string; before: string | null; after: string | null }[] | null
+  /** Number of further changes. */
+  changes_left_out: number
+  error: string | null
+  /** Of its block, or when it was accepted; null if neither is known. */
+  time: string | null
   block_number: number | null
+  transaction_hash: string | null
   explorer_url: string | null
 }
 
@@ -116,8 +141,15 @@ export interface Nft extends NftSummary {
   description: string | null
   attributes: { trait_type: string; value: string | number | boolean | null }[]
   media: Media[]
-  /** As sent by the client. */
+  /** As sent by the client, with its last update. */
   request_metadata: unknown
+  /** Number of its last update in the collection; 0 without one. */
+  revision: number
+  /** Whether the metadata of that update isn't known. */
+  is_outdated: boolean
+  is_dynamic: boolean
+  /** Whether its metadata, or that of its collection, is final. */
+  is_frozen: boolean
   /** `ipfs://<cid>/<n>.json`, and its path on this server. */
   metadata_url: string | null
   metadata_path: string | null
@@ -125,7 +157,9 @@ export interface Nft extends NftSummary {
   /** The run of `gdn batch mint` that sent it. */
   run: string | null
   transactions: Transaction[]
-  owners: OwnerChange[]
+  /** Newest first, at most 100. */
+  history: HistoryEvent[]
+  history_left_out: boolean
   /** The previous and the next NFT in its collection. */
   previous: string | null
   next: string | null

@@ -20,7 +20,7 @@ export async function getNftHistory(
   const blockchain = nft.blockchain as Blockchain
   const found = await listHistory(db, nft, { offset, limit: limit + 1 })
   const rows = found.slice(0, limit)
-  const times = await blockTimes({ chains }, blockchain, rows)
+  const times = await blockTimes({ db, chains }, blockchain, rows)
   const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatAcceptedDate(ms) : null)
   const events = []
   // One after the other: each may have a megabyte of metadata.

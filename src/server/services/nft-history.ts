@@ -4,7 +4,7 @@ import type { NftMetadata } from '../../api/metadata.ts'
 import { metadataChanges } from '../../api/metadata-changes.ts'
 import { within } from '../../core/within.ts'
 import { readBlock } from '../pipeline/evm/follow-owners.ts'
-import { type HistoryRow, metadataAround } from '../store/nft-history.ts'
+import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-history.ts'
 import type { Db } from '../store/schema.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -13,13 +13,15 @@ const CHAIN_PATIENCE_MS = 5000
 
 /** Returns the times of blocks in milliseconds, those that the blockchain returns. */
 export async function blockTimes(
-  { chains }: Pick<ServiceDeps, 'chains'>,
+  { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   blockchain: Blockchain,
   rows: readonly HistoryRow[],
 ): Promise<ReadonlyMap<number, number>> {
   const times = new Map<number, number>()
-  if (!isEvm(blockchain)) return times
   const numbers = [...new Set(rows.flatMap(({ block_number: block }) => block ?? []))]
+  // The database has the blocks of embedded chains, which may not run now.
+  for (const { number, timestamp } of await embeddedBlocks(db, blockchain, numbers)) times.set(number, timestamp * 1000)
+  if (!isEvm(blockchain) || !chains.remote.has(blockchain)) return times
   const read = async () => {
     const network = await chains.network(blockchain)
     const add = async (number: number) => {

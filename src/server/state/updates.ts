@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { tellUpdates } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
+import { reindexed } from '../store/title-index.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import type { UpdateRow } from '../store/updates.ts'
 import { type NewRow, stateDb } from './state-db.ts'
@@ -81,16 +82,18 @@ export async function deployUpdates(
     })
     .where('transaction_id', '=', id)
     .where('step', '=', 'chain')
-    .returning('seq')
+    .returning(['seq', 'nft_id'])
     .execute()
   const nfts = db.selectFrom('updates').select('nft_id').where('transaction_id', '=', id)
   if (kind === 'freeze') await db.updateTable('nfts').set({ frozen: 1 }).where('id', 'in', nfts).execute()
   else if (kind === 'update') {
-    await sql`
+    const change = sql`
       update nfts set revision = ${sequence}, update_id = updates.id,
         metadata_url = ${`ipfs://${directory}/`} || nfts.token_id || '.json'
       from updates where updates.transaction_id = ${id} and updates.status = 'deployed' and nfts.id = updates.nft_id
-        and nfts.revision < ${sequence}`.execute(db)
+        and nfts.revision < ${sequence}`
+    const nftIds = deployed.flatMap(({ nft_id }) => nft_id ?? [])
+    await reindexed(db, nftIds, () => change.execute(db))
   }
   await tellUpdates(
     db,
@@ -165,7 +168,7 @@ export async function withdrawUpdates(db: Db, transactionId: string): Promise<vo
     join transactions on transactions.id = updates.transaction_id
     where updates.nft_id = nfts.id and updates.status = 'deployed' and updates.kind = 'update'
     order by updates.revision desc limit 1)`
-  await sql`
+  const change = sql`
     update nfts set revision = coalesce(${before('updates.revision')}, 0), update_id = ${before('updates.id')},
       frozen = case when exists (select 1 from updates where updates.nft_id = nfts.id and updates.status = 'deployed'
         and updates.kind = 'freeze') then 1 else 0 end,
@@ -173,5 +176,6 @@ export async function withdrawUpdates(db: Db, transactionId: string): Promise<vo
         ${before(`'ipfs://' || transactions.directory || '/' || nfts.token_id || '.json'`)},
         (select 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
           from transactions as minted where minted.id = nfts.transaction_id and nfts.token_id is not null))
-    where id in (${sql.join(nftIds)})`.execute(db)
+    where id in (${sql.join(nftIds)})`
+  await reindexed(db, nftIds, () => change.execute(db))
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import { seenBy } from './explorer-counts.ts'
 import type { Db } from './schema.ts'
 
@@ -72,12 +73,12 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 }
 
 /**
- * Counts distinct owners of a collection's NFTs after a given one, within this many index entries, and returns the last
+ * Counts distinct owners of a collection's NFTs after a given one, without that of burned NFTs, within this many index entries, and returns the last
  * of them; null if there are no more. The caller continues after it, which skips that owner's other tokens.
  */
 export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
   const { rows } = await sql<{ count: number; last: string | null }>`
-    select count(distinct owner) as count, max(owner) as last from (
+    select count(distinct nullif(owner, ${ZERO_ADDRESS})) as count, max(owner) as last from (
       select owner from nfts where collection_id = ${collectionId} and owner > ${last}
       order by owner limit ${sql.lit(entries)}
     ) as part`.execute(db)

@@ -1,19 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isPostgres } from './dialect.ts'
 import { firstSeqOf, seenBy } from './explorer-counts.ts'
+import { presentOf } from './nfts.ts'
 import type { Db, NftStatus } from './schema.ts'
 
 /** Lists read metadata longer than this for each NFT separately. */
 const SHORT = 16_384
 
-const SUMMARY = sql.raw(
-  [
-    ...['seq', 'id', 'collection_id', 'token_id', 'status', 'error', 'owner', 'receiver', 'files'].map(
-      (column) => `nfts.${column}`,
-    ),
-    `case when octet_length(nfts.metadata) <= ${SHORT} then nfts.metadata end as metadata`,
-  ].join(', '),
-)
+const COLUMNS = ['seq', 'id', 'collection_id', 'token_id', 'status', 'error', 'owner', 'receiver', 'update_id'] as const
+
+const SUMMARY = sql`${sql.join(COLUMNS.map((column) => sql.ref(`nfts.${column}`)))}, ${presentOf('files')} as files,
+  case when octet_length(${presentOf('metadata')}) <= ${sql.lit(SHORT)} then ${presentOf('metadata')} end as metadata`
 
 export interface SummaryRow {
   seq: number
@@ -24,6 +21,8 @@ export interface SummaryRow {
   error: string | null
   owner: string | null
   receiver: string
+  /** Its last update; null without one. */
+  update_id: string | null
   files: string | null
   /** Null if it is long. */
   metadata: string | null
@@ -140,7 +139,11 @@ export async function countOwnedIn(db: Db, collectionId: string, owner: string):
 
 /** Returns the metadata of an NFT, of any length. */
 export async function metadataAt(db: Db, seq: number): Promise<string> {
-  return (await db.selectFrom('nfts').select('metadata').where('seq', '=', seq).executeTakeFirstOrThrow()).metadata
+  const { rows } = await sql<{ metadata: string }>`
+    select ${presentOf('metadata')} as metadata from nfts where nfts.seq = ${seq}`.execute(db)
+  const [row] = rows
+  if (row === undefined) throw new Error(`no NFT at ${seq}`)
+  return row.metadata
 }
 
 /** Returns an NFT that an account may see, with its request. */
@@ -150,7 +153,11 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
     .selectAll('nfts')
-    .select(['requests.accepted_at', 'requests.run'])
+    .select(['requests.accepted_at', 'requests.run', 'collections.dynamic as collection_dynamic'])
+    .select([
+      sql<string>`${presentOf('metadata')}`.as('present_metadata'),
+      sql<string | null>`${presentOf('files')}`.as('present_files'),
+    ])
     .where('nfts.id', '=', id)
     .where(seenBy(accountId))
     .executeTakeFirst()

@@ -31,47 +31,33 @@ export async function transactionOfAttempt(db: Db, hash: string): Promise<string
   return row?.transaction_id ?? null
 }
 
-/** Returns the transactions of an NFT's requested transfers, or the NFT that a transaction transferred. */
-export async function transfersOf(db: Db, nftId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('transfers')
-    .select('transaction_id')
-    .where('nft_id', '=', nftId)
-    .where('transaction_id', 'is not', null)
-    .orderBy('seq')
-    .limit(100)
-    .execute()
-  return rows.flatMap((row) => row.transaction_id ?? [])
+const CHANGES = ['transfers', 'updates'] as const
+
+/** Returns the transactions of an NFT's requested transfers, updates, freezes and burns. */
+export async function changesOf(db: Db, nftId: string): Promise<string[]> {
+  const found: string[] = []
+  for (const table of CHANGES) {
+    const rows = await db
+      .selectFrom(table)
+      .select('transaction_id')
+      .where('nft_id', '=', nftId)
+      .where('transaction_id', 'is not', null)
+      .orderBy('seq')
+      .limit(100)
+      .execute()
+    found.push(...rows.flatMap((row) => row.transaction_id ?? []))
+  }
+  return found
 }
 
-export async function nftsTransferred(db: Db, transactionId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('transfers')
-    .select('nft_id')
-    .where('transaction_id', '=', transactionId)
-    .limit(50)
-    .execute()
-  return rows.map((row) => row.nft_id)
-}
-
-/** Returns the NFT of a requested transfer. */
-export async function nftTransferred(db: Db, transferId: string): Promise<string | null> {
-  const row = await db.selectFrom('transfers').select('nft_id').where('id', '=', transferId).executeTakeFirst()
-  return row?.nft_id ?? null
-}
-
-/** Returns a token's owner changes on chain, newest first. */
-export async function ownerChanges(db: Db, collectionId: string, tokenId: string, limit: number) {
-  return await db
-    .selectFrom('owner_events')
-    .select(['previous', 'next', 'transaction_hash', 'block_number'])
-    .where('collection_id', '=', collectionId)
-    .where('token_id', '=', tokenId)
-    .where('kind', '=', 'transfer')
-    .orderBy('block_number', 'desc')
-    .orderBy('log_index', 'desc')
-    .limit(limit)
-    .execute()
+/** Returns the NFTs that a transaction, or a request, transferred, updated, froze or burned. */
+export async function nftsChanged(db: Db, by: 'transaction_id' | 'id', id: string): Promise<string[]> {
+  const found: string[] = []
+  for (const table of CHANGES) {
+    const rows = await db.selectFrom(table).select('nft_id').where(by, '=', id).limit(50).execute()
+    found.push(...rows.flatMap((row) => row.nft_id ?? []))
+  }
+  return found
 }
 
 /** Returns the gas of all transactions of a collection, as decimal digits. */
@@ -83,6 +69,9 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
       union all
       select sum(cast(gas_used as bigint)) as gas from transactions where id in (
         select transaction_id from transfers where collection_id = ${collectionId} and transaction_id is not null)
+      union all
+      select sum(cast(gas_used as bigint)) as gas from transactions where id in (
+        select transaction_id from updates where collection_id = ${collectionId} and revision is not null)
     ) as all_gas`.execute(db)
   return String(rows[0]?.gas ?? 0)
 }
@@ -95,7 +84,13 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
   const ownTransfer = sql`select 1 from transfers cross join collections
     where transfers.transaction_id = transactions.id and collections.id = transfers.collection_id
       and collections.account_id = ${accountId}`
-  const mine = accountId === null ? sql`` : sql` and (collection_id in (${own}) or exists (${ownTransfer}))`
+  const ownUpdate = sql`select 1 from updates cross join collections
+    where updates.transaction_id = transactions.id and collections.id = updates.collection_id
+      and collections.account_id = ${accountId}`
+  const mine =
+    accountId === null
+      ? sql``
+      : sql` and (collection_id in (${own}) or exists (${ownTransfer}) or exists (${ownUpdate}))`
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from transactions where state = 'signed'${mine}`.execute(db)
   return Number(rows[0]?.count ?? 0)

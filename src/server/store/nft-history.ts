@@ -120,3 +120,15 @@ export async function metadataAround(db: Db, nftId: string, seq: number): Promis
   if (row === undefined) throw new Error(`no update ${seq} of ${nftId}`)
   return row
 }
+
+/** Returns blocks of an embedded chain, with their Unix times in seconds. */
+export async function embeddedBlocks(db: Db, blockchain: string, numbers: readonly number[]) {
+  if (numbers.length === 0) return []
+  const rows = await db
+    .selectFrom('chain_blocks')
+    .select(['number', 'timestamp'])
+    .where('blockchain', '=', blockchain)
+    .where('number', 'in', numbers)
+    .execute()
+  return rows.map(({ number, timestamp }) => ({ number: Number(number), timestamp: Number(timestamp) }))
+}

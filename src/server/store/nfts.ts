@@ -7,6 +7,12 @@ import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
 
+/** The present metadata of an NFT in SQL: that of its last update, or of its mint. */
+export const presentOf = (column: 'metadata' | 'files'): RawBuilder<unknown> =>
+  sql`case when nfts.update_id is null then ${sql.ref(`nfts.${column}`)} else (
+    select ${sql.ref(`present.${column}`)} from updates as present
+    where present.id = nfts.update_id and present.nft_id = nfts.id) end`
+
 /** Returns IDs of a collection's NFTs in the order of acceptance. */
 export async function listNftIds(db: Db, collectionId: string): Promise<string[]> {
   const rows = await db

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { cidOf } from '../../core/ipfs-url.ts'
 import { givenRows, isPostgres } from './dialect.ts'
+import { presentOf } from './nfts.ts'
 import type { Db } from './schema.ts'
 
 /** Maximum length of a title and of a word in the index. */
@@ -80,6 +81,8 @@ function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>)
   return [...new Set(cids.map((cid) => cidTerm(account_id, cid)))]
 }
 
+const termsOf = (nft: Indexed) => [...titleTerms(nft), ...fileTerms(nft)].map((term) => [term, nft.seq] as const)
+
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
   const given = givenRows(db, { term: 'text', seq: 'bigint' }, rows)
@@ -102,6 +105,26 @@ export async function indexFiles(
     db,
     fileTerms({ account_id, files }).map((term) => [term, seq] as const),
   )
+}
+
+/**
+ * Changes the present metadata of NFTs by `change`, and what they are found by. Call it in a transaction. An NFT that
+ * isn't indexed yet has its terms early.
+ */
+export async function reindexed(db: Db, nftIds: readonly string[], change: () => Promise<unknown>): Promise<void> {
+  if (nftIds.length === 0) return
+  const read = () => indexed(db, sql`nfts.id in (${sql.join(nftIds)})`, nftIds.length)
+  const before = await read()
+  await change()
+  const after = new Map((await read()).map((nft) => [nft.seq, termsOf(nft)]))
+  // One statement for each NFT: SQLite would read all NFTs with a term for several.
+  for (const nft of before) {
+    const present = new Set(after.get(nft.seq)?.map(([term]) => term))
+    const gone = termsOf(nft).flatMap(([term]) => (present.has(term) ? [] : [term]))
+    if (gone.length === 0) continue
+    await db.deleteFrom('nft_terms').where('seq', '=', nft.seq).where('term', 'in', gone).execute()
+  }
+  await insertTerms(db, [...after.values()].flat())
 }
 
 /** Ranges of positions (inclusive) that were empty, with a time in milliseconds. */
@@ -142,12 +165,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
   const gaps = (JSON.parse(cursor.gaps) as Gap[]).filter(([, , since]) => since > now - GAP_MS)
   const filled = gaps.length === 0 ? [] : await rowsAt(db, gaps)
   const rows = await nextRows(db, cursor.next_seq, limit)
-  await insertTerms(
-    db,
-    [...filled, ...rows].flatMap((nft) =>
-      [...titleTerms(nft), ...fileTerms(nft)].map((term) => [term, nft.seq] as const),
-    ),
-  )
+  await insertTerms(db, [...filled, ...rows].flatMap(termsOf))
   const last = rows.at(-1)?.seq
   const left = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MOST_GAPS)
   const next_seq = last === undefined ? cursor.next_seq : last + 1
@@ -163,7 +181,8 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
  * statistics of a few NFTs, SQLite would sort all of them. It reads the tables of a cross join in this order.
  */
 async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
-  const page = sql`select seq, files, collection_id, substr(metadata, 1, ${sql.lit(METADATA_READ)}) as metadata
+  const page = sql`select seq, ${presentOf('files')} as files, collection_id,
+    substr(${presentOf('metadata')}, 1, ${sql.lit(METADATA_READ)}) as metadata
     from nfts where ${where} order by seq limit ${limit}`
   const { rows } = await sql<Indexed>`select page.seq, page.files, page.metadata, collections.account_id
     from (${page}) as page cross join collections where collections.id = page.collection_id

@@ -3,6 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { CollectionRow } from './collections.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db, UnknownUpdatesTable, UpdateKind, UpdatesTable } from './schema.ts'
+import { reindexed } from './title-index.ts'
 
 export type UpdateRow = Selectable<UpdatesTable>
 
@@ -208,17 +209,17 @@ export async function setUnknownRevision(
   of: { collectionId: string; sequence: number; directory: string; tokenIds: readonly string[] },
 ): Promise<void> {
   const { collectionId, sequence, directory, tokenIds } = of
-  await db
-    .updateTable('nfts')
-    .set({
-      revision: sequence,
-      update_id: null,
-      metadata_url: sql<string>`${`ipfs://${directory}/`} || token_id || '.json'`,
-    })
+  const nfts = await db
+    .selectFrom('nfts')
+    .select('id')
     .where('collection_id', '=', collectionId)
     .where('token_id', 'in', tokenIds)
     .where('revision', '<', sequence)
     .execute()
+  const ids = nfts.map(({ id }) => id)
+  const metadata_url = sql<string>`${`ipfs://${directory}/`} || token_id || '.json'`
+  const changed = { revision: sequence, update_id: null, metadata_url }
+  await reindexed(db, ids, () => db.updateTable('nfts').set(changed).where('id', 'in', ids).execute())
 }
 
 /** Returns the commitments of a collection that didn't fail, the first one first. */

@@ -54,7 +54,9 @@ describe('on Solana', () => {
       transactions: [{ kind: 'mint', state: 'final', token_count: 1 }],
     })
     const [{ transaction_hash, block_number }] = nft.transactions
-    expect(nft.owners).toEqual([{ from: null, to: receiver, transaction_hash, block_number, explorer_url: null }])
+    expect(nft.history).toMatchObject([
+      { kind: 'mint', from: null, to: receiver, transaction_hash, block_number, explorer_url: null },
+    ])
     expect((await show(backend, `owners/${receiver}/nfts`)).total).toBe(2)
     expect(await show(backend, 'runs/on-solana')).toMatchObject({ counts: { deployed: 2 }, gas_used: null })
     for (const q of [transaction_hash, ids[0]]) {
@@ -77,9 +79,9 @@ it('the history of a grant has its first and second owner', async () => {
   })
   const granted = nfts[0]?.nft_gdn_ids ?? ''
   await settled(backend, [granted])
-  const { owner, owners, transactions } = await show(backend, `nfts/${granted}`)
+  const { owner, history, transactions } = await show(backend, `nfts/${granted}`)
   expect(owner).toBe(WALLETS[2])
-  expect(owners).toMatchObject([
+  expect(history).toMatchObject([
     { from: WALLETS[0], to: WALLETS[2], transaction_hash: transactions[0].transaction_hash },
     { from: null, to: WALLETS[0], transaction_hash: transactions[0].transaction_hash },
   ])
@@ -93,8 +95,8 @@ it('a reorg removes reverted owners from the history', async () => {
     ...{ collection_id: collection.id, kind: 'transfer' as const, token_id, previous, next },
   })
   const steps = async () => {
-    const { owners, owner: now } = await show(backend, `nfts/${id}`)
-    return [now, owners.map(({ from, to }: { from: string; to: string }) => [from, to])]
+    const { history, owner: now } = await show(backend, `nfts/${id}`)
+    return [now, history.map(({ from, to }: { from: string; to: string }) => [from, to])]
   }
   expect(await steps()).toEqual([owner, [[null, owner]]])
   await withStore(dataDir.path, ({ db }) => applyEvents(db, [event(9001, owner, other), event(9002, other, third)]))
@@ -124,13 +126,16 @@ it('an address that exists on two blockchains is resolved by the blockchain', as
 
 it('transactions link to the configured block explorer', async () => {
   await withStore(dataDir.path, async (store) => {
-    const chains = { transactionUrl: (name: string, hash: string) => `https://scan.example/${name}/tx/${hash}` }
+    const chains = {
+      remote: { has: () => false },
+      transactionUrl: (name: string, hash: string) => `https://scan.example/${name}/tx/${hash}`,
+    }
     const deps = { store, storage: {}, chains, now: Date.now } as unknown as ServiceDeps
     const explorer = createExplorer({ ...deps, onError() {} })
     const nft = await showNft(explorer, { accountId: null }, id)
     const hash = nft?.transactions[0]?.transaction_hash
     expect(nft?.transactions[0]?.explorer_url).toBe(`https://scan.example/polygon/tx/${hash}`)
-    expect(nft?.owners.at(-1)?.explorer_url).toBe(`https://scan.example/polygon/tx/${hash}`)
+    expect(nft?.history.at(-1)?.explorer_url).toBe(`https://scan.example/polygon/tx/${hash}`)
     await explorer.indexer.stop()
   })
 })

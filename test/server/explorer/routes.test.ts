@@ -215,7 +215,7 @@ describe('an NFT', () => {
       next: failed,
     })
     const [mintHash, transferHash] = nft.transactions.map((row: { transaction_hash: string }) => row.transaction_hash)
-    expect(nft.owners).toMatchObject([
+    expect(nft.history).toMatchObject([
       { from: WALLETS[1], to: WALLETS[2], transaction_hash: transferHash },
       { from: null, to: WALLETS[1], transaction_hash: mintHash },
     ])
@@ -226,7 +226,13 @@ describe('an NFT', () => {
 
   it('that failed is shown with the reason', async () => {
     const nft = await show(backend, `nfts/${failed}`)
-    expect(nft).toMatchObject({ status: 'failed', token_id: null, owners: [], transactions: [], metadata_path: null })
+    expect(nft).toMatchObject({
+      status: 'failed',
+      token_id: null,
+      history: [{ kind: 'mint', status: 'failed' }],
+      transactions: [],
+      metadata_path: null,
+    })
     expect(nft.error).toMatch(/is not stored here/)
     expect(nft.image).toMatchObject({ url: null, cid: null, content_type: null, kind: 'other' })
   })

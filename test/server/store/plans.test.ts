@@ -56,7 +56,7 @@ const WHOLE = [
   // The web explorer counts the NFTs of an owner in the index, without waiting for it.
   /select count\(\*\) (as count )?from nfts where .*owner = \?/,
   // It counts distinct owners in pages of the index, without waiting for it.
-  /^select count\(distinct owner\) .* limit 20000 \)/,
+  /^select count\(distinct nullif\(owner, \?\)\) .* limit 20000 \)/,
   // After the nonce of a pending transaction there are only other pending ones.
   /^select id from transactions where blockchain = \? and signer = \? and state = 'signed' and nonce > \? /,
   // It sums up the gas of a collection's transactions in the index, without waiting for it.
