@@ -114,7 +114,7 @@ export async function keptCommitment(
   const state = await openStateIfThere(options.stateDir)
   if (state === null) return undefined
   try {
-    const { drop } = await lookAtStore(state, options)
+    const { drop } = await lookAtStore(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
     const { provenance, seed } = drop.reading
     const isKept = typeof provenance === 'string' && typeof seed === 'string'

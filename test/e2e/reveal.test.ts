@@ -59,7 +59,7 @@ const rowsOf = (n: number) => [
 const newCollection = async (gdn: { json<Result>(...argv: string[]): Promise<Result> }) =>
   (
     await gdn.json<{ contract_address: `0x${string}` }>(
-      ...['collection', 'create', '--name', 'Hidden', '-b', 'polygon', '--wallet', WALLETS[0], '--dynamic'],
+      ...['collection', 'create', '--name', 'Hidden', '-b', 'polygon', '--wallet', WALLETS[0]],
     )
   ).contract_address
 

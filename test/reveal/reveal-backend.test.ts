@@ -59,7 +59,7 @@ async function machine(collection: TestCollection) {
   }
 }
 
-const collectionOf = (more: object = {}) => createTestCollection(backend, { dynamic: true, ...more })
+const collectionOf = () => createTestCollection(backend)
 
 async function nftsOf({ address, blockchain }: TestCollection) {
   const { nft_gdn_ids } = await call(backend, 'getnftgdnids', { contract_addresses: address, blockchain })

@@ -21,7 +21,9 @@ import { linesOf } from './run-error.ts'
 import { summaryView } from './summary.ts'
 
 /** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
-export async function mintManifest(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
+export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
+  // What is revealed is updated.
+  const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   const plansOffline = flags.dryRun === true && flags.lookup === false
   const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
