@@ -94,7 +94,7 @@ export async function useRestOfStore(
   await unknownMints.knownMembers(db, collectionId)
   await nfts.listNftsOfDirectory(db, collectionId, 'd1')
   await collectionsOf(db, 'solana')
-  await nfts.listTokens(db, collectionId, { after: '', limit: 100 })
+  await nfts.listTokens(db, collectionId, { after: 0, limit: 100 })
   await adoptMembers(db, [])
   await withdrawBatch(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
   const files = storedFiles(db, transaction, 'place')

@@ -89,18 +89,18 @@ export async function setOwner(db: Db, id: string, owner: string, block: number)
   await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
 }
 
-/** Returns NFTs of a collection in the order of their tokens. */
+/** Returns NFTs of a collection in the order of their acceptance. */
 export async function listTokens(
   db: Db,
   collectionId: string,
-  { after, limit }: { after: string; limit: number },
-): Promise<Pick<NftRow, 'id' | 'token_id' | 'owner'>[]> {
+  { after, limit }: { after: number; limit: number },
+): Promise<Pick<NftRow, 'seq' | 'id' | 'token_id' | 'owner'>[]> {
   return await db
     .selectFrom('nfts')
-    .select(['id', 'token_id', 'owner'])
+    .select(['seq', 'id', 'token_id', 'owner'])
     .where('collection_id', '=', collectionId)
-    .where('token_id', '>', after)
-    .orderBy('token_id')
+    .where('seq', '>', after)
+    .orderBy('seq')
     .limit(limit)
     .execute()
 }

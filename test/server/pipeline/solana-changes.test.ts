@@ -161,6 +161,20 @@ describe('a restored database of a Solana cluster', () => {
     expect(await until(seen, (nfts) => nfts[1]?.burned === true)).toMatchObject([{ is_frozen: true }, { burned: true }])
   })
 
+  it('adopts a burn that it had accepted', async () => {
+    const { collection, ids, nfts } = await onCluster(['a'], { enable_burn: true })
+    const letGo = await holdSigning(place.dataDir, 'burn')
+    const id = await burn(collection, ids[0] ?? '')
+    const backup = await stopAndBackUp()
+    await letGo()
+    backend = await place.start()
+    expect(await ended(backend, id)).toMatchObject({ status: 'deployed', transaction_hash: expect.any(String) })
+    await startFrom(backup)
+    expect(await ended(backend, id)).toMatchObject({ status: 'deployed', transaction_hash: null })
+    expect(await showNfts(backend, ids)).toMatchObject([{ burned: true, receiver_wallet_address: null }])
+    expect(await onChain(nfts[0]?.token_id)).toMatchObject({ supply: 0n })
+  })
+
   it('makes no update of a revision that it lost, and shows that revision', async () => {
     const { collection, ids, nfts } = await onCluster(['a'])
     const letGo = await holdSigning(place.dataDir, 'update')

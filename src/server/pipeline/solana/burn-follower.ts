@@ -27,12 +27,12 @@ export function startBurnFollower({ store, blockchain, solana, log }: BurnFollow
 
   async function* readPages() {
     for (const collectionId of await collectionsOf(store.db, blockchain)) {
-      for (let after = ''; ; ) {
+      for (let after = 0; ; ) {
         const tokens = await listTokens(store.db, collectionId, { after, limit: PAGE })
-        const held = tokens.filter(({ owner }) => owner !== ZERO_ADDRESS)
+        const held = tokens.filter(({ token_id, owner }) => token_id !== null && owner !== ZERO_ADDRESS)
         if (held.length > 0) yield held
         if (tokens.length < PAGE) break
-        after = tokens.at(-1)?.token_id ?? ''
+        after = tokens.at(-1)?.seq ?? after
       }
     }
   }
