@@ -10,7 +10,7 @@ import { serve } from '../helpers/served-backend.ts'
 
 interface Nft {
   receiver_wallet_address: string
-  request_metadata: { title: string }
+  request_metadata: { title: string; description: string }
 }
 
 const ROUNDS = 3
@@ -37,19 +37,42 @@ test('gdn apply that is killed makes each change once, on any machine', async ()
   const [first] = machines
   if (first === undefined) throw new Error('no machine')
   const created = await first.json<{ contract_address: string }>(
-    ...['collection', 'create', '--name', 'Shared', '-b', 'polygon', '--wallet', WALLETS[0], '--enable-transfer'],
+    ...[
+      'collection',
+      'create',
+      '--name',
+      'Shared',
+      '-b',
+      'polygon',
+      '--wallet',
+      WALLETS[0],
+      '--enable-transfer',
+      '--dynamic',
+    ],
   )
   const owners: string[] = []
+  const texts: string[] = []
   let moved = 0
+  let edited = 0
   let killed = 0
   for (let round = 0; round < ROUNDS; round++) {
     for (const [row, owner] of owners.entries()) {
+      if (random() < 0.5) {
+        texts[row] = `text of round ${round}`
+        edited++
+      }
       if (random() < 0.5) continue
       owners[row] = WALLETS[(WALLETS.indexOf(owner as (typeof WALLETS)[number]) + 1) % WALLETS.length] ?? ''
       moved++
     }
-    for (let row = 0; row < ROWS / ROUNDS; row++) owners.push(WALLETS[row % 2] ?? '')
-    const text = ['id,title,description,receiver', ...owners.map((owner, row) => `r${row},Title ${row},x,${owner}`)]
+    for (let row = 0; row < ROWS / ROUNDS; row++) {
+      owners.push(WALLETS[row % 2] ?? '')
+      texts.push('x')
+    }
+    const text = [
+      'id,title,description,receiver',
+      ...owners.map((owner, row) => `r${row},Title ${row},${texts[row]},${owner}`),
+    ]
     const runs = await Promise.all(
       machines.map(
         async (gdn) =>
@@ -72,11 +95,14 @@ test('gdn apply that is killed makes each change once, on any machine', async ()
   const byTitle = new Map(nfts.map((nft) => [nft.request_metadata.title, nft.receiver_wallet_address]))
   expect(nfts).toHaveLength(ROWS)
   expect(owners.map((_, row) => byTitle.get(`Title ${row}`))).toEqual(owners)
+  const byText = new Map(nfts.map(({ request_metadata: { title, description } }) => [title, description]))
+  expect(texts.map((_, row) => byText.get(`Title ${row}`))).toEqual(texts)
   await stop()
   const { rows } = await withStore(folder.path, ({ db }) =>
-    sql<{ n: number }>`select count(*) as n from transfers where status = 'deployed'`.execute(db),
+    sql<{ n: number }>`select count(*) as n from transfers where status = 'deployed'
+      union all select count(*) from updates where status = 'deployed'`.execute(db),
   )
-  report({ killed, moved })
-  expect(Number(rows[0]?.n)).toBe(moved)
+  report({ killed, moved, edited })
+  expect(rows.map(({ n }) => Number(n))).toEqual([moved, edited])
   expect(killed).toBeGreaterThan(0)
 })
