@@ -21,7 +21,8 @@ export interface Candidate {
   nftGdnId: string | null
 }
 
-type MintOperation = 'createnft' | 'creatednft' | 'createnfttrans'
+/** `createnft` stands for creatednft too: they share their reference IDs. */
+type MintOperation = 'createnft' | 'createnfttrans'
 
 /** What a reference ID names on the server. */
 interface Named {
@@ -44,7 +45,7 @@ export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchai
   client: Pick<BatchClient, 'call'>
   /** Whether the server knows reference IDs. */
   hasReferences: boolean
-  /** Whether the server has creatednft. */
+  /** Whether the server updates and burns NFTs. */
   hasUpdates: boolean
 }
 
@@ -59,14 +60,8 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
     return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }
   })
   if (!place.hasReferences) return candidates
-  const operations: MintOperation[] = [
-    'createnft',
-    'createnfttrans',
-    ...(place.hasUpdates ? ['creatednft' as const] : []),
-  ]
-  for (const operation of operations) {
-    const isTrans = operation === 'createnfttrans'
-    const asked = candidates.filter(({ row, named }) => named === null && (row.row.sender !== null) === isTrans)
+  for (const operation of ['createnft', 'createnfttrans'] as const) {
+    const asked = candidates.filter(({ row }) => (row.row.sender === null) === (operation === 'createnft'))
     const found = await lookUp(place, operation, new Set(asked.map(({ reference }) => reference)))
     for (const candidate of asked) {
       const one = found.get(candidate.reference)

@@ -242,6 +242,15 @@ describe('gdn plan and apply against a backend', () => {
       expect(updates.map(({ reference_id }) => reference_id?.replace(/^.*:update:/, ''))).toEqual(['0', '1', '2'])
     })
 
+    test('are planned for rows that were minted as dynamic NFTs in any collection', async () => {
+      const collection = await collectionOf()
+      await (await machine(collection)).mint(csv(['a', 'Dawn', ALICE]), '--dynamic')
+      const edited = csv(['a', 'Dawn!', ALICE])
+      const other = await machine(collection)
+      expect(await other.plan(edited)).toEqual(['update update a, title Dawn → Dawn!'])
+      expect(await applied(other, edited)).toMatchObject({ minted: 0, updated: 1 })
+    })
+
     test('come before a transfer of the same NFT, and after mints', async () => {
       const collection = await dynamic()
       const one = await machine(collection)
