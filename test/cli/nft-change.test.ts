@@ -162,7 +162,7 @@ test('gdn nft burn is refused by a collection that was created without it', asyn
 
 describe('gdn nft history', () => {
   test('shows what happened to an NFT, with what updates changed', async () => {
-    const { ids } = await dynamicNfts(backend, ['Dawn'], { enable_burn: true })
+    const { collection, ids } = await dynamicNfts(backend, ['Dawn'], { enable_burn: true })
     const [id = ''] = ids
     await json('nft', 'update', id, '--title', 'Dusk', '--attr', 'level=2')
     await json('nft', 'burn', id, '--yes')
@@ -180,6 +180,11 @@ describe('gdn nft history', () => {
       'revision 1, title: "Dawn" to "Dusk", attribute level: none to "2"',
     ])
     expect(burn.split('\t')[3]).toMatch(/^of 0x/)
+    const listed = await gdn('nft', 'list', '-c', collection.address)
+    expect(listed.stdout).toMatch(/\tDusk\tburned\t/)
+    const shown = await gdn('nft', 'show', id)
+    expect(shown.stdout).toMatch(/^burned\s+(true|yes)$/m)
+    expect(shown.stdout).toMatch(/^revision\s+1$/m)
     expect(await gdn('nft', 'history', 'nobody')).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('the server has no NFT nobody'),

@@ -24,6 +24,7 @@ export const COLLECTION_ABI = parseAbi([
   'function transferFrom(address,address,uint256)',
   'function burn(address,uint256)',
   'function freezeMetadata()',
+  'function setContractURI(string)',
   'function ownerOf(uint256) view returns (address)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
@@ -33,6 +34,7 @@ export type OwnersCall =
   | { functionName: 'revokeService' | 'renounceOwnership' | 'acceptOwnership' | 'freezeMetadata'; args?: [] }
   | { functionName: 'transferOwnership'; args: [Hex] }
   | { functionName: 'burn'; args: [Hex, bigint] }
+  | { functionName: 'setContractURI'; args: [string] }
   | { functionName: 'transferFrom'; args: [Hex, Hex, bigint] }
 
 export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())

@@ -11,6 +11,9 @@ const ROWS = [
   'contract_address',
   'blockchain',
   'metadata_url',
+  'revision',
+  'is_dynamic',
+  'is_frozen',
 ]
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
@@ -28,6 +31,7 @@ export function nftCard(record: DataRecord): Card {
   const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [
     ['nft_gdn_id', rest.nft_gdn_id],
+    ...(rest.burned === true ? ([['burned', true]] as Card) : []),
     ['title', titleOf(record)],
     ['description', isObject(request_metadata) ? request_metadata.description : undefined],
     ...ROWS.map((field): CardRow => [field, rest[field]]),

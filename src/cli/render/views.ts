@@ -14,12 +14,20 @@ export const NFT_VIEW: View = {
     'error',
     'pending_reason',
     'files_not_stored',
+    'revision',
+    'is_dynamic',
+    'is_frozen',
+    'burned',
     'blockchain',
     'accepted_date',
   ],
   columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
-  cells: (record) => ({ ...record, title: titleOf(record) }),
+  cells: (record) => ({
+    ...record,
+    title: titleOf(record),
+    status: record.burned === true ? 'burned' : record.status,
+  }),
   card: nftCard,
 }
 
