@@ -29,6 +29,8 @@ export const nftRecord = z.looseObject({
   revision: z.nullish(z.number()),
   /** Its first owner. */
   minted_to: optionalText,
+  /** Number of its transfers through the API that are final. */
+  transfers: z.nullish(z.number()),
   /** The reference ID of that update, if it has one. */
   revision_reference_id: optionalText,
   /** The change that is in progress: an `update` or `freeze` with its reference ID, a `transfer` or a `burn`. */

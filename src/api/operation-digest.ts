@@ -8,7 +8,12 @@ type Metadata = Readonly<Record<string, unknown>>
 export interface OperationFields {
   createnft: { metadata: Metadata; receiver_wallet_address: string }
   createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address?: string | undefined }
-  transfernft: { nft_gdn_id: string; receiver_wallet_address: string; sender_wallet_address: string }
+  transfernft: {
+    nft_gdn_id: string
+    receiver_wallet_address: string
+    sender_wallet_address: string
+    replaces_transfers?: number | undefined
+  }
   creatednft: { metadata: Metadata; receiver_wallet_address: string }
   updatednft: { nft_gdn_id: string; metadata: Metadata; replaces_revision?: number | undefined }
   freezenft: { nft_gdn_ids: readonly string[] }

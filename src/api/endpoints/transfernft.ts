@@ -19,6 +19,7 @@ const parties = {
   nft_gdn_id: nftGdnId,
   sender_wallet_address: address,
   receiver_wallet_address: address,
+  replaces_transfers: z.int().min(0, { error: 'must be 0 or a number of transfers' }).optional(),
   reference_id: referenceId.optional(),
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')

@@ -58,6 +58,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Extension: a reference ID for each NFT, in the order of metadata. Unique in the collection for this endpoint.',
   replaces_revision:
     'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another one.',
+  replaces_transfers:
+    'Extension: the number of transfers that the NFT has now (`transfers` in getnfts). The transfer is rejected if the NFT has more.',
   request_metadata: 'The metadata of the request that created it, or of its last update.',
   revision: 'Number of its last update in the collection; 0 if it was not updated.',
   revision_reference_id: 'Extension: the reference ID of that update. Absent if it had none.',
@@ -68,6 +70,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
   to: 'The owner after it; null if it changed no owner.',
   token_id: 'Token ID: decimal digits in a string; on Solana the mint address. Null until the NFT is deployed.',
+  transfers: 'Extension: number of its final transfers through the API.',
   transaction_gdn_id: 'Identifier of the accepted transaction.',
   transaction_hash: 'Hash of the transaction on the blockchain.',
   wallet_address: 'Wallet address that owns the collection.',

@@ -2,7 +2,16 @@ import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
-import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
+import {
+  COST_FIELDS,
+  estimateCard,
+  estimateData,
+  findPrice,
+  fundingOf,
+  inCoins,
+  openMeter,
+  SIMULATED,
+} from '../cost/estimate.ts'
 import { addCostFlags, type CostFlags, findFees, refuseSolana } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -15,13 +24,14 @@ import { throwProblems } from './batch/validate.ts'
 export type EstimateFlags = BatchMintFlags & CostFlags
 
 const VIEW: View = {
-  fields: ['blockchain', 'rows', 'receivers', 'deploys_collection', ...COST_FIELDS],
+  fields: ['blockchain', 'rows', 'receivers', 'deploys_collection', ...COST_FIELDS, 'funding_wei'],
   columns: ['blockchain', 'rows', 'gas_estimate', 'cost_estimate_wei'],
   id: 'cost_estimate_wei',
   card: (data) => [
     ['blockchain', data.blockchain],
     ['rows', `${data.rows} for ${data.receivers} receivers${data.deploys_collection ? ', and a new collection' : ''}`],
     ...estimateCard(data),
+    ['to fund', `${inCoins(data.funding_wei)} ${data.currency ?? 'coins'} for one signer, the most that it can need`],
   ],
 }
 
@@ -84,7 +94,8 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   for (const { receiver, sender, count } of counts.values()) meter.add(receiver, count, sender)
   const fees = await feesFor(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)
-  const estimate = await estimateData(meter.total(), fees, price)
+  const gas = meter.total()
+  const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(await fundingOf(gas, fees)) }
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
   if (fees.isSimulated) io.note(SIMULATED)
 }

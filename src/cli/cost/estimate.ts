@@ -50,8 +50,17 @@ export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Mo
   }
 }
 
+/** Gas that a signer keeps in reserve at the offered price: with less, it signs nothing. */
+const RESERVED_GAS = 3_000_000n
+
+/** Returns what an operator needs to fund a drop, in wei: the most that its transactions can cost, and the reserve. */
+export async function fundingOf({ gasLimit, bytes }: DropGas, { fees }: FoundFees): Promise<bigint> {
+  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+  return worstCost({ gasLimit: gasLimit + RESERVED_GAS, bytes }, fees)
+}
+
 const SHOWN_DECIMALS = 6
-const inCoins = (wei: unknown): string => formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)
+export const inCoins = (wei: unknown): string => formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)
 
 /** Formats an estimate for a terminal. */
 export function estimateCard(data: DataRecord): Card {

@@ -40,6 +40,8 @@ export async function costLimit(
   const coin = found?.coin ?? 'coins'
   let wei: bigint
   if ('wei' in maxCost) wei = maxCost.wei
+  // `0.5POL` on a network whose coin is POL.
+  else if (maxCost.currency === found?.coin?.toUpperCase()) wei = maxCost.amount
   else {
     const price = await findPrice(deps, flags, settings, found?.coin ?? null)
     if (price === null) {

@@ -4,7 +4,7 @@ import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts, ownerOf } from '../store/nfts.ts'
-import { pendingTransfers } from '../store/transfers.ts'
+import { countTransfers, pendingTransfers } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -59,11 +59,12 @@ export async function getNfts(
     ...(await pendingTransfers(store.db, ids)),
     ...(await pendingUpdates(store.db, ids)),
   ])
+  const transfers = await countTransfers(store.db, ids)
   return {
     requests: { nft_gdn_ids: parsed.nft_gdn_ids },
     nfts: ids.flatMap((id) => {
       const row = byId.get(id)
-      return row === undefined ? [] : [toRecord(row, pending.get(id))]
+      return row === undefined ? [] : [{ ...toRecord(row, pending.get(id)), transfers: transfers.get(id) ?? 0 }]
     }),
   }
 }

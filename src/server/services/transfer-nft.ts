@@ -9,7 +9,8 @@ import type { Hex } from '../chain/evm/network.ts'
 import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
-import { hasPendingTransfer } from '../store/transfers.ts'
+import type { Db } from '../store/schema.ts'
+import { countTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { askChain } from './ask-chain.ts'
 import { findOwnCollection } from './find-collection.ts'
@@ -28,9 +29,9 @@ type Parsed = z.output<typeof transferRequest12>
 export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId } = request
-  const { reference_id, nft_gdn_id, sender_wallet_address, receiver_wallet_address } = parsed
+  const { reference_id, nft_gdn_id, sender_wallet_address, receiver_wallet_address, replaces_transfers } = parsed
   const acceptedAt = now()
-  const fields = { nft_gdn_id, sender_wallet_address, receiver_wallet_address }
+  const fields = { nft_gdn_id, sender_wallet_address, receiver_wallet_address, replaces_transfers }
   const references =
     reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(transfernft.name, fields) }]
   const findCollection = () =>
@@ -64,6 +65,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         const blockchain = collection.blockchain as EvmBlockchain
         await refuseUnlessSameNft(deps, collection, parsed)
         if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()
+        await refuseStale(store.db, parsed)
         await requireChain(deps, blockchain)
         const sender = checksumAddress(sender_wallet_address)
         await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
@@ -75,6 +77,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
+        await refuseStale(db, parsed)
         const inserted = await addTransfer(db, {
           id,
           request_id: requestId,
@@ -99,6 +102,13 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
  */
 const pending = () =>
   badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before the next one')
+
+async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: given }: Parsed): Promise<void> {
+  if (given === undefined) return
+  const has = (await countTransfers(db, [nft_gdn_id])).get(nft_gdn_id) ?? 0
+  if (given === has) return
+  throw badRequest(`replaces_transfers is ${given}, but the NFT has ${has} transfers: read it again with getnfts`)
+}
 
 async function refuseUnlessSameNft(
   { store }: Pick<ServiceDeps, 'store'>,

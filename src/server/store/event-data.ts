@@ -2,6 +2,7 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import { lifecycleOf } from './collections.ts'
 import { ownerOf } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
+import { countTransfers } from './transfers.ts'
 
 /** The content of an event, and its account. */
 export interface Subject {
@@ -25,6 +26,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
     .where('nfts.id', 'in', ids)
     .orderBy('nfts.seq')
     .execute()
+  const transfers = await countTransfers(db, ids)
   return rows.map((row) => ({
     accountId: row.account_id,
     data: {
@@ -36,7 +38,9 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
       status: row.status,
       request_metadata: JSON.parse(row.metadata) as unknown,
       metadata_url: row.metadata_url,
+      minted_to: row.receiver,
       revision: row.revision,
+      transfers: transfers.get(row.id) ?? 0,
       is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
       is_frozen: row.frozen === 1,
       burned: row.owner === ZERO_ADDRESS,

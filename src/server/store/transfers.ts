@@ -26,6 +26,21 @@ export async function pendingTransfers(db: Db, nftIds: readonly string[]) {
   return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
 }
 
+/** Returns how many transfers of these NFTs are final, by their IDs; those without any are left out. */
+export async function countTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('transfers')
+    .select(({ fn }) => ['nft_id', fn.countAll<number>().as('count')])
+    .where('nft_id', 'in', nftIds)
+    .where('kind', '=', 'transfer')
+    .where('status', '=', 'deployed')
+    // As the index has it.
+    .where('transaction_id', 'is not', null)
+    .groupBy('nft_id')
+    .execute()
+  return new Map(rows.map(({ nft_id, count }) => [nft_id, Number(count)]))
+}
+
 /** Selects transfers by the index of unsigned ones. SQLite prefers one that also has all that failed unsigned. */
 const waiting = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(

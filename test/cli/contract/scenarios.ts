@@ -507,7 +507,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   cost: {
     shape: 'object',
-    json: 'blockchain rows receivers deploys_collection transactions gas_estimate gas_price_wei cost_low_wei cost_estimate_wei cost_high_wei data_fee_wei currency coin_price cost_estimate simulated',
+    json: 'blockchain rows receivers deploys_collection transactions gas_estimate gas_price_wei cost_low_wei cost_estimate_wei cost_high_wei data_fee_wei currency coin_price cost_estimate simulated funding_wei',
     async prepare() {
       const { path, options } = await folder({ 'drop.csv': CSV })
       const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })

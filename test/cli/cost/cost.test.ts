@@ -37,6 +37,7 @@ describe('gdn cost', () => {
       ...{ cost_estimate_wei: String(BigInt(GAS) * 40_000_000_000n) },
       ...{ cost_high_wei: String(BigInt(GAS) * 80_000_000_000n), data_fee_wei: '0', currency: 'POL' },
       ...{ coin_price: '0.50 USD', cost_estimate: 'less than 0.01 USD', simulated: false },
+      funding_wei: expect.stringMatching(/^\d+$/),
     })
   })
 

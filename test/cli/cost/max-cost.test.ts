@@ -68,6 +68,13 @@ describe('batch mint --max-cost', () => {
     expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
   })
 
+  test('takes an amount in the coin of the network, with and without a space', async () => {
+    const { mint } = await drop()
+    expect((await mint('--max-cost', `${coins(10 * ONE)}POL`)).code).toBe(0)
+    const other = await drop()
+    expect((await other.mint('--max-cost', `${coins(10 * ONE)} pol`)).code).toBe(0)
+  })
+
   test('waits for pending transactions where they leave more of the limit', async () => {
     const { mint } = await drop()
     const { code, stdout } = await mint('--max-cost', coins(3.2 * ONE))

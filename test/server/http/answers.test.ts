@@ -207,7 +207,7 @@ describe('getnfts', () => {
       request_metadata: metadata,
       metadata_url: expect.stringMatching(/^ipfs:\/\/bafybei[a-z2-7]{52}\/\d+\.json$/),
       // Extensions.
-      ...{ revision: 0, is_dynamic: false, is_frozen: false, burned: false },
+      ...{ minted_to: WALLETS[1], transfers: 0, revision: 0, is_dynamic: false, is_frozen: false, burned: false },
     })
   })
 

@@ -133,6 +133,20 @@ describe('a transfer', () => {
     expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
   })
 
+  it('is rejected if replaces_transfers is not the number of transfers that the NFT has', async () => {
+    const collection = await createCollection()
+    const request = { ...(await transferable(collection)), receiver_wallet_address: holder.address }
+    const { nft_gdn_id } = request
+    const transfers = async () => (await showNfts(backend, [nft_gdn_id]))[0]?.transfers
+    expect(await transfers()).toBe(0)
+    expectRefused(await transfer({ ...request, replaces_transfers: 1 }), /replaces_transfers is 1, but the NFT has 0/)
+    const first = await transfer({ ...request, replaces_transfers: 0 })
+    expect(first.status).toBe(200)
+    await until(transfers, (count) => count === 1)
+    expectRefused(await transfer({ ...request, replaces_transfers: 0 }), /replaces_transfers is 0, but the NFT has 1/)
+    expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
+  })
+
   it('can be followed by another from the new owner', async () => {
     const body = await transferable(await createCollection())
     await outcome(idOf(await transfer(body)))
