@@ -7,6 +7,7 @@ import { withRoomForMarker } from '../batch/marker.ts'
 import { checkOptions } from '../batch/run.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
+import { learnSupport } from '../client/learn-support.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, isMoved, type Seen } from './compare.ts'
@@ -88,7 +89,7 @@ class Planner {
     const { state, drop } = this.#store
     const { client, onProgress } = this.#deps
     const { contractAddress, blockchain, signal, backend, origin, takeOver = false } = this.#options
-    if (client.supportsReferences() === null) await client.learnIdempotency({ signal })
+    await learnSupport(client, signal)
     const hasReferences = client.supportsReferences() === true
     const hasUpdates = client.supportsUpdates() === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }

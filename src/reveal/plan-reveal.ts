@@ -5,6 +5,7 @@ import type { KeptRow } from '../batch/manifest-row.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { BatchClient, BatchOptions, RunRef } from '../batch/types.ts'
+import { learnSupport } from '../client/learn-support.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
@@ -61,7 +62,7 @@ export async function withRevealPlan<Result>(
 ): Promise<Result> {
   return await lookingAtRun(options, async (store) => {
     await readRows(store, committable(readManifest()), 'draft')
-    if (client.supportsReferences() === null) await client.learnIdempotency({ signal: options.signal })
+    await learnSupport(client, options.signal)
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supportsReferences() === true
     const hasUpdates = client.supportsUpdates() === true

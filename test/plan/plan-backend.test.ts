@@ -539,6 +539,15 @@ describe('gdn plan and apply against a backend', () => {
       expect((await nftsOf(collection)).map((nft) => nft.receiver_wallet_address)).toEqual([ALICE, BOB])
     })
 
+    test('takes a server that does not respond for no other server', async () => {
+      const { file } = await planned()
+      const { options } = await folder()
+      const argv = ['apply', file, '--yes', '--base-url', 'http://127.0.0.1:1']
+      const { code, stderr } = await cli(argv, { ...options, env: { ...options.env, GDN_API_KEY: 'key' } })
+      expect(stderr).toContain('nothing listens at http://127.0.0.1:1')
+      expect(code).toBe(6)
+    })
+
     test('rejects a plan for another collection', async () => {
       const { apply } = await planned()
       const { code, stderr } = await apply('-c', CAROL)

@@ -52,6 +52,7 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   }
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
+  if (backend.silence !== null) throw backend.silence
   const origin = runOrigin(server, backend)
   const isSame = header.backend_id === null ? header.origin === origin : header.backend_id === backend.id
   if (!isSame) {

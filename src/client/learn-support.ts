@@ -1,0 +1,26 @@
+import { backoffMs } from '../core/backoff.ts'
+import { GdnError } from '../core/errors.ts'
+import type { ApiClient } from './api-client.ts'
+import { type Clock, RETRIES, SYSTEM_CLOCK } from './retry.ts'
+
+const TRIES = 6
+
+/**
+ * Learns which extensions of the API a server has, unless a response already said so. A server that doesn't respond is
+ * not taken for one without them.
+ *
+ * @throws GdnError `unreachable`
+ */
+export async function learnSupport(
+  client: Pick<ApiClient, 'learnIdempotency' | 'supportsReferences'>,
+  signal: AbortSignal | undefined,
+  clock: Clock = SYSTEM_CLOCK,
+): Promise<void> {
+  for (let attempt = 1; client.supportsReferences() === null; attempt++) {
+    if ((await client.learnIdempotency(signal === undefined ? {} : { signal })) !== null) return
+    if (attempt === TRIES) {
+      throw new GdnError('unreachable', 'the server does not respond', { hint: 'Nothing was sent. Try again later.' })
+    }
+    await clock.sleep(backoffMs(attempt, RETRIES, clock.random), signal)
+  }
+}
