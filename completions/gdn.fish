@@ -8,7 +8,7 @@ function __gdn_words
         'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
-        'apply Mint and transfer what a plan or manifest says' \
+        'apply Make the changes of a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
@@ -125,7 +125,7 @@ function __gdn_words
         'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
         'plan Compare a manifest with the NFTs that exist' \
-        'apply Mint and transfer what a plan or manifest says' \
+        'apply Make the changes of a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \

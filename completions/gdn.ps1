@@ -9,7 +9,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
-apply Mint and transfer what a plan or manifest says
+apply Make the changes of a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
@@ -113,7 +113,7 @@ collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
 plan Compare a manifest with the NFTs that exist
-apply Mint and transfer what a plan or manifest says
+apply Make the changes of a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets

@@ -79,7 +79,7 @@ const plan = verb('plan', 'Compare a manifest with the NFTs that exist', () => i
 
 const reveal = verb('reveal', 'Reveal NFTs that were minted unrevealed', () => import('./commands/reveal.ts'))
 
-const apply = verb('apply', 'Mint and transfer what a plan or manifest says', () => import('./commands/apply.ts'))
+const apply = verb('apply', 'Make the changes of a plan or manifest', () => import('./commands/apply.ts'))
 
 const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   verb(

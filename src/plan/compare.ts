@@ -75,7 +75,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
     return [{ ...of, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft)) {
-    return [{ ...of, action: 'drift', want: 'update', fields: [], reason: 'the NFT is not revealed: use gdn reveal' }]
+    return [{ ...of, action: 'impossible', want: 'update', fields: [], reason: 'it is not revealed: use gdn reveal' }]
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = metadataChanges(row, nft, can.marker)

@@ -98,8 +98,9 @@ async function verify(
   const provenance = { hash, row, rows, firstTokenId: String(first), isRevealed }
   if (!isRevealed) return { kind: 'proven', provenance }
   const salt = file[PROVENANCE_SALT]
-  if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt))
-    throw differs(PROVENANCE_SALT, 'a salt of 32 bytes', null)
+  if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt)) {
+    throw differs(PROVENANCE_SALT, 'the salt that a reveal writes', null)
+  }
   const content = await contentOfFile(file, (fileUrl) => sha256Of(storage, fileUrl))
   const found = leafOf(Buffer.from(salt, 'hex'), content)
   if (found !== leaf) throw differs(`the leaf of row ${row}`, leaf, found)

@@ -242,7 +242,7 @@ test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference afte
       ({ action, reason }) => `${action}: ${reason}`,
     )
   }
-  expect(new Set(await reasons())).toEqual(new Set(['drift: the NFT is not revealed: use gdn reveal']))
+  expect(new Set(await reasons())).toEqual(new Set(['impossible: it is not revealed: use gdn reveal']))
   await one.run(['apply'], ROWS, '--take-over')
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   await one.reveal(ROWS)

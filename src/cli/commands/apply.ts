@@ -112,7 +112,7 @@ async function confirmPlan(
   printPlanNotes(io, plan, isTable)
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError('refused', `${count(counts.impossible, 'change')} of the plan can't be made`, {
-      hint: 'Nothing was sent. Revert these rows, or add --only mint.',
+      hint: 'Nothing was sent. Follow the reasons, or add --only mint.',
       details: { counts },
     })
   }

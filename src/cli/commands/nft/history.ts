@@ -19,9 +19,15 @@ const VIEW: View = {
     ...['kind', 'status', 'transaction_gdn_id', 'accepted_date', 'block_date', 'block_number', 'transaction_hash'],
     ...['from', 'to', 'revision', 'changes', 'changes_left_out', 'error', 'explorer_url'],
   ],
-  columns: ['date', 'kind', 'status', 'what', 'block_number', 'transaction_hash', 'error'],
+  columns: ['date', 'kind', 'status', 'what', 'block', 'transaction', 'error'],
   id: 'transaction_hash',
-  cells: (record) => ({ ...record, date: record.block_date ?? record.accepted_date, what: whatOf(record as Event) }),
+  cells: (record) => ({
+    ...record,
+    date: record.block_date ?? record.accepted_date,
+    what: whatOf(record as Event),
+    block: record.block_number,
+    transaction: shortHash(record.transaction_hash),
+  }),
 }
 
 export function command(deps: Deps, run = history): GdnCommand {
@@ -69,6 +75,10 @@ export async function history(deps: Deps, id: string, flags: HistoryFlags): Prom
     }
   }
 }
+
+/** The ends of a hash, so that a terminal has room for what happened. */
+const shortHash = (hash: unknown): string | null =>
+  typeof hash === 'string' ? `${hash.slice(0, 10)}…${hash.slice(-4)}` : null
 
 /** Describes an event in one line. */
 function whatOf({ kind, from, to, revision, changes }: Event): string {

@@ -44,6 +44,10 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 const ON_CHAIN_VIEW: View = {
   ...VIEW,
   fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
+  card: ({ provenance, ...record }) => [
+    ...Object.entries(record),
+    ['provenance', (provenance as ProvenanceData)?.hash ?? null],
+  ],
 }
 
 export function command(deps: Deps, run = verify): GdnCommand {
@@ -119,6 +123,8 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   throwUnlessVerified(nftGdnId, verification)
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
 }
+
+type ProvenanceData = ReturnType<typeof provenanceData>
 
 const provenanceData = (found: Provenance | null) =>
   found === null

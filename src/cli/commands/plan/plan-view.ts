@@ -80,7 +80,7 @@ export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isTable: b
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
   }
   if (counts.impossible > 0) {
-    io.note('gdn apply sends nothing while a change is impossible. Revert these rows, or add --only mint.')
+    io.note('gdn apply sends nothing while a change is impossible. Follow the reasons, or add --only mint.')
   }
   io.note(`${count(counts.rows, 'row')}: ${countsText(counts)}.`)
 }
