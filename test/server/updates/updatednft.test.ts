@@ -135,7 +135,13 @@ it('makes all waiting updates of a collection by one transaction', async () => {
   const { collection, ids } = await dynamicNfts(backend, names)
   const letGo = await holdSigning(dataDir.path, 'update')
   const transactions = await Promise.all(ids.map((id, n) => update(backend, collection, id, `new ${n}`)))
+  const waiting = () =>
+    withStore(dataDir.path, ({ db }) => db.selectFrom('updates').select('id').where('step', '=', 'sign').execute())
+  await until(waiting, (rows) => rows.length === ids.length)
+  // A signing that began with fewer updates is over.
+  await backend.close()
   await letGo()
+  backend = await startTestBackend(dataDir.path)
   const done = await Promise.all(transactions.map((id) => ended(backend, id)))
   expect(done.every((one) => one?.status === 'deployed')).toBe(true)
   expect(new Set(done.map((one) => one?.transaction_hash)).size).toBe(1)
