@@ -62,7 +62,8 @@ export async function hasUnsigned(db: Db, blockchain: Blockchain): Promise<boole
 
 /**
  * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. A transfer waits if a
- * reorg has removed its token or its earlier transfer. A transfer whose NFT has failed since then is included.
+ * reorg has removed its token or its earlier transfer, and a burn until the mint is final: if a reorg gave the token to
+ * another NFT, that one would be burned. A transfer whose NFT has failed since then is included.
  */
 export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number) {
   return db
@@ -85,6 +86,19 @@ export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number
             .where('earlier.status', '=', sql.lit('initiated')),
         ),
       ),
+    )
+    .where(({ or, not, eb, exists, selectFrom }) =>
+      or([
+        eb('transfers.kind', '<>', sql.lit('burn')),
+        not(
+          exists(
+            selectFrom('transactions')
+              .select('transactions.id')
+              .whereRef('transactions.id', '=', 'nfts.transaction_id')
+              .where('transactions.watched', '=', sql.lit(1)),
+          ),
+        ),
+      ]),
     )
     .orderBy('transfers.seq')
     .limit(limit)

@@ -71,7 +71,10 @@ const WITH_NFT = [
   ...(['nfts.token_id', 'nfts.status as nft_status', 'nfts.owner', 'nfts.frozen', 'nfts.revision'] as const),
 ] as const
 
-/** Returns updates of a collection that wait to be signed, oldest first, without those whose mint a reorg removed. */
+/**
+ * Returns updates of a collection that wait to be signed, oldest first, without those whose mint a reorg removed. A
+ * freeze waits until the mints of its NFTs are final: if a reorg gave a token to another NFT, that one would be frozen.
+ */
 export async function listSignable(
   db: Db,
   { blockchain, collectionId }: { blockchain: Blockchain; collectionId: string },
@@ -85,6 +88,21 @@ export async function listSignable(
     .where('updates.collection_id', '=', collectionId)
     .where('updates.step', '=', sql.lit('sign'))
     .where(sql<boolean>`coalesce(nfts.status, '') <> 'initiated'`)
+    .where(({ or, not, eb, exists, selectFrom }) =>
+      or([
+        eb('updates.kind', '<>', sql.lit('freeze')),
+        not(
+          exists(
+            selectFrom('updates as frozen')
+              .innerJoin('nfts as minted', 'minted.id', 'frozen.nft_id')
+              .innerJoin('transactions', 'transactions.id', 'minted.transaction_id')
+              .select('frozen.seq')
+              .whereRef('frozen.id', '=', 'updates.id')
+              .where('transactions.watched', '=', sql.lit(1)),
+          ),
+        ),
+      ]),
+    )
     .orderBy('updates.seq')
     .limit(limit)
     .execute()

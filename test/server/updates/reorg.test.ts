@@ -4,10 +4,10 @@ import { sleep } from '../../../src/core/time.ts'
 import { call, createTestCollection, mint, showNfts, until, WALLETS, withStore } from '../../helpers/backend.ts'
 import { holdSettling } from '../../helpers/hold.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+import { CONFIRMATIONS, FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 import { historyOf, metadataOf, showTransaction, titles, update } from '../../helpers/updates.ts'
 
-const [, BOB] = WALLETS
+const [, BOB, CAROL] = WALLETS
 
 let real: PublicNetwork
 let remote: RemoteBackend
@@ -166,7 +166,8 @@ it('withdraws a burn that a reorg removes: the NFT has its owner again until it 
     () => showNfts(backend, ids),
     ([nft]) => nft?.status === 'deployed',
   )
-  await real.mine(CONFIRMATIONS + 1)
+  // A burn waits for that.
+  await real.mine(FINALITY)
   const body = { contract_address: collection.address, nft_gdn_id: ids[0], holder_wallet_address: BOB }
   const { response } = await call(backend, 'burnnft', body)
   await inPool()
@@ -182,4 +183,38 @@ it('withdraws a burn that a reorg removes: the NFT has its owner again until it 
   await minedUntil(() => isDeployed(response.transaction_gdn_id), Boolean)
   expect(await burn()).toMatchObject([{ ...pending, status: 'deployed', block_number: expect.any(Number) }])
   expect(await isBurned()).toBe(true)
+})
+
+it('signs burns and freezes once the mint is final, and meanwhile transfers and updates', async () => {
+  const { backend } = remote
+  const collection = await createTestCollection(backend, { dynamic: true, enable_burn: true, enable_transfer: true })
+  const ids = await mint(backend, collection, ['a', 'b', 'c', 'd'].map(metadataOf))
+  await minedUntil(
+    () => showNfts(backend, ids),
+    (nfts) => nfts.every(({ status }) => status === 'deployed'),
+  )
+  const { address: contract_address, blockchain } = collection
+  const of = (nft_gdn_id: string | undefined) => ({ contract_address, nft_gdn_id })
+  const irreversible = [
+    await call(backend, 'burnnft', { ...of(ids[0]), holder_wallet_address: BOB }),
+    await call(backend, 'freezenft', { contract_address, nft_gdn_ids: [ids[1]] }),
+  ].map(({ response }) => response.transaction_gdn_id)
+  const updated = await update(backend, collection, ids[2] ?? '', 'C')
+  const { response } = await call(backend, 'transfernft', {
+    ...{ ...of(ids[3]), blockchain, token_id: (await showNfts(backend, ids))[3]?.token_id },
+    ...{ sender_wallet_address: BOB, receiver_wallet_address: CAROL },
+  })
+  const hashes = (of: readonly string[]) =>
+    Promise.all(of.map(async (id) => (await showTransaction(backend, id))?.transaction_hash))
+  const reversible = [updated, response.transaction_gdn_id]
+  await until(
+    () => hashes(reversible),
+    (found) => found.every((hash) => typeof hash === 'string'),
+  )
+  expect(await hashes(irreversible)).toEqual([null, null])
+  await real.mine(FINALITY)
+  await minedUntil(
+    async () => (await Promise.all([...reversible, ...irreversible].map(isDeployed))).every(Boolean),
+    Boolean,
+  )
 })

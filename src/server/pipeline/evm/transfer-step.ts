@@ -13,6 +13,8 @@ import { transferCall } from './transfer-call.ts'
 
 /** Number of pending transactions of each signer that are reserved for mints and collections. */
 const LEFT_FREE = 16
+/** How long a burn waits before its mint is looked at again. */
+const UNFINAL_MS = 1000
 /** Enough gas for any signer. */
 const MANY = 1_000_000_000n
 
@@ -108,7 +110,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure
-    // Transfers without capacity are signed when an earlier transaction is final.
-    return null
+    // Transfers without capacity are signed when an earlier transaction is final. Burns wait for the mint.
+    return (await hasUnsigned(store.db, blockchain)) ? UNFINAL_MS : null
   }
 }

@@ -35,6 +35,9 @@ import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './upd
 /** Number of pending transactions of each signer that are reserved for mints and collections. */
 const LEFT_FREE = 16
 
+/** How long a freeze waits before its mints are looked at again. */
+const UNFINAL_MS = 1000
+
 export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
   chains: Pick<Chains, 'signing' | 'network'>
   onSigned: OnSigned
@@ -142,7 +145,9 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
       }
     }
     if (failure !== undefined) throw failure
-    return more ? 0 : null
+    if (more) return 0
+    // Freezes wait for the mints of their NFTs.
+    return (await collectionsToUpdate(store.db, blockchain)).length > 0 ? UNFINAL_MS : null
   }
 }
 
