@@ -1,11 +1,12 @@
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import { call, createTestCollection, mint, showNfts, until, WALLETS, withStore } from '../../helpers/backend.ts'
 import { holdSettling } from '../../helpers/hold.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
-import { historyOf, metadataOf, showTransaction, titles, update } from '../../helpers/updates.ts'
+import { historyOf, metadataOf, showTransaction, titleOnChain, titles, update } from '../../helpers/updates.ts'
 
 const [, BOB, CAROL] = WALLETS
 
@@ -217,4 +218,34 @@ it('signs burns and freezes once the mint is final, and meanwhile transfers and 
     async () => (await Promise.all([...reversible, ...irreversible].map(isDeployed))).every(Boolean),
     Boolean,
   )
+})
+
+it('updates the token that an NFT has after a reorg gave it another one, and shows what the other one got', async () => {
+  const { backend, dataDir } = remote
+  const collection = await createTestCollection(backend, { dynamic: true })
+  const ids = await mint(backend, collection, ['a', 'b'].map(metadataOf))
+  const [first = '', second = ''] = ids
+  const minted = await minedUntil(
+    () => showNfts(backend, ids),
+    (nfts) => nfts.every(({ status }) => status === 'deployed'),
+  )
+  await real.mine(CONFIRMATIONS + 1)
+  const letGo = await holdSettling(dataDir, 'update')
+  const made = await update(backend, collection, first, 'A')
+  await inPool()
+  await real.mine(CONFIRMATIONS)
+  // As after a reorg in which the mints of both NFTs changed places.
+  await withStore(dataDir, async ({ db }) => {
+    const setToken = (id: string, token_id: string | null | undefined) =>
+      stateDb(db).updateTable('nfts').set({ token_id }).where('id', '=', id).execute()
+    await setToken(second, null)
+    await setToken(first, minted[1]?.token_id)
+    await setToken(second, minted[0]?.token_id)
+  })
+  await letGo()
+  await minedUntil(() => isDeployed(made), Boolean)
+  const shown = await showNfts(backend, ids)
+  expect(shown.map(({ revision }) => revision)).toEqual([2, 1])
+  expect(await titleOnChain(backend, collection, shown[0], reader())).toBe('A')
+  expect(shown[1]?.metadata_url).not.toBe(minted[1]?.metadata_url)
 })

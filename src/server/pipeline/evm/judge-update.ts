@@ -1,5 +1,6 @@
 import { numberToHex, parseTransaction } from 'viem'
 import { readMetadataState, readProvenance } from '../../chain/evm/collection-reads.ts'
+import { decodeUpdate } from '../../chain/evm/collection-updates.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import { findCollectionById } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -24,9 +25,15 @@ interface Judging {
 export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const isFinal = outcome.state === 'final'
   const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
-  if (isFinal && kind !== 'provenance') return { verdict: 'done' }
   const { publicNetwork } = network
   const wait: Verdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  const updates = await listUpdatesOf(store.db, id)
+  const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
+  const called = decodeUpdate(data)?.tokenIds
+  // After a reorg, the mint of an NFT may give it another token. The update step finds what this one did to the old.
+  const hasMoved = updates.some(({ token_id }) => token_id !== null && called?.includes(BigInt(token_id)) === false)
+  if (hasMoved) return { verdict: 'again' }
+  if (isFinal && kind !== 'provenance') return { verdict: 'done' }
   const collectionId = await collectionOfUpdates(store.db, id)
   const collection = collectionId && (await findCollectionById(store.db, collectionId))
   if (!collection) return { verdict: 'none' }
@@ -41,7 +48,6 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   const terms = await readUpdateTerms(network, collection, block)
   if (terms === null) return wait
   const contract = collection.contract_address as Hex
-  const updates = await listUpdatesOf(store.db, id)
   for (const { metadata } of kind === 'provenance' ? updates : []) {
     const firstToken = await readProvenance(network, contract, metadata as Hex, block)
     if (isFinal && firstToken !== 0n) return { verdict: 'done', firstTokenId: String(firstToken) }
@@ -61,7 +67,6 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
     else if (!token.dynamic) fails.push({ seq, error: 'the NFT is not dynamic' })
   }
   if (fails.length > 0) return { verdict: 'again', fails }
-  const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
   const reverted = to ? await judgeRevertedCall(network, { from: signer as Hex, to, data, gas }) : 'never'
   if (reverted === 'wait') return wait
   const reverts = Math.max(0, ...updates.map(({ attempts }) => attempts))
