@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
@@ -56,8 +56,14 @@ interface Row {
   pruned: boolean
 }
 
+const manifestOf = (rows: readonly Row[]): string => {
+  const lines = rows.map(({ id, title, receiver }) => `${id},${title},${id},${receiver}`)
+  return `${['id,title,description,receiver', ...lines].join('\n')}\n`
+}
+
 interface Shown {
   token_id: string | null
+  burned: boolean
   request_metadata: { title: string; description: string }
 }
 
@@ -216,6 +222,39 @@ export async function applyChaos(options: ApplyChaosOptions) {
     )
   }
 
+  /** Runs a command until it succeeds. */
+  const repeat = async (gdn: typeof first, argv: readonly string[]) => {
+    for (let tries = 1; ; tries++) {
+      figures.applies++
+      const { exitCode, stderr } = await gdn.run(...argv)
+      if (exitCode === 0) return
+      if (process.env.GDN_CHAOS_LOG) process.stderr.write(`${argv[0]} ended with ${exitCode}: ${stderr.slice(-1500)}\n`)
+      expect(exitCode, stderr).not.toBe(2)
+      expect(tries, stderr).toBeLessThan(TRIES)
+    }
+  }
+
+  /** Removes rows from the manifest. Their NFTs are burned where this machine minted them for their present owner. */
+  const prune = async () => {
+    const gone = new Set(live().filter(({ owner, receiver }) => owner === receiver && random() < 0.05))
+    const rest = live().filter((row) => !gone.has(row))
+    const saved = join(homes[0] ?? '', 'plan.json')
+    const manifest = await first.file('drop.csv', manifestOf(rest))
+    await repeat(first, ['plan', manifest, '-c', contract, '--prune', '--out', saved])
+    const burns = (await readFile(saved, 'utf8')).split('\n').filter((line) => line.includes('"action":"burn"'))
+    const argv = ['apply', saved, '--yes', '--max-burns', String(burns.length)]
+    if ((await first.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
+    await repeat(first, argv)
+    for (const row of gone) {
+      // The key of the row, in JSON.
+      if (!burns.some((line) => line.includes(`"${row.id}"`))) continue
+      row.pruned = true
+      figures.burns++
+    }
+    expect([...gone].filter(({ pruned }) => pruned)).toHaveLength(burns.length)
+    for (const gdn of machines) await gdn.file('drop.csv', manifestOf(live()))
+  }
+
   /** Compares the chain with the manifest. */
   const compare = async () => {
     const url = backend?.url ?? ''
@@ -223,7 +262,8 @@ export async function applyChaos(options: ApplyChaosOptions) {
     const byRow = new Map(shown.map((nft) => [nft.request_metadata.description, nft]))
     expect(shown).toHaveLength(rows.length)
     expect(byRow.size).toBe(rows.length)
-    for (const row of live()) row.token = BigInt(byRow.get(row.id)?.token_id ?? 0)
+    for (const row of rows) row.token = BigInt(byRow.get(row.id)?.token_id ?? 0)
+    expect(rows.filter(({ id, pruned }) => byRow.get(id)?.burned !== pruned)).toEqual([])
     const wrong: object[] = []
     await atOnce(live(), async (row) => {
       const uri = await chain.readContract({ address, abi: ABI, functionName: 'tokenURI', args: [row.token ?? 0n] })
@@ -239,13 +279,9 @@ export async function applyChaos(options: ApplyChaosOptions) {
   for (let round = 0; round < rounds; round++) {
     if (round > 0) await moveByHolders()
     edit(round)
-    const text = [
-      'id,title,description,receiver',
-      ...live().map(({ id, title, receiver }) => `${id},${title},${id},${receiver}`),
-    ]
     const runs = await Promise.all(
       machines.map(async (gdn) => {
-        const argv = ['apply', await gdn.file('drop.csv', `${text.join('\n')}\n`), '-c', contract, '--yes']
+        const argv = ['apply', await gdn.file('drop.csv', manifestOf(live())), '-c', contract, '--yes', '--new-rows']
         return { gdn, argv }
       }),
     )
@@ -255,17 +291,8 @@ export async function applyChaos(options: ApplyChaosOptions) {
       figures.applies++
       if ((await gdn.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
     }
-    for (const { gdn, argv } of runs) {
-      for (let tries = 1; ; tries++) {
-        figures.applies++
-        const { exitCode, stderr } = await gdn.run(...argv)
-        if (exitCode === 0) break
-        if (process.env.GDN_CHAOS_LOG)
-          process.stderr.write(`round ${round}, exit ${exitCode}: ${stderr.slice(-1500)}\n`)
-        expect(exitCode, stderr).not.toBe(2)
-        expect(tries, stderr).toBeLessThan(TRIES)
-      }
-    }
+    for (const { gdn, argv } of runs) await repeat(gdn, argv)
+    if (round > 0) await prune()
     isDisturbed = false
     await until(
       async () => backend,
