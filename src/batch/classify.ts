@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { withNfts } from '../api/creation.ts'
 import { errorFormA } from '../api/errors.ts'
 import { isForeignRefusal } from '../client/answers.ts'
 import { outcomeOf } from '../client/outcome.ts'
@@ -52,7 +53,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
 
 function classifySuccess(status: number, json: unknown, rows: number): Verdict {
   const odd = (message: string): Verdict => ({ outcome: 'unknown', status, message, busy: false })
-  const parsed = accepted.safeParse(json)
+  const parsed = accepted.safeParse(withNfts(json))
   if (!parsed.success) return odd(`the server returned ${status} without a list of IDs`)
   const ids = parsed.data.nfts.map((nft) => nft.nft_gdn_ids)
   if (ids.length !== rows) return odd(`the server returned ${ids.length} IDs for ${rows} rows`)

@@ -1,3 +1,4 @@
+import { withNfts } from '../api/creation.ts'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
@@ -23,7 +24,8 @@ export async function decode<Name extends EndpointName>(
   url: string,
   answer: TransportAnswer,
 ): Promise<ResponseOf<Name>> {
-  const checked = validate((await loadEndpoint(name)).response, await jsonOf(name, url, answer))
+  const json = await jsonOf(name, url, answer)
+  const checked = validate((await loadEndpoint(name)).response, name === 'createnfttrans' ? withNfts(json) : json)
   if (checked.ok) return checked.value as ResponseOf<Name>
   const [first] = checked.issues
   throw badAnswer(url, answer, `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`)

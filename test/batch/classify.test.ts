@@ -24,10 +24,18 @@ describe('a success', () => {
     expect(created('a', 'b')).toEqual({ outcome: 'accepted', status: 200, ids: ['a', 'b'] })
   })
 
+  test('with the list in `response`, as in v1.2 of the hosted service, accepts the rows', () => {
+    const ids = ['a', 'b']
+    const body = { response: ids.map((id) => ({ nft_gdn_ids: id })) }
+    expect(verdict(200, {}, body)).toEqual({ outcome: 'accepted', status: 200, ids })
+  })
+
   test.each<[string, unknown]>([
     ['no JSON', 'fine'],
     ['no list', {}],
     ['another list', { nfts: 'ab' }],
+    ['a transaction', { response: { transaction_gdn_id: 'a' } }],
+    ['transactions without NFTs', { response: [{ transaction_gdn_id: 'a' }, { transaction_gdn_id: 'b' }] }],
     ['rows without IDs', { nfts: [{}, {}] }],
     ['empty IDs', { nfts: [{ nft_gdn_ids: 'a' }, { nft_gdn_ids: '' }] }],
     ['IDs that are no text', { nfts: [{ nft_gdn_ids: 1 }, { nft_gdn_ids: 2 }] }],

@@ -87,6 +87,19 @@ describe('a profile with api_version 1.2', () => {
     expect(asked).toBe(2)
   })
 
+  test('grants if the server returns the NFTs as `response`', async () => {
+    const api = await fakeApi({
+      createnfttrans: (request: { metadata: object[] }) => {
+        const { nfts, ...rest } = grants(request).body as { nfts: object[] }
+        return { body: { ...rest, response: nfts } }
+      },
+    })
+    const { gdn } = await withProfile(api.url)
+    const { code, stdout } = await gdn(...GRANT, '--no-wait', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ nft_gdn_id: 'id-0', status: 'initiated' })
+  })
+
   test('grants from the sender of a flag', async () => {
     const api = await fakeApi({ createnfttrans: grants })
     const { gdn } = await withProfile(api.url)
