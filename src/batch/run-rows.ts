@@ -23,21 +23,32 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Yields results with their rows, in the manifest's order, even while a process works on the run. */
 export async function* runRows(run: Run): AsyncGenerator<RunRow> {
+  for await (const page of runRowPages(run)) yield* page
+}
+
+/** Yields the same by pages of at most `limit` rows. */
+export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<RunRow[]> {
   const { state, drop } = await openDrop(run)
   try {
-    const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: run.running }))
+    const pages = pagesOf(
+      state,
+      (sql, after, most) => resultsPage(sql, drop, { after, limit: most, live: run.running }),
+      limit,
+    )
     for await (const page of pages) {
-      for (const { key, result, parts } of page) {
+      yield page.map(({ key, result, parts }) => {
         const row: ManifestRow = {
           line: result.line,
           id: key.startsWith('id:') ? key.slice('id:'.length) : null,
           ...rowOfParts(parts),
         }
-        yield { result, row, sentMetadata: () => metadataOf(state, drop, key) }
-      }
+        return { result, row, sentMetadata: () => metadataOf(state, drop, key) }
+      })
     }
-    for (const result of await state.read((sql) => resultsOutside(sql, drop, run.running))) {
-      yield { result, row: null, sentMetadata: async () => null }
+    const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
+    const most = limit ?? outside.length
+    for (let at = 0; at < outside.length; at += most) {
+      yield outside.slice(at, at + most).map((result) => ({ result, row: null, sentMetadata: async () => null }))
     }
   } finally {
     state.close()

@@ -20,16 +20,33 @@ interface Backend {
   image?: Uint8Array
   refuse?: (title: string) => boolean
   failed?: string
+  /** Fields of getnfts that changed after the mint, by ID. */
+  present?: Record<string, Record<string, unknown>>
+  /** Responses of getnfthistory by ID; without them, the backend does not announce it. */
+  history?: Record<string, readonly Record<string, unknown>[]>
+  reads?: { state: 'up' | 'down' | 'forbidden' }
+  /** Gets the name and the IDs of each reading request. */
+  onRead?: (endpoint: string, ids: readonly string[]) => void
 }
 
+/** After a request of this path, NFTs have their changes. */
+const MINTED_PATH = '/minted'
+
 /** A backend that mints immediately; its pictures all have one URL. */
-async function backend({ explorer = {}, image, refuse, failed }: Backend = {}) {
+async function backend({ explorer = {}, image, refuse, failed, present = {}, history, reads, onRead }: Backend = {}) {
   const { createnft, getnfts } = service(refuse)
+  let isMinted = false
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const path = request.url ?? ''
+    if (request.url === MINTED_PATH) {
+      isMinted = true
+      return response.end()
+    }
+    if (reads?.state === 'down') return response.destroy()
     response.setHeader('idempotency-supported', 'yes')
+    if (history !== undefined) response.setHeader('nft-history-supported', 'yes')
     const json = (status: number, body: unknown) => {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(body))
@@ -44,14 +61,25 @@ async function backend({ explorer = {}, image, refuse, failed }: Backend = {}) {
       return json(status, told)
     }
     if (path.endsWith('/getnfts')) {
+      if (reads?.state === 'forbidden') return json(403, { error: { title: 'Forbidden', message: 'not for this key' } })
       const { body: told } = getnfts(body as never)
       const { nfts, requests } = told as { nfts: ReturnType<typeof nft>[]; requests: unknown }
       const ended = nfts.map((one) => ({
         ...one,
         metadata_url: null,
+        ...(isMinted ? present[one.nft_gdn_id] : {}),
         ...(failed === undefined ? {} : { status: 'failed', error: failed, token_id: null }),
       }))
+      onRead?.(
+        'getnfts',
+        nfts.map(({ nft_gdn_id }) => nft_gdn_id),
+      )
       return json(200, { requests, nfts: ended })
+    }
+    if (path.endsWith('/getnfthistory')) {
+      const requests = body as unknown as { nft_gdn_id: string }
+      onRead?.('getnfthistory', [requests.nft_gdn_id])
+      return json(200, { requests, events: history?.[requests.nft_gdn_id] ?? [], next_offset: null })
     }
     return json(404, { error: { title: 'Not Found', message: 'not here' } })
   }).listen(0, '127.0.0.1')
@@ -73,6 +101,7 @@ async function reported(
   for (const [name, bytes] of Object.entries(files)) await writeFile(path(name), bytes)
   const at = ['--base-url', url]
   await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q'], options)
+  await fetch(url + MINTED_PATH)
   const result = await cli(['batch', 'report', 'drop', '--to', 'r.html', '--json', ...at, ...flags], options)
   const html = await readFile(path('r.html'), 'utf8').catch(() => '')
   return { ...result, html, path, options, at }
@@ -136,6 +165,164 @@ describe('the report of a run', () => {
 
   test('exits with 2 for an unknown run', async () => {
     expect(await cli(['batch', 'report', 'nothing'])).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+const MINTED = { revision: 0, is_frozen: false, burned: false, transfers: 0, minted_to: OWNER }
+const OTHER = `0x${'c'.repeat(40)}`
+const event = (kind: string, more: Record<string, unknown> = {}) => ({
+  ...{ kind, status: 'deployed', transaction_gdn_id: null, accepted_date: null, block_date: '2026-02-03 04:05:06' },
+  ...{ block_number: 1289, transaction_hash: `0x4c3f7d9e${'0'.repeat(52)}abcd`, from: null, to: null, revision: null },
+  ...{ changes: null, changes_left_out: 0, error: null, ...more },
+})
+const badgesOf = (card = '') => [...card.matchAll(/<span class="badge[^"]*">([^<]*)</g)].map(([, word]) => word)
+
+describe('the present state of its NFTs', () => {
+  test('has title, metadata and picture of the last update instead of the row', async () => {
+    const image = png(QUARTERS)
+    const request_metadata = {
+      title: 'Night',
+      description: 'after',
+      file_fields: [{ key: 'image', url: `ipfs://${IMAGE_CID}` }],
+      attribute: [{ tag: 'mood', value: 'wild' }],
+    }
+    const url = await backend({ image, present: { 'id-0': { ...MINTED, revision: 2, request_metadata } } })
+    const { html } = await reported(url, [row('Dawn')])
+    const [card = ''] = cards(html)
+    expect(card).toContain('>Night</h2>')
+    expect(card).not.toContain('Dawn')
+    expect(card).toContain('<bdi>wild</bdi>')
+    expect(card).toContain(`data:image/png;base64,${image.toString('base64')}`)
+    expect(badgesOf(card)).toEqual(['deployed', 'updated (revision 2)'])
+  })
+
+  test('omits the file of a row whose NFT was updated, because it is not its picture any more', async () => {
+    const url = await backend({ present: { 'id-0': { ...MINTED, revision: 1 } } })
+    const { html } = await reported(url, [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })
+    expect(cards(html)[0]).not.toContain('<img')
+  })
+
+  test('marks NFTs that are unrevealed, frozen, changing, moved and burned, and counts present owners', async () => {
+    const hidden = { title: 'Hidden', description: '', file_fields: [], provenance_row: 'ab' }
+    const present = {
+      'id-0': { ...MINTED, request_metadata: hidden },
+      'id-1': { ...MINTED, is_frozen: true, pending_change: { kind: 'transfer', reference_id: null } },
+      'id-2': { ...MINTED, transfers: 1, receiver_wallet_address: OTHER },
+      'id-3': { ...MINTED, burned: true, receiver_wallet_address: `0x${'0'.repeat(40)}` },
+      'id-4': MINTED,
+    }
+    const history = { 'id-3': [event('transfer', { from: OWNER, to: OTHER }), event('burn', { from: OTHER })] }
+    const { html } = await reported(
+      await backend({ present, history }),
+      ['A', 'B', 'C', 'D', 'E'].map((title) => row(title)),
+    )
+    expect(cards(html).map(badgesOf)).toEqual([
+      ['deployed', 'unrevealed'],
+      ['deployed', 'frozen', 'transfer in progress'],
+      ['deployed', 'moved'],
+      ['burned', 'moved'],
+      ['deployed'],
+    ])
+    expect(cards(html)[2]).toContain(`<dt>Owner</dt><dd><code>${OTHER}</code></dd>`)
+    expect(cards(html)[2]).toContain(`<dt>Receiver</dt><dd><code>${OWNER}</code></dd>`)
+    expect(cards(html)[3]).toContain(`<dt>Last owner</dt><dd><code>${OTHER}</code>`)
+    expect(html).toContain('<b>2</b><span>owners</span>')
+    expect(html).toContain('id="only-changed">Changed 3<')
+    expect(html.match(/<article class="[^"]*is-changed/g)).toHaveLength(3)
+  })
+
+  test('reads the history of changed NFTs only, and folds it', async () => {
+    const read: string[] = []
+    const update = event('update', {
+      revision: 1,
+      changes: [{ field: 'title', before: 'Dawn', after: 'Night' }],
+      explorer_url: 'https://scan.example/tx/0x4c',
+    })
+    const url = await backend({
+      present: { 'id-0': { ...MINTED, revision: 1 }, 'id-1': MINTED },
+      history: { 'id-0': [event('mint', { to: OWNER }), update] },
+      onRead: (endpoint, ids) => read.push(`${endpoint} ${ids}`),
+    })
+    const { html } = await reported(url, [row('Dawn'), row('Dusk')])
+    expect(read.filter((one) => one.startsWith('getnfthistory'))).toEqual(['getnfthistory id-0'])
+    const [first = '', second = ''] = cards(html)
+    expect(first).toContain('<details class="history"><summary>History</summary>')
+    expect(first).toContain('<b>update</b> <bdi>revision 1, title: &quot;Dawn&quot; to &quot;Night&quot;</bdi>')
+    expect(first).toContain('2026-02-03 04:05:06 UTC · block 1,289 · <a href="https://scan.example/tx/0x4c"')
+    expect(first).toContain('>0x4c3f7d9e…abcd</a>')
+    expect(second).not.toContain('class="history"')
+  })
+
+  test('does not request a history that the server does not announce', async () => {
+    const read: string[] = []
+    const url = await backend({
+      present: { 'id-0': { ...MINTED, revision: 1 } },
+      onRead: (endpoint) => read.push(endpoint),
+    })
+    await reported(url, [row('Dawn')])
+    expect(read).not.toContain('getnfthistory')
+  })
+
+  test('says so if the server does not report updates', async () => {
+    const { html } = await reported(await backend(), [row('Dawn')])
+    expect(html).toContain('The server does not report updates, freezes and burns.')
+    const newer = await reported(await backend({ present: { 'id-0': MINTED } }), [row('Dawn')])
+    expect(newer.html).not.toContain('The server does not report')
+  })
+
+  test('escapes titles, changes and other text of the server', async () => {
+    const evil = '<img src=x onerror="alert(1)">'
+    const url = await backend({
+      present: {
+        'id-0': {
+          ...MINTED,
+          revision: 1,
+          receiver_wallet_address: evil,
+          pending_change: { kind: evil },
+          request_metadata: { title: evil, description: evil, attribute: [{ tag: evil, value: evil }], [evil]: evil },
+        },
+        'id-1': { ...MINTED, request_metadata: [evil] },
+      },
+      history: {
+        'id-0': [
+          event('update', {
+            ...{ block_date: evil, transaction_hash: evil, status: 'failed', error: evil },
+            ...{ explorer_url: `javascript:alert(1)`, changes: [{ field: evil, before: evil, after: evil }] },
+          }),
+        ],
+      },
+    })
+    const { code, html } = await reported(url, [row('Dawn'), row('Dusk')])
+    expect(code).toBe(0)
+    expect(cards(html)[0]).toContain('&lt;img src=x')
+    expect(html).not.toContain('<img')
+    expect(html).not.toContain('javascript:alert')
+    expect(cards(html)[1]).toContain('>Dusk</h2>')
+  })
+
+  test.each([
+    ['down', 'the server could not be reached'],
+    ['forbidden', 'the server did not return them'],
+  ] as const)('is what gdn recorded, with its date, if the server is %s', async (state, why) => {
+    const reads = { state: 'up' as 'up' | typeof state }
+    const { path, options } = await reported(await backend({ reads, present: { 'id-0': MINTED } }), [row('Dawn')])
+    reads.state = state
+    expect((await cli(['batch', 'report', 'drop', '--to', 's.html'], options)).code).toBe(0)
+    const html = await readFile(path('s.html'), 'utf8')
+    expect(cards(html)[0]).toContain('>Dawn</h2>')
+    expect(html).toMatch(/NFTs are shown as gdn recorded them on this machine, as of <time datetime="20/)
+    expect(html).toContain(`</time>: ${why}.`)
+  })
+
+  test('is read by pages of 200 NFTs', async () => {
+    const pages: number[] = []
+    let isReporting = false
+    const url = await backend({ onRead: (_, ids) => isReporting && pages.push(ids.length) })
+    const rows = Array.from({ length: 450 }, (_, i) => row(`Tide ${i}`))
+    const { path, options, at } = await reported(url, rows)
+    isReporting = true
+    expect((await cli(['batch', 'report', 'drop', '--to', path('s.html'), ...at], options)).code).toBe(0)
+    expect(pages).toEqual([200, 200, 50])
   })
 })
 

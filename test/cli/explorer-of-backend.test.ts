@@ -58,6 +58,48 @@ test('mints a drop, opens it in the explorer, draws it in the terminal, and repo
   expect(await readFile(path('r.html'), 'utf8')).toContain('<dt>Collection</dt><dd><bdi>Tides</bdi></dd>')
 })
 
+test('reports NFTs that are unrevealed, and then revealed, frozen and burned', async () => {
+  const rows = ['Dawn', 'Noon', 'Dusk'].map((title) => `${title},x,${OWNER}\n`).join('')
+  const hidden = JSON.stringify({ title: 'Hidden', description: '', file_fields: [] })
+  const { path, options } = await folder({
+    'tide.csv': `title,description,receiver\n${rows}`,
+    'hidden.json': hidden,
+  })
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const run = async (...argv: string[]) => {
+    const result = await cli(argv, { ...options, env })
+    expect(result.code, result.stderr).toBe(0)
+    return result
+  }
+  const create = ['collection', 'create', '--name', 'Tides', '--wallet', OWNER, '-b', 'polygon', '--json']
+  const { contract_address: contract } = JSON.parse((await run(...create, '--dynamic', '--enable-burn')).stdout)
+  const drop = [path('tide.csv'), '-c', contract, '-b', 'polygon', '--yes']
+  const reportedBadges = async (file: string) => {
+    await run('batch', 'report', 'tide', '--to', file)
+    const html = await readFile(path(file), 'utf8')
+    const cards = html.match(/<article class[\s\S]*?<\/article>/g) ?? []
+    return cards.map((card) => ({
+      title: /<h2[^>]*>([^<]*)</.exec(card)?.[1],
+      badges: [...card.matchAll(/<span class="badge[^"]*">([^<]*)</g)].map(([, word]) => word?.replace(/\d+/, 'n')),
+      history: [...card.matchAll(/<li><b>(\w+)</g)].map(([, kind]) => kind),
+    }))
+  }
+  await run('batch', 'mint', ...drop, '--unrevealed', path('hidden.json'))
+  const unrevealed = { title: 'Hidden', badges: ['deployed', 'unrevealed'], history: [] }
+  expect(await reportedBadges('a.html')).toEqual([unrevealed, unrevealed, unrevealed])
+
+  await run('reveal', ...drop)
+  const [, frozen, burned] = JSON.parse((await run('batch', 'results', 'tide', '--json')).stdout)
+  await run('nft', 'freeze', frozen.nft_gdn_id, '--yes')
+  await run('nft', 'burn', burned.nft_gdn_id, '--yes')
+  const revealed = 'revealed (revision n)'
+  expect(await reportedBadges('b.html')).toEqual([
+    { title: 'Dawn', badges: ['deployed', revealed], history: ['mint', 'update'] },
+    { title: 'Noon', badges: ['deployed', revealed, 'frozen'], history: ['mint', 'update', 'freeze'] },
+    { title: 'Dusk', badges: ['burned', revealed], history: ['mint', 'update', 'burn'] },
+  ])
+})
+
 test('reports gas from an explorer behind a login if the key is valid', async () => {
   const place = await freshDataDir()
   const guarded = await startTestBackend(place.path, { host: '0.0.0.0' })

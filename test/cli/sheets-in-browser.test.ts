@@ -142,6 +142,12 @@ async function opened(path: string, { width = 1280, dark = false } = {}): Promis
   return { page, requests, dialogs }
 }
 
+const updateTo = (title: string) => ({
+  ...{ kind: 'update', status: 'initiated', transaction_gdn_id: null, accepted_date: null, block_number: 123_456_789 },
+  ...{ block_date: '2026-02-03 04:05:06', transaction_hash: `0x${'4'.repeat(64)}`, from: null, to: null, revision: 1 },
+  ...{ changes: [{ field: title, before: title, after: null }], changes_left_out: 0, error: 'E'.repeat(300) },
+})
+
 async function madePages() {
   const { called, url } = await listener()
   const made = await folder({
@@ -152,15 +158,27 @@ async function madePages() {
   await writeFile(made.path('a.png'), png(QUARTERS))
   const { createnft, getnfts } = service()
   const none = () => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
+  let isMinted = false
   const api = await fakeApi({
     createnft,
-    getnfts,
+    getnfts: (request: { nft_gdn_ids: string[] }) => {
+      const { nfts, ...rest } = getnfts(request).body as { nfts: { request_metadata: { title: string } }[] }
+      const changes = { revision: 0, is_frozen: true, burned: false, receiver_wallet_address: `0x${'c'.repeat(40)}` }
+      return {
+        headers: { 'nft-history-supported': 'yes' },
+        body: { ...rest, nfts: nfts.map((one) => ({ ...one, ...(isMinted ? changes : {}) })) },
+      }
+    },
+    getnfthistory: (requests: object) => ({
+      body: { requests, events: Object.values(TITLES).map(updateTo), next_offset: null },
+    }),
     files: () => ({ body: { url: `ipfs://bafkrei${'b'.repeat(52)}` } }),
     '*': none,
   })
   const at = ['--base-url', api.url]
   const mint = ['batch', 'mint', made.path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q']
   expect((await cli(mint, made.options)).code).toBe(0)
+  isMinted = true
   expect((await cli(['batch', 'report', 'drop', '--to', 'report.html', ...at], made.options)).code).toBe(0)
   expect(
     (await cli(['batch', 'preview', made.path('bad.csv'), '-b', 'polygon', '--to', 'preview.html'], made.options)).code,

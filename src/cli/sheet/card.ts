@@ -26,10 +26,23 @@ export interface Card {
   problems: string
   /** Terms and HTML. */
   more: readonly (readonly [string, string])[]
+  /** HTML below everything else. */
+  after?: string
 }
 
 /** Returns the HTML of one NFT on a sheet. */
-export function card({ id, classes, picture, where, title, description, tags, problems, more }: Card): string {
+export function card({
+  id,
+  classes,
+  picture,
+  where,
+  title,
+  description,
+  tags,
+  problems,
+  more,
+  after = '',
+}: Card): string {
   const whole: [string, string][] = []
   if (title.length > LONG_TITLE) whole.push(['Title', ownDirection(beginningOf(title, MAX_TITLE))])
   if (description.length > LONG_DESCRIPTION) {
@@ -42,7 +55,7 @@ export function card({ id, classes, picture, where, title, description, tags, pr
 <div class="text">
 <p class="where">${where}</p>
 <h2 class="clamp" dir="auto">${escapeHtml(beginningOf(title, MAX_TITLE))}</h2>
-${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtml(beginning)}</p>\n`}${problems}${tagList(tags)}${rest === '' ? '' : `<details><summary>More</summary>${rest}</details>\n`}</div>
+${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtml(beginning)}</p>\n`}${problems}${tagList(tags)}${rest === '' ? '' : `<details><summary>More</summary>${rest}</details>\n`}${after}</div>
 </article>
 `
 }

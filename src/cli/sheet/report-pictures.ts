@@ -1,4 +1,3 @@
-import type { RunRow } from '../../batch/run-rows.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
 import { type PictureReader, requestedImage } from '../picture/nft-picture.ts'
 import { PictureError } from '../picture/pixels.ts'
@@ -6,6 +5,7 @@ import { readPicture } from '../picture/read-picture.ts'
 import { dataUrl } from './embedded.ts'
 import { escapeHtml, webLink } from './html.ts'
 import { image, inItsPlace } from './picture-of.ts'
+import type { ReportRow } from './present-nfts.ts'
 
 /** Maximum size of all embedded pictures together. */
 const MAX_CHARS = 32 * 1024 * 1024
@@ -30,12 +30,14 @@ export class ReportPictures {
   }
 
   /** Returns the HTML of the picture of a row, or text instead. */
-  async of({ row, result, sentMetadata }: RunRow, title: string): Promise<string> {
-    const requested = requestedImage((await sentMetadata()) ?? row?.metadata ?? {})
-    const path = row?.localFiles.find(({ key }) => key === 'image')?.path
+  async of({ row, result, sentMetadata, nft }: ReportRow): Promise<string> {
+    const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
+    const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
+    // After an update, the file of the row may not be the picture any more.
+    const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
+    const metadataUrl = nft?.record.metadata_url ?? result.metadata_url
     if (requested === null && path === undefined) return inItsPlace('No picture')
-    const why =
-      this.#chars >= MAX_CHARS ? 'Not in this file' : await this.#embed(path, requested, result.metadata_url, title)
+    const why = this.#chars >= MAX_CHARS ? 'Not in this file' : await this.#embed(path, requested, metadataUrl, title)
     if (why.startsWith('<img')) return why
     this.left++
     return inItsPlace(escapeHtml(why), this.#link(requested))

@@ -5,6 +5,7 @@ import type { DataRecord } from '../render/cells.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection, webLink } from './html.ts'
 import { filter, pageHead, ROWS_START, shareBar, stats, type Tone } from './page.ts'
+import type { PresentNfts } from './present-nfts.ts'
 import { number } from './preview-top.ts'
 import { type ReportLinks, TONES } from './result-card.ts'
 
@@ -23,6 +24,10 @@ export interface ReportTop extends ReportLinks {
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
   /** Number of pictures that are only linked or named. */
   left: number
+  /** What is known of the present state of the NFTs. */
+  present: Pick<PresentNfts, 'missing' | 'historiesLeft' | 'isPlain' | 'hasServer'>
+  /** Number of NFTs to which something happened after their mint. */
+  changed: number
   now: number
 }
 
@@ -76,11 +81,33 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, but named or linked.</p>\n`}</header>
-${filter(choices(counts, total))}${ROWS_START}`
+${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, but named or linked.</p>\n`}${presentNotes(top)}</header>
+${filter(choices(top, total))}${ROWS_START}`
 }
 
-function choices(counts: ReportTop['counts'], total: number): [string, string][] {
+/** Says as of when the NFTs are shown, if they are not as they are now. */
+function presentNotes({ counts, present, times }: ReportTop): string {
+  const { missing, historiesLeft, isPlain, hasServer } = present
+  const notes: string[] = []
+  if (missing > 0) {
+    const which =
+      missing === counts.deployed
+        ? 'NFTs are shown as gdn recorded them on this machine'
+        : `${number(missing)} deployed ${missing === 1 ? 'row is' : 'rows are'} shown as gdn recorded them on this machine`
+    const at = times.endedAt ?? times.answeredAt
+    const why = hasServer ? 'the server did not return them' : 'the server could not be reached'
+    notes.push(`${which}${at === null ? '' : `, as of ${time(at)}`}: ${why}.`)
+  }
+  if (isPlain) notes.push('The server does not report updates, freezes and burns.')
+  if (historiesLeft > 0) {
+    notes.push(
+      `The history of ${number(historiesLeft)} NFTs is not in this file. <code>gdn nft history</code> shows it.`,
+    )
+  }
+  return notes.map((note) => `<p class="note">${note}</p>\n`).join('')
+}
+
+function choices({ counts, changed }: ReportTop, total: number): [string, string][] {
   const sum = (tone: Tone) => STATES.reduce((all, state) => (TONES[state] === tone ? all + counts[state] : all), 0)
   const parts: [string, string, number][] = [
     ['only-good', 'Deployed', sum('good')],
@@ -88,7 +115,9 @@ function choices(counts: ReportTop['counts'], total: number): [string, string][]
     ['only-bad', 'Failed', sum('bad')],
   ]
   const some = parts.filter(([, , count]) => count > 0)
-  if (some.length < 2) return []
+  if (some.length < 2) some.length = 0
+  if (changed > 0) some.push(['only-changed', 'Changed', changed])
+  if (some.length === 0) return []
   return [
     ['all', `All ${number(total)}`],
     ...some.map(([id, label, count]): [string, string] => [id, `${label} ${number(count)}`]),

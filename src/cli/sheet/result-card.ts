@@ -1,9 +1,11 @@
-import type { RunRow } from '../../batch/run-rows.ts'
+import { sameAddress } from '../../api/same-address.ts'
 import type { RowStatus } from '../../batch/types.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
+import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
 import type { Tone } from './page.ts'
+import type { PresentNft, ReportRow } from './present-nfts.ts'
 
 export const TONES: Readonly<Record<RowStatus, Tone>> = {
   deployed: 'good',
@@ -22,40 +24,83 @@ export interface ReportLinks {
 }
 
 const MAX_REASON = 600
+const MAX_WHAT = 400
 
 /** Shortens an address to both ends, by which people recognize it. */
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
-/** Returns the card of a row with its outcome. */
-export function resultCard({ result, row }: RunRow, picture: string, links: ReportLinks): string {
-  const { line, key, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error } =
-    result
+/** Returns the card of a row with its outcome, and the present state of its NFT. */
+export function resultCard({ result, row, nft }: ReportRow, picture: string, links: ReportLinks): string {
+  const { line, key, status, nft_gdn_id, token_id, contract_address, error } = result
   const tone = TONES[status]
   const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
   const { blockExplorer, publicGateway } = links
-  const metadata = metadata_url === null || publicGateway === null ? null : atGateway(publicGateway, metadata_url)
+  const metadataUrl = nft?.record.metadata_url ?? result.metadata_url
+  const metadataLink = metadataUrl === null || publicGateway === null ? null : atGateway(publicGateway, metadataUrl)
   const tokenPage =
     blockExplorer === null || token_id === null
       ? null
       : `${blockExplorer}/token/${encodeURIComponent(contract_address)}?a=${encodeURIComponent(token_id)}`
-  const code = (text: string) => `<code>${escapeHtml(text)}</code>`
+  const code = (text: string) => `<code>${escapeHtml(beginningOf(text, 200))}</code>`
+  const owner = nft?.owner ?? result.receiver_wallet_address
+  const isBurned = nft?.record.burned === true
+  const ownerTerm = !isBurned ? 'Owner' : nft.owner === null ? 'Receiver' : 'Last owner'
+  const metadata = nft?.metadata ?? row?.metadata ?? null
+  const isChanged = nft?.isChanged === true ? ' is-changed' : ''
   return card({
     id: `line-${line}`,
-    classes: `is-${tone}`,
+    classes: `is-${tone}${isChanged}`,
     picture,
-    where: `${badge(status, tone)}${token}<span>line ${line}</span><span>owner <code>${escapeHtml(shortened(receiver_wallet_address))}</code></span>`,
-    title: row === null ? 'A row that is no longer in the manifest' : row.metadata.title,
-    description: row?.metadata.description ?? '',
-    tags: (row?.metadata.attribute ?? []).map(({ tag, value }) => [tag, value]),
+    where: `${isBurned ? badge('burned', 'bad') : badge(status, tone)}${nft === null ? '' : badges(nft)}${token}<span>line ${line}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
+    title: metadata?.title ?? 'A row that is no longer in the manifest',
+    description: metadata?.description ?? '',
+    tags: (metadata?.attribute ?? []).map(({ tag, value }) => [tag, value]),
     problems:
       error === null ? '' : `<ul class="problems"><li>${ownDirection(beginningOf(error, MAX_REASON))}</li></ul>\n`,
     more: [
-      ['Owner', code(receiver_wallet_address)],
+      [ownerTerm, code(owner)],
+      ['Receiver', sameAddress(owner, result.receiver_wallet_address) ? '' : code(result.receiver_wallet_address)],
       ['Token', tokenPage === null ? '' : webLink(tokenPage, `${token_id} in the block explorer`)],
       ['NFT', nft_gdn_id === null ? '' : code(nft_gdn_id)],
-      ['Metadata', metadata_url === null ? '' : webLink(metadata ?? metadata_url, beginningOf(metadata_url, 200))],
+      ['Metadata', metadataUrl === null ? '' : webLink(metadataLink ?? metadataUrl, beginningOf(metadataUrl, 200))],
       ['Row', key === '' ? '' : code(beginningOf(key, 100))],
-      ...(row === null ? [] : extrasOf(row.metadata)),
+      ...(metadata === null ? [] : extrasOf(metadata)),
     ],
+    after: nft === null ? '' : history(nft),
   })
+}
+
+/** Returns what happened to an NFT after its mint. */
+function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): string {
+  const { revision, is_frozen, pending_change } = record
+  const updates = revision ?? 0
+  const words: [string, Tone][] = []
+  if (isUnrevealed) words.push(['unrevealed', ''])
+  if (updates > 0) words.push([`${isRevealed ? 'revealed' : 'updated'} (revision ${updates})`, ''])
+  if (is_frozen === true) words.push(['frozen', ''])
+  if (isMoved) words.push(['moved', ''])
+  if (pending_change != null) words.push([`${beginningOf(pending_change.kind, 30)} in progress`, 'busy'])
+  return words.map(([word, tone]) => badge(word, tone)).join('')
+}
+
+function history({ history: events, hasMoreHistory, record }: PresentNft): string {
+  if (events === null || events.length === 0) return ''
+  const more = hasMoreHistory
+    ? `<li>and more: <code>gdn nft history ${escapeHtml(beginningOf(record.nft_gdn_id, 100))}</code></li>`
+    : ''
+  return `<details class="history"><summary>History</summary><ol>${events.map(eventItem).join('')}${more}</ol></details>\n`
+}
+
+function eventItem(event: HistoryEvent): string {
+  const { kind, status, block_date, accepted_date, block_number, transaction_hash, explorer_url, error } = event
+  const date = block_date ?? accepted_date
+  const hash = shortHash(transaction_hash)
+  const facts = [
+    date === null ? '' : escapeHtml(`${beginningOf(date, 40)} UTC`),
+    block_number === null ? '' : `block ${block_number.toLocaleString('en')}`,
+    hash === null ? '' : webLink(explorer_url ?? '', hash),
+    status === 'deployed' ? '' : badge(status, status === 'failed' ? 'bad' : 'busy'),
+    error === null ? '' : ownDirection(beginningOf(error, MAX_REASON)),
+  ].filter((fact) => fact !== '')
+  return `<li><b>${kind}</b> ${ownDirection(beginningOf(whatOf(event), MAX_WHAT))}<span>${facts.join(' · ')}</span></li>`
 }

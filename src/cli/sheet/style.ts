@@ -35,7 +35,7 @@ header dd{overflow-wrap:anywhere}
 .filter input{position:absolute;inset:0;margin:0;opacity:0;cursor:pointer}
 .filter label:has(:checked){border-color:var(--accent);background:var(--accent-soft);color:var(--accent)}
 .filter label:has(:focus-visible){outline:2px solid var(--accent);outline-offset:2px}
-body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .card:not(.is-good),body:has(#only-busy:checked) .card:not(.is-busy),body:has(#only-bad:checked) .card:not(.is-bad),body:has(#only-new:checked) .card:not(.is-new){display:none}
+body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .card:not(.is-good),body:has(#only-busy:checked) .card:not(.is-busy),body:has(#only-bad:checked) .card:not(.is-bad),body:has(#only-new:checked) .card:not(.is-new),body:has(#only-changed:checked) .card:not(.is-changed){display:none}
 main{--least:236px;--gap:20px}
 main section{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}
 main section{margin-bottom:var(--gap);content-visibility:auto;contain-intrinsic-size:auto 1000px auto 13500px}
@@ -77,6 +77,9 @@ header + main{margin-top:32px}
 details{font-size:.8125rem}
 summary{color:var(--muted);cursor:pointer;font-weight:560}
 summary:hover{color:var(--text)}
+details ol{display:grid;gap:8px;margin:8px 0 0;padding:0;list-style:none;overflow-wrap:anywhere}
+details li b{font-weight:600;text-transform:capitalize}
+details li>span{display:block;color:var(--muted);font-variant-numeric:tabular-nums}
 details dl{display:grid;gap:1px;margin-top:8px}
 details dt{color:var(--muted)}
 details dd{margin-bottom:7px;overflow-wrap:anywhere;white-space:pre-line}

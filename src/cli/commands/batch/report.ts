@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import * as z from 'zod'
-import { runRows } from '../../../batch/run-rows.ts'
 import { runTimes } from '../../../batch/run-times.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
-import type { ResultRow, RowStatus } from '../../../batch/types.ts'
+import type { RowStatus } from '../../../batch/types.ts'
+import type { ApiClient } from '../../../client/api-client.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -19,6 +19,7 @@ import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import type { ReportRow } from '../../sheet/present-nfts.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
 import { settingsIfFound, whichServer } from './which-server.ts'
@@ -46,7 +47,7 @@ const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'],
 export function command(deps: Deps, run = report): GdnCommand {
   const reportCommand = new GdnCommand({
     about:
-      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons of failures, time and gas. It opens from disk without a network, and can be searched and printed. Images come from the storage of the server or from this machine. They are scaled to the size on the page, and linked instead beyond 32 MB in total. Gas is shown if the server is a gdn backend. gdn sends the API key to it if it requires a login.',
+      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons of failures, time and gas. It opens from disk without a network, and can be searched and printed. Deployed NFTs are shown as they are now: present metadata, image and owner, whether they are revealed, updated, frozen or burned, and the history of those that changed. If the server does not return them, they are shown as gdn recorded them, with the date. Images come from the storage of the server or from this machine. They are scaled to the size on the page, and linked instead beyond 32 MB in total. Gas is shown if the server is a gdn backend. gdn sends the API key to it if it requires a login.',
     examples: [
       ['Write a report of a drop', 'gdn batch report drop.csv'],
       ['Write a report and open it', 'gdn batch report drop.csv --open'],
@@ -79,15 +80,23 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   // The local backend may not run.
   const settings = await settingsIfFound(deps, run, flags)
   const server = (await settings?.server().catch(() => null)) ?? null
-  const [{ SheetFile }, { PAGE_END }, { reportTop }, { resultCard }, { ReportPictures }, { createPictureReader }] =
-    await Promise.all([
-      import('../../sheet/sheet-file.ts'),
-      import('../../sheet/page.ts'),
-      import('../../sheet/report-top.ts'),
-      import('../../sheet/result-card.ts'),
-      import('../../sheet/report-pictures.ts'),
-      import('../../picture/nft-picture.ts'),
-    ])
+  const [
+    { SheetFile },
+    { PAGE_END },
+    { reportTop },
+    { resultCard },
+    { ReportPictures },
+    { PresentNfts },
+    { createPictureReader },
+  ] = await Promise.all([
+    import('../../sheet/sheet-file.ts'),
+    import('../../sheet/page.ts'),
+    import('../../sheet/report-top.ts'),
+    import('../../sheet/result-card.ts'),
+    import('../../sheet/report-pictures.ts'),
+    import('../../sheet/present-nfts.ts'),
+    import('../../picture/nft-picture.ts'),
+  ])
   const facts = await readServerFacts(deps, run, server, settings)
   const publicGateway =
     flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
@@ -96,29 +105,32 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     gateway === null ? null : await createPictureReader(deps, gateway, flags.gateway === undefined ? server : null)
   const pictures = new ReportPictures({ reader, publicGateway })
   const links = { blockExplorer: facts.blockExplorer, publicGateway }
+  const client = await clientOf(deps, server, settings)
+  const present = new PresentNfts(client, deps.signals.signal)
   const tally = new Tally()
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Writing the report')
   try {
-    for await (const row of runRows(run)) {
+    for await (const row of present.of(run)) {
       deps.signals.signal.throwIfAborted()
-      tally.add(row.result)
-      const picture = await pictures.of(row, row.row?.metadata.title ?? '')
+      tally.add(row)
+      const picture = await pictures.of(row)
       await sheet.writeCard(resultCard(row, picture, links))
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
     }
     const { counts, failures } = tally
     const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
     const top = { status, counts, failures, name: run.runName ?? manifest ?? run.name, ...links }
+    const { owners, changed } = tally
     const times = await runTimes(run)
     await sheet.finish(
-      reportTop({ ...top, ...facts, times, owners: tally.owners, left: pictures.left, now: deps.now() }),
+      reportTop({ ...top, ...facts, times, owners, changed, present, left: pictures.left, now: deps.now() }),
       PAGE_END,
       replace,
     )
   } finally {
     progress.stop()
-    await Promise.all([sheet.close(), reader?.close()])
+    await Promise.all([sheet.close(), reader?.close(), client?.close()])
   }
   await output.one({
     file: path,
@@ -144,21 +156,39 @@ class Tally {
   readonly failures = new Map<string, { count: number; lines: number[] }>()
   readonly #owners = new HashTable({ foldHex: true })
   rows = 0
+  /** Number of NFTs to which something happened after their mint. */
+  changed = 0
 
   get owners(): number {
     return this.#owners.size
   }
 
-  add({ status, error, line, receiver_wallet_address }: ResultRow): void {
+  add({ result, nft }: ReportRow): void {
+    const { status, error, line, receiver_wallet_address } = result
     this.rows++
+    if (nft?.isChanged) this.changed++
     this.counts[status]++
-    if (status === 'deployed') this.#owners.getOrAdd(receiver_wallet_address, 0)
+    if (status === 'deployed' && nft?.record.burned !== true) {
+      this.#owners.getOrAdd(nft?.owner ?? receiver_wallet_address, 0)
+    }
     if (error === null) return
     const known = this.failures.get(error)
     if (known !== undefined) {
       known.count++
       if (known.lines.length < MAX_LINES) known.lines.push(line)
     } else if (this.failures.size < MAX_REASONS) this.failures.set(error, { count: 1, lines: [line] })
+  }
+}
+
+/** Returns a client of the server; null if it can't be reached. */
+async function clientOf(deps: Deps, server: Server | null, settings: Settings | null): Promise<ApiClient | null> {
+  if (server === null || settings === null) return null
+  try {
+    const { silence } = await deps.identify(server, 'once')
+    return silence === null ? (await deps.connect(settings)).client : null
+  } catch (error) {
+    if (error instanceof GdnError && !deps.signals.signal.aborted) return null
+    throw error
   }
 }
 

@@ -4,6 +4,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { type HistoryEvent, shortHash, whatOf } from '../../render/history-event.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
@@ -11,8 +12,6 @@ import { awaitResponse } from '../../request/slow-response.ts'
 import { unknownNfts } from './show.ts'
 
 export type HistoryFlags = OutputFlags & ServerFlags
-
-type Event = ResponseOf<'getnfthistory'>['events'][number]
 
 const VIEW: View = {
   fields: [
@@ -24,7 +23,7 @@ const VIEW: View = {
   cells: (record) => ({
     ...record,
     date: record.block_date ?? record.accepted_date,
-    what: whatOf(record as Event),
+    what: whatOf(record as HistoryEvent),
     block: record.block_number,
     transaction: shortHash(record.transaction_hash),
   }),
@@ -74,25 +73,4 @@ export async function history(deps: Deps, id: string, flags: HistoryFlags): Prom
       offset = page.next_offset
     }
   }
-}
-
-/** The ends of a hash, so that a terminal has room for what happened. */
-const shortHash = (hash: unknown): string | null =>
-  typeof hash === 'string' ? `${hash.slice(0, 10)}…${hash.slice(-4)}` : null
-
-/** Describes an event in one line. */
-function whatOf({ kind, from, to, revision, changes }: Event): string {
-  if (kind === 'mint') return `to ${to}`
-  if (kind === 'transfer') return `${from} to ${to}`
-  if (kind === 'burn') return `of ${from}`
-  if (kind === 'freeze') return 'of its metadata'
-  const named = changes?.map(({ field, before, after }) => `${field}: ${short(before)} to ${short(after)}`)
-  return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')
-}
-
-const MAX_SHOWN = 30
-
-function short(value: string | null): string {
-  if (value === null) return 'none'
-  return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
 }

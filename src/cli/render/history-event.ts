@@ -1,0 +1,24 @@
+import type { ResponseOf } from '../../client/api-client.ts'
+
+export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
+
+/** Describes an event of an NFT in one line. */
+export function whatOf({ kind, from, to, revision, changes }: HistoryEvent): string {
+  if (kind === 'mint') return `to ${to}`
+  if (kind === 'transfer') return `${from} to ${to}`
+  if (kind === 'burn') return `of ${from}`
+  if (kind === 'freeze') return 'of its metadata'
+  const named = changes?.map(({ field, before, after }) => `${field}: ${short(before)} to ${short(after)}`)
+  return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')
+}
+
+const MAX_SHOWN = 30
+
+function short(value: string | null): string {
+  if (value === null) return 'none'
+  return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
+}
+
+/** Returns the ends of a hash, so that there is room for what happened. */
+export const shortHash = (hash: unknown): string | null =>
+  typeof hash === 'string' ? `${hash.slice(0, 10)}…${hash.slice(-4)}` : null

@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import type { NftRecord } from '../../api/nft-record.ts'
+import { sameAddress } from '../../api/same-address.ts'
+import { type RunRow, runRowPages } from '../../batch/run-rows.ts'
+import type { Run } from '../../batch/types.ts'
+import type { ApiClient } from '../../client/api-client.ts'
+import { GdnError } from '../../core/errors.ts'
+import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
+import type { HistoryEvent } from '../render/history-event.ts'
+import { IDS_PER_REQUEST } from '../request/fetch-nfts.ts'
+
+/** Number of histories in one report. Each takes a request. */
+const MAX_HISTORIES = 1000
+const MAX_EVENTS = 50
+
+const metadataForm = z.looseObject({
+  title: z.string(),
+  description: z.string().catch(''),
+  attribute: z.array(z.looseObject({ tag: z.string(), value: z.string() })).catch([]),
+})
+
+/** The state of an NFT as the server returned it for this report. */
+export interface PresentNft {
+  record: NftRecord
+  /** Null if it does not have the usual form. */
+  metadata: z.output<typeof metadataForm> | null
+  /** Its present owner, or its last one if it is burned. Null if unknown. */
+  owner: string | null
+  isMoved: boolean
+  isUnrevealed: boolean
+  isRevealed: boolean
+  /** Whether anything happened after its mint. */
+  isChanged: boolean
+  /** The oldest first. Null if it was not read. */
+  history: readonly HistoryEvent[] | null
+  hasMoreHistory: boolean
+}
+
+export interface ReportRow extends RunRow {
+  /** Null if it is not deployed, or if the server did not return it. */
+  nft: PresentNft | null
+}
+
+/** Reads the present state of the NFTs of a run by pages. */
+export class PresentNfts {
+  /** Null after a request failed, because each one is retried for a while. */
+  #client: ApiClient | null
+  readonly #signal: AbortSignal
+  #histories = 0
+  /** Whether the server could be reached when the report began. */
+  readonly hasServer: boolean
+  /** Number of deployed rows that the server did not return. */
+  missing = 0
+  /** Number of NFTs whose history is left out, because others are in the report already. */
+  historiesLeft = 0
+  /** Whether an NFT was returned without a revision: the server does not report updates, freezes and burns. */
+  isPlain = false
+
+  /** @param client null if the server can't be reached */
+  constructor(client: ApiClient | null, signal: AbortSignal) {
+    this.#client = client
+    this.#signal = signal
+    this.hasServer = client !== null
+  }
+
+  /** Yields the rows of a run with their NFTs, in the manifest's order. */
+  async *of(run: Run): AsyncGenerator<ReportRow> {
+    for await (const page of runRowPages(run, IDS_PER_REQUEST)) yield* this.#ofPage(page)
+  }
+
+  async *#ofPage(page: readonly RunRow[]): AsyncGenerator<ReportRow> {
+    const ids = new Set(page.flatMap(({ result }) => (isDeployed(result) ? (result.nft_gdn_id ?? []) : [])))
+    const found = await this.#request(async (client, signal) => {
+      if (ids.size === 0) return []
+      return (await client.call('getnfts', { nft_gdn_ids: [...ids] }, { signal })).nfts
+    })
+    const byId = new Map(found?.map((nft) => [nft.nft_gdn_id, nft]))
+    for (const row of page) {
+      const record = isDeployed(row.result) ? byId.get(row.result.nft_gdn_id ?? '') : undefined
+      if (record === undefined && isDeployed(row.result)) this.missing++
+      yield { ...row, nft: record === undefined ? null : await this.#nftOf(row, record) }
+    }
+  }
+
+  async #nftOf(row: RunRow, record: NftRecord): Promise<PresentNft> {
+    const { revision, burned, is_frozen, transfers, pending_change } = record
+    if (typeof revision !== 'number') this.isPlain = true
+    const isBurned = burned === true
+    // The owner of a burned NFT is the zero address.
+    const owner = isBurned ? null : (record.receiver_wallet_address ?? null)
+    const isUpdated = (revision ?? 0) > 0
+    const isUnrevealed = isPlaceholder(record.request_metadata)
+    const isChanged =
+      isUpdated ||
+      isMoved(row, owner) ||
+      isBurned ||
+      is_frozen === true ||
+      (transfers ?? 0) > 0 ||
+      pending_change != null
+    const history = isChanged ? await this.#historyOf(record.nft_gdn_id) : null
+    const lastOwner = history?.events.findLast(({ kind }) => kind === 'burn')?.from ?? null
+    const shownOwner = isBurned ? lastOwner : owner
+    return {
+      record,
+      metadata: metadataForm.safeParse(record.request_metadata).data ?? null,
+      owner: shownOwner,
+      isMoved: isMoved(row, shownOwner),
+      isUnrevealed,
+      isRevealed: isUpdated && !isUnrevealed && isPlaceholder(await row.sentMetadata()),
+      isChanged,
+      history: history?.events ?? null,
+      hasMoreHistory: (history?.next_offset ?? null) !== null,
+    }
+  }
+
+  async #historyOf(nft_gdn_id: string) {
+    if (this.#client?.hasHistory() !== true) return null
+    if (this.#histories >= MAX_HISTORIES) {
+      this.historiesLeft++
+      return null
+    }
+    this.#histories++
+    return await this.#request((client, signal) =>
+      client.call('getnfthistory', { nft_gdn_id, limit: MAX_EVENTS }, { signal }),
+    )
+  }
+
+  /** Returns null if the request fails, and from then on. */
+  async #request<T>(ask: (client: ApiClient, signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    if (this.#client === null) return null
+    try {
+      return await ask(this.#client, this.#signal)
+    } catch (error) {
+      if (!(error instanceof GdnError) || this.#signal.aborted) throw error
+      this.#client = null
+      return null
+    }
+  }
+}
+
+/** Returns whether an owner is neither the receiver of a row nor its first owner. */
+function isMoved({ result, row }: RunRow, owner: string | null): boolean {
+  const known = [result.receiver_wallet_address, row?.sender ?? null]
+  return owner !== null && !known.some((one) => one !== null && sameAddress(one, owner))
+}
+
+const isDeployed = ({ status }: RunRow['result']) => status === 'deployed'
+
+/** Returns whether metadata is that of a drop that is revealed later. */
+const isPlaceholder = (metadata: unknown): boolean => Object.hasOwn(Object(metadata), PROVENANCE_ROW)
