@@ -10,7 +10,6 @@ import { type Plan, positionsOf } from './plan.ts'
 import { RowLookup } from './reconcile/lookup.ts'
 import { withMarker } from './request.ts'
 import { referenceId, shownKey } from './row-key.ts'
-import { senderOf } from './row-text.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
@@ -37,10 +36,10 @@ export async function knownReferences(
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
     const records = await store.read((sql) => store.recordsAt(sql, gathered.rows, page))
+    const byId = new Map(records.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
+    // A row may have got or lost its sender since its mint.
     for (const operation of ['createnft', 'createnfttrans'] as const) {
-      const sent = records.filter(({ body }) => (senderOf(body) === null) === (operation === 'createnft'))
-      if (sent.length === 0) continue
-      const byId = new Map(sent.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
+      if (byId.size === 0) continue
       const { references } = await client.call(
         'getreferences',
         { operation, reference_ids: [...byId.keys()], contract_address: contractAddress, blockchain },
@@ -49,6 +48,7 @@ export async function knownReferences(
       for (const { reference_id, nft_gdn_id, is_free, digest } of references) {
         const record = byId.get(reference_id)
         if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
+        byId.delete(reference_id)
         const row = store.keep(record)
         const found = { row, nftGdnId: nft_gdn_id }
         // Without an ID of its own, the content of the row is part of its reference ID.

@@ -116,7 +116,7 @@ export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
 }
 
 /** The sender of a stored text. */
-export const senderOf = (body: Uint8Array): string | null => partsOf(body)[1] || null
+const senderOf = (body: Uint8Array): string | null => partsOf(body)[1] || null
 
 /** Restores a row from its stored text. */
 export function rowOfParts(

@@ -60,8 +60,9 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
     return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }
   })
   if (!place.hasReferences) return candidates
+  // A row may have got or lost its sender since its mint.
   for (const operation of ['createnft', 'createnfttrans'] as const) {
-    const asked = candidates.filter(({ row }) => (row.row.sender === null) === (operation === 'createnft'))
+    const asked = candidates.filter(({ named }) => named === null)
     const found = await lookUp(place, operation, new Set(asked.map(({ reference }) => reference)))
     for (const candidate of asked) {
       const one = found.get(candidate.reference)

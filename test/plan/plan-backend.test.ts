@@ -147,6 +147,19 @@ describe('gdn plan and apply against a backend', () => {
     expect(await other.plan(granted.replace(BOB, CAROL))).toEqual([`transfer transfer a, receiver ${BOB} → ${CAROL}`])
   })
 
+  test('mints no row again that got or lost a sender since its mint', async () => {
+    const collection = await collectionOf({ wallet_address: ALICE })
+    const without = csv(['a', 'Dawn', BOB])
+    const granted = `id,title,description,receiver,sender\na,Dawn,x,${BOB},${ALICE}\nb,Dusk,x,${BOB},${ALICE}`
+    await (await machine(collection)).mint(without)
+    expect(await (await machine(collection)).plan(granted)).toEqual(['mint mint b'])
+    await (await machine(collection)).run(['apply'], granted)
+    expect(await nftsOf(collection)).toHaveLength(2)
+    const plain = csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB])
+    for (const command of ['apply', 'batch mint']) await (await machine(collection)).run(command.split(' '), plain)
+    expect(await nftsOf(collection)).toHaveLength(2)
+  })
+
   test('says that a row without an id vanished when it was edited', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
