@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import * as z from 'zod'
@@ -120,18 +120,34 @@ async function* linesOf(plan: ChangePlan, folder: string, contents: LocalContent
 /** Returns a path as a plan has it: it is valid on another machine that has the same files. */
 const relativeTo = (folder: string, path: string): string => relative(folder, path).split(sep).join('/')
 
-/** Returns the header of a plan; null for any other file. @throws GdnError `usage` for a plan that can't be used */
-export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
+/** @throws GdnError `file_error` where no plan can be saved: it replaces only an earlier plan or an empty file */
+export async function refuseOtherFile(path: string): Promise<void> {
+  const folder = await stat(dirname(path)).catch(() => null)
+  if (folder?.isDirectory() !== true) throw noPlace(path, 'its folder does not exist', 'Create it first.')
+  const found = await stat(path).catch(() => null)
+  if (found === null || (found.isFile() && found.size === 0) || (await beginsAsPlan(path))) return
+  throw noPlace(path, 'is not a saved plan, and is not replaced', 'Use the path of another file.')
+}
+
+const noPlace = (file: string, message: string, hint: string) =>
+  new GdnError('file_error', message, { place: { file }, hint })
+
+async function beginsAsPlan(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null)
-  if (file === null) return null
+  if (file === null) return false
   try {
     // A pipe can be read only once: it has a manifest.
-    if (!(await file.stat()).isFile()) return null
+    if (!(await file.stat()).isFile()) return false
     const { buffer } = await file.read({ buffer: Buffer.alloc(BEGINNING.length), position: 0 })
-    if (buffer.toString('latin1') !== BEGINNING) return null
+    return buffer.toString('latin1') === BEGINNING
   } finally {
     await file.close()
   }
+}
+
+/** Returns the header of a plan; null for any other file. @throws GdnError `usage` for a plan that can't be used */
+export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
+  if (!(await beginsAsPlan(path))) return null
   for await (const text of linesIn(path)) {
     const found = parse(text)
     const version = found === null || typeof found !== 'object' ? null : (found as { gdn_plan?: unknown }).gdn_plan

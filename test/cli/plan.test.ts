@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
@@ -31,6 +31,7 @@ async function machine(text = CSV) {
   const target = [...TARGET, '--base-url', api.url]
   return {
     api,
+    path,
     owners,
     write: (manifest: string) => writeFile(path('drop.csv'), manifest),
     mint: () => cli(['batch', 'mint', path('drop.csv'), ...target, '--rate', '100'], options),
@@ -78,6 +79,20 @@ describe('gdn plan', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result).message).toContain('id "a" is already used in line 2')
     expect(api.bodies('createnft')).toEqual([])
+  })
+
+  test('saves a plan over no other file, and only in a folder that exists', async () => {
+    const { api, plan, path } = await machine()
+    for (const file of [path('drop.csv'), path('.'), path('none/plan.json')]) {
+      const result = await plan('--json', '--out', file)
+      expect(result.code).toBe(2)
+      expect(errorOf(result)).toMatchObject({ code: 'file_error', details: { place: { file } } })
+    }
+    expect(await readFile(path('drop.csv'), 'utf8')).toBe(CSV)
+    expect(api.bodies('getnfts')).toEqual([])
+    await writeFile(path('plan.json'), '')
+    for (let times = 0; times < 2; times++) expect((await plan('--out', path('plan.json'))).code).toBe(0)
+    expect(await readFile(path('plan.json'), 'utf8')).toContain('{"gdn_plan":1')
   })
 
   test('prints one error for --json with Markdown', async () => {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { LocalContents } from '../../files/local-content.ts'
-import { savePlan } from '../../plan/plan-file.ts'
+import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -55,6 +55,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   }
   const shown = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
   const output = createOutput(io, shown, PLAN_VIEW)
+  const saveAs = flags.out === undefined ? null : resolve(deps.cwd, flags.out)
+  if (saveAs !== null) await refuseOtherFile(saveAs)
   const opened = {
     ...(await openManifest(deps, manifest, flags)),
     contents: new LocalContents(),
@@ -69,9 +71,9 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         if (found.counts.rows > found.counts.unchanged) await output.many(firstChanges(found))
       } else await output.many(records(found.changes()))
       printPlanNotes(io, found, isTable)
-      if (flags.out !== undefined) {
-        await savePlan(resolve(deps.cwd, flags.out), found, { ...opened, takeOver: flags.takeOver === true })
-        io.note(`Saved. To apply exactly this plan: gdn apply ${safe(flags.out)}`)
+      if (saveAs !== null) {
+        await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
+        io.note(`Saved. To apply exactly this plan: gdn apply ${safe(flags.out ?? '')}`)
       }
       if (flags.detailedExitCode && pendingCount(found.counts) > 0) deps.setExitCode(EXIT.changesPending)
     })
