@@ -233,13 +233,13 @@ __gdn_bundles() {
     'wallet add') REPLY='server-f6609b output-766381' ;;
     'wallet rm') REPLY='server-f6609b output-766381' ;;
     'wallet export') REPLY='flags-44e889 server-f6609b output-639b4f' ;;
-    'local start') REPLY='flags-afeabb output-766381' ;;
+    'local start') REPLY='flags-e04cab output-766381' ;;
     'local stop') REPLY='output-766381' ;;
     'local status') REPLY='output-766381' ;;
     'local logs') REPLY='flags-711067 output-b31709' ;;
     'local listen') REPLY='flags-9fa8ec output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-766381' ;;
-    'local exec') REPLY='flags-fc6028 output-b31709' ;;
+    'local exec') REPLY='flags-02a69a output-b31709' ;;
     'serve') REPLY='flags-a40036 output-96993d' ;;
     'worker') REPLY='flags-786e4f output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
@@ -647,8 +647,9 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-afeabb') REPLY='--port - text Port to listen on; 0 picks one
+    'flags-e04cab') REPLY='--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -667,7 +668,8 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-fc6028') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-02a69a') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -902,6 +904,8 @@ private-key
 keypair' ;;
     'rate-limits') REPLY='on
 off' ;;
+    'api-version') REPLY='1.1
+1.2' ;;
     'event') REPLY='nft.deployed
 nft.failed
 collection.deployed
@@ -920,8 +924,6 @@ provenance.failed
     'role') REPLY='all
 api
 worker' ;;
-    'api-version') REPLY='1.1
-1.2' ;;
     'log-level') REPLY='silent
 info
 debug' ;;

@@ -337,7 +337,7 @@ function __gdn_bundles
     case 'wallet export'
       printf '%s\n' 'flags-44e889 server-f6609b output-639b4f'
     case 'local start'
-      printf '%s\n' 'flags-afeabb output-766381'
+      printf '%s\n' 'flags-e04cab output-766381'
     case 'local stop'
       printf '%s\n' 'output-766381'
     case 'local status'
@@ -349,7 +349,7 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-766381'
     case 'local exec'
-      printf '%s\n' 'flags-fc6028 output-b31709'
+      printf '%s\n' 'flags-02a69a output-b31709'
     case 'serve'
       printf '%s\n' 'flags-a40036 output-96993d'
     case 'worker'
@@ -854,9 +854,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-afeabb'
+    case 'flags-e04cab'
       printf '%s\n' '--port - text Port to listen on; 0 picks one' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
+        '--api-version - =api-version Version of the API for keys that name none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
@@ -879,8 +880,9 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-fc6028'
+    case 'flags-02a69a'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
+        '--api-version - =api-version Version of the API for keys that name none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
@@ -1152,6 +1154,9 @@ function __gdn_values
     case 'rate-limits'
       printf '%s\n' 'on' \
         'off'
+    case 'api-version'
+      printf '%s\n' '1.1' \
+        '1.2'
     case 'event'
       printf '%s\n' 'nft.deployed' \
         'nft.failed' \
@@ -1172,9 +1177,6 @@ function __gdn_values
       printf '%s\n' 'all' \
         'api' \
         'worker'
-    case 'api-version'
-      printf '%s\n' '1.1' \
-        '1.2'
     case 'log-level'
       printf '%s\n' 'silent' \
         'info' \

@@ -229,13 +229,13 @@ api Call an API endpoint and print the raw response'
     'wallet add' = 'server-f6609b output-766381'
     'wallet rm' = 'server-f6609b output-766381'
     'wallet export' = 'flags-44e889 server-f6609b output-639b4f'
-    'local start' = 'flags-afeabb output-766381'
+    'local start' = 'flags-e04cab output-766381'
     'local stop' = 'output-766381'
     'local status' = 'output-766381'
     'local logs' = 'flags-711067 output-b31709'
     'local listen' = 'flags-9fa8ec output-74fd8a'
     'local reset' = 'flags-799fb7 output-766381'
-    'local exec' = 'flags-fc6028 output-b31709'
+    'local exec' = 'flags-02a69a output-b31709'
     'serve' = 'flags-a40036 output-96993d'
     'worker' = 'flags-786e4f output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
@@ -640,8 +640,9 @@ api Call an API endpoint and print the raw response'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-afeabb' = '--port - text Port to listen on; 0 picks one
+    'flags-e04cab' = '--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -660,7 +661,8 @@ api Call an API endpoint and print the raw response'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-fc6028' = '--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-02a69a' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -892,6 +894,8 @@ private-key
 keypair'
     'rate-limits' = 'on
 off'
+    'api-version' = '1.1
+1.2'
     'event' = 'nft.deployed
 nft.failed
 collection.deployed
@@ -910,8 +914,6 @@ provenance.failed
     'role' = 'all
 api
 worker'
-    'api-version' = '1.1
-1.2'
     'log-level' = 'silent
 info
 debug'

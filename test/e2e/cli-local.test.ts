@@ -215,6 +215,16 @@ describe('gdn local exec', () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
+  test('serves the version of the API that --api-version names', async () => {
+    const code = `
+      const { GDN_BASE_URL: url, GDN_API_KEY: key } = process.env
+      fetch(url + '/api/v1/getnfts', { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': key }, body: '{}' })
+        .then(({ status }) => console.log(status))`
+    const [, , ...words] = node(code)
+    const { stdout } = await home.run(['local', 'exec', '--api-version', '1.2', ...words])
+    expect(stdout).toBe('400\n')
+  })
+
   test('forwards a signal to the command, waits for it, and removes everything', async () => {
     const code = `
       process.on('SIGTERM', () => setTimeout(() => process.exit(9), 200))

@@ -38,7 +38,7 @@ test('a killed batch resumes when the local backend restarts on another port, an
   expect(await listed()).toHaveLength(400)
 })
 
-test('the local backend keeps its port when it is restarted', async () => {
+test('the local backend keeps its port when it is restarted with another version of the API', async () => {
   const home = await makeHome()
   onTestFinished(async () => {
     await home.run(['local', 'stop'])
@@ -46,5 +46,6 @@ test('the local backend keeps its port when it is restarted', async () => {
   })
   const { url } = await home.json<{ url: string }>(['local', 'start', '--port', String(await ownPort())])
   await home.run(['local', 'stop'])
-  expect((await home.json<{ url: string }>(['local', 'start'])).url).toBe(url)
+  expect((await home.json<{ url: string }>(['local', 'start', '--api-version', '1.2'])).url).toBe(url)
+  expect(await home.run(['api', 'getnfts', '{}', '--local'])).toMatchObject({ stderr: expect.stringContaining('400') })
 })

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
@@ -11,6 +10,7 @@ import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { duration, integer, notEmpty, oneOf } from '../flags/parse.ts'
+import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../flags/served-api.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
@@ -24,7 +24,7 @@ const ROLES = ['all', 'api', 'worker'] as const
 /** In addition to the time for requests in flight. */
 const CLOSE_WITHIN_MS = 5000
 
-export interface ServeFlags extends CommonFlags, StoredFilesFlags {
+export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags {
   host?: string
   port?: number
   dataDir?: string
@@ -35,8 +35,6 @@ export interface ServeFlags extends CommonFlags, StoredFilesFlags {
   maxConnections?: number
   maxConnectionsPerAddress?: number
   allowedHost?: string[]
-  rateLimits?: 'on' | 'off'
-  apiVersion?: ApiVersion
   singleUseUrls?: boolean
   config?: string
   databaseUrl?: string
@@ -70,10 +68,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   valueFlag(serveCommand, '--role <role>', 'api handles requests, worker processes jobs, all does both (all)', {
     parse: oneOf(ROLES),
   })
-  valueFlag(serveCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
-  valueFlag(serveCommand, '--api-version <version>', 'Version of the API for keys that name none (1.1)', {
-    parse: oneOf(API_VERSIONS),
-  })
+  addServedApiFlags(serveCommand)
   addStoredFilesFlags(serveCommand)
   valueFlag(serveCommand, '--allowed-host <host>', 'Host header to accept besides loopback; repeatable', {
     parse: notEmpty,
@@ -144,9 +139,8 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     database: databaseGiven(flags.databaseUrl, env),
     role: flags.role ?? 'all',
     ...storedFilesOptions(flags, env),
-    rateLimits: flags.rateLimits !== 'off',
+    ...servedApiOptions(flags),
     singleUseUrls: flags.singleUseUrls ?? false,
-    apiVersion: flags.apiVersion,
     allowedHosts: flags.allowedHost ?? [],
     allowLocalKey: flags.allowLocalKey ?? false,
     tls: tlsFiles(cwd, flags),

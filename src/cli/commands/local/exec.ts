@@ -7,7 +7,8 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { type ForkFlag, fork, forkUrl } from '../../flags/fork.ts'
-import { notEmpty, oneOf } from '../../flags/parse.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../../flags/served-api.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
 import { announceFaults, readFaults } from '../../request/faults.ts'
 import { VERSION } from '../../version.ts'
@@ -16,8 +17,7 @@ import { runChild } from './run-child.ts'
 
 const CLOSE_WITHIN_MS = 5000
 
-export interface ExecFlags extends CommonFlags, StoredFilesFlags {
-  rateLimits?: 'on' | 'off'
+export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags {
   faults?: string
   fork?: ForkFlag
 }
@@ -39,7 +39,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
   execCommand.usageLine = '[flags] -- <command> [args...]'
   execCommand.argument('[command...]')
   execCommand.passThroughOptions()
-  valueFlag(execCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  addServedApiFlags(execCommand)
   addStoredFilesFlags(execCommand)
   valueFlag(execCommand, '--faults <file>', 'Inject the failures that this file describes', { parse: notEmpty })
   valueFlag(execCommand, '--fork <network=url>', 'Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL', {
@@ -76,7 +76,7 @@ async function withBackend(
     port: 0,
     dataDir: join(folder, 'data'),
     ...storedFilesOptions(flags, env),
-    rateLimits: flags.rateLimits !== 'off',
+    ...servedApiOptions(flags),
     allowedHosts: [],
     faults: await readFaults(cwd, flags.faults),
     version: VERSION,

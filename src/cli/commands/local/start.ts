@@ -4,16 +4,16 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { integer, oneOf } from '../../flags/parse.ts'
+import { integer } from '../../flags/parse.ts'
+import { addServedApiFlags, type ServedApiFlags, servedApiArgs } from '../../flags/served-api.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesArgs } from '../../flags/stored-files.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { type Started, spawnBackend } from './backend-process.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
-export interface StartFlags extends OutputFlags, StoredFilesFlags {
+export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlags {
   port?: number
-  rateLimits?: 'on' | 'off'
 }
 
 export function command(deps: Deps, run = start): GdnCommand {
@@ -26,7 +26,7 @@ export function command(deps: Deps, run = start): GdnCommand {
     ],
   })
   valueFlag(startCommand, '--port <port>', 'Port to listen on; 0 picks one', { parse: integer(0, 65_535) })
-  valueFlag(startCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  addServedApiFlags(startCommand)
   addStoredFilesFlags(startCommand)
   addOutputFlags(startCommand)
   return startCommand.action(async (flags: StartFlags) => await run(deps, flags)) as GdnCommand
@@ -61,10 +61,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
 
 /** Starts the backend on the given port, or else on the last or default port, or on a free port if that is in use. */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
-  const more = [
-    ...(flags.rateLimits === undefined ? [] : ['--rate-limits', flags.rateLimits]),
-    ...storedFilesArgs(flags),
-  ]
+  const more = [...servedApiArgs(flags), ...storedFilesArgs(flags)]
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
   const last = await lastPort(dataDir)
   try {

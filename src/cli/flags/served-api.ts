@@ -1,0 +1,27 @@
+import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
+import { type GdnCommand, valueFlag } from '../command.ts'
+import { oneOf } from './parse.ts'
+
+/** Flags of commands that start a backend: how it serves the API. */
+export interface ServedApiFlags {
+  rateLimits?: 'on' | 'off'
+  apiVersion?: ApiVersion
+}
+
+export function addServedApiFlags(command: GdnCommand): void {
+  valueFlag(command, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  valueFlag(command, '--api-version <version>', 'Version of the API for keys that name none (1.1)', {
+    parse: oneOf(API_VERSIONS),
+  })
+}
+
+export const servedApiOptions = ({ rateLimits, apiVersion }: ServedApiFlags) => ({
+  rateLimits: rateLimits !== 'off',
+  apiVersion,
+})
+
+/** The flags as arguments of `gdn serve`. */
+export const servedApiArgs = ({ rateLimits, apiVersion }: ServedApiFlags): string[] => [
+  ...(rateLimits === undefined ? [] : ['--rate-limits', rateLimits]),
+  ...(apiVersion === undefined ? [] : ['--api-version', apiVersion]),
+]
