@@ -4,6 +4,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 
 const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'
+const METADATA_STATE = 'a778c930'
 const PROVENANCE_OF = '627b7043'
 /** The place of `_digests` in the storage of a collection that can be committed to (version 2). */
 const DIGESTS_SLOT = 3
@@ -24,6 +25,9 @@ export const ownerOf = callWith(OWNER_OF)
 
 /** Returns the call data of `tokenURI(uint256)`. */
 export const tokenUri = callWith(TOKEN_URI)
+
+/** Returns the call data of `metadataState(uint256)`. */
+export const metadataState = callWith(METADATA_STATE)
 
 /** Returns the call data of `provenanceOf(bytes32)`. */
 export const provenanceOf = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`

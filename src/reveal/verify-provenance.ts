@@ -3,7 +3,14 @@ import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { GdnError } from '../core/errors.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
-import { decodeString, digestSlot, parseTokenId, provenanceOf as provenanceCall, tokenUri } from '../nft/abi.ts'
+import {
+  decodeString,
+  digestSlot,
+  metadataState,
+  parseTokenId,
+  provenanceOf as provenanceCall,
+  tokenUri,
+} from '../nft/abi.ts'
 import type { CallResult, ChainReader } from '../nft/chain-reader.ts'
 import type { Difference } from '../nft/compare-metadata.ts'
 import type { StorageReader } from '../nft/storage-reader.ts'
@@ -75,9 +82,13 @@ async function verify(
 ): Promise<ProvenanceCheck> {
   const id = parseTokenId(tokenId)
   if (id === null) throw new Unreadable('its token ID is not a number')
+  const updated = wasUpdated(dataOf(await callOnce(chain, { to, data: metadataState(id) })))
+  if (updated === null) return { kind: 'none' }
   const uri = decodeString(dataOf(await callOnce(chain, { to, data: tokenUri(id) })) ?? '')
   if (uri === null) throw new Unreadable('it has no token URI')
   const file = await readFile(storage, uri)
+  // What was never updated, and has no number of a row, was minted as it is.
+  if (!updated && !Object.hasOwn(file, PROVENANCE_ROW) && !Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }
   const minted = await readFile(storage, await mintedUri(chain, to, id))
   const { [PROVENANCE]: url, [PROVENANCE_ROW]: rowText } = minted
   if (typeof url !== 'string' || typeof rowText !== 'string') {
@@ -93,10 +104,9 @@ async function verify(
   const row = /^[1-9][0-9]{0,9}$/.test(rowText) ? Number(rowText) : 0
   const leaf = leafAt(leaves, row)
   if (row === 0 || leaf === null) throw differs(PROVENANCE_ROW, 'a row of the leaves file', rowText)
-  const isRevealed = !Object.hasOwn(file, PROVENANCE_ROW)
   const rows = Buffer.from(leaves).toString('latin1').trimEnd().split('\n').length
-  const provenance = { hash, row, rows, firstTokenId: String(first), isRevealed }
-  if (!isRevealed) return { kind: 'proven', provenance }
+  const provenance = { hash, row, rows, firstTokenId: String(first), isRevealed: updated }
+  if (!updated) return { kind: 'proven', provenance }
   const salt = file[PROVENANCE_SALT]
   if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt)) {
     throw differs(PROVENANCE_SALT, 'the salt that a reveal writes', null)
@@ -106,6 +116,10 @@ async function verify(
   if (found !== leaf) throw differs(`the leaf of row ${row}`, leaf, found)
   return { kind: 'proven', provenance }
 }
+
+/** Whether a token was updated, by `metadataState`; null for a collection that can't be committed to (version 1). */
+const wasUpdated = (state: string | null): boolean | null =>
+  state !== null && /^0x[0-9a-f]{192}$/i.test(state) ? BigInt(state.slice(0, 66)) > 0n : null
 
 async function callOnce(chain: Pick<ChainReader, 'call'>, call: { to: string; data: string }): Promise<CallResult> {
   const [result] = await readable(() => chain.call([call]))

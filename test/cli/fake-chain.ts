@@ -23,6 +23,8 @@ export function chain(tokens: Readonly<Record<string, Token>>, chainId = 137) {
     if (to !== CONTRACT || token === undefined) {
       return { jsonrpc: '2.0', id, error: { code: 3, message: 'execution reverted' } }
     }
+    // A collection of version 1.
+    if (data.startsWith('0xa778c930')) return { jsonrpc: '2.0', id, error: { code: 3, message: 'execution reverted' } }
     const result = data.startsWith('0x6352211e')
       ? `0x${word(token.owner.slice(2).toLowerCase())}`
       : abiString(token.uri)

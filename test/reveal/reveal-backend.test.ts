@@ -13,6 +13,7 @@ import {
   WALLETS,
 } from '../helpers/backend.ts'
 import { holdSettling } from '../helpers/hold.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 
 const [ALICE, BOB] = WALLETS
 
@@ -52,6 +53,7 @@ async function machine(collection: TestCollection) {
   return {
     path,
     cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
+    cliAt: (url: string, ...argv: string[]) => cli([...argv, '--base-url', url], { ...options, env }),
     mint: (manifest: string, ...more: string[]) =>
       run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
     reveal: (manifest: string, ...more: string[]) => run(['reveal'], manifest, ...more),
@@ -210,6 +212,37 @@ test('nft verify proves a reveal, and notices what was changed after it', async 
   const changed = await verify()
   expect(changed.code).toBe(5)
   expect(JSON.parse(changed.stdout)).toMatchObject({ verified: false, provenance: null })
+})
+
+test('nft verify rejects an update that is not the reveal', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const [first] = await nftsOf(collection)
+  const id = first?.nft_gdn_id ?? ''
+  await one.cli('nft', 'update', id, '--title', 'Better', '-b', 'polygon')
+  const { code, stdout } = await one.cli('nft', 'verify', id, '--on-chain', '-b', 'polygon', '--json')
+  expect(code, stdout).toBe(5)
+})
+
+test('nft verify does not take the word of the server for what was minted', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const [first] = await nftsOf(collection)
+  const id = first?.nft_gdn_id ?? ''
+  await one.reveal(ROWS)
+  await one.cli('nft', 'update', id, '--title', 'Better', '-b', 'polygon')
+  const liar = await startHttpServer(async ({ method, path, headers, body }) => {
+    const init = { method, headers: { 'x-api-key': String(headers['x-api-key']), 'content-type': 'application/json' } }
+    const answer = await fetch(`${backend.url}${path}`, method === 'GET' ? init : { ...init, body: String(body) })
+    return { status: answer.status, text: (await answer.text()).replaceAll(/"revision":\d+/g, '"revision":0') }
+  })
+  try {
+    const argv = ['nft', 'verify', id, '--on-chain', '-b', 'polygon', '--rpc-url', `${backend.url}/rpc/polygon`]
+    const { code, stdout } = await one.cliAt(liar.url, ...argv, '--gateway', backend.url, '--json')
+    expect(code, stdout).toBe(5)
+  } finally {
+    await liar.close()
+  }
 })
 
 test.each<[string, string, string]>([

@@ -59,6 +59,9 @@ function check({ files, bytes, uris, committedAt }: World, tokenId: string) {
         const [selector, argument] = [call?.data.slice(0, 10), call?.data.slice(10)]
         if (selector === '0xc87b56dd')
           return [{ kind: 'value', data: text(uris[String(BigInt(`0x${argument}`))] ?? '') }]
+        if (selector === '0xa778c930') {
+          return [{ kind: 'value', data: `0x${word(argument?.endsWith('6') ? 1n : 0n)}${word(1n)}${word(0n)}` }]
+        }
         const isKnown = `0x${argument}` === commitment.provenance
         return [{ kind: 'value', data: `0x${word(isKnown ? committedAt : 0n)}` }]
       },

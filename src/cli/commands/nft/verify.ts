@@ -3,7 +3,6 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { PROVENANCE_ROW } from '../../../manifest/reveal-keys.ts'
 import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../nft/verify.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
@@ -210,7 +209,7 @@ async function readChain(
   flags: VerifyNftFlags,
   { record, owner, blockchain, server }: Asked,
 ): Promise<{ verification: Verification; provenance: Provenance | null }> {
-  const { token_id, contract_address, status, metadata_url, request_metadata, revision } = record
+  const { token_id, contract_address, status, metadata_url, request_metadata } = record
   if (!token_id || !contract_address) {
     throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: it is ${status}`, {
       hint: `Run \`gdn nft wait ${safe(record.nft_gdn_id)}${serverFlag(server)}\` first.`,
@@ -229,9 +228,7 @@ async function readChain(
     }
     const [found] = await verifyNfts(verifier.chain, verifier.storage, [claim])
     const verification = found ?? { verified: null, reason: 'no response' }
-    // What was never updated, and has no number of a row, was minted as it is.
-    const mayBeRevealed = Number(revision ?? 0) > 0 || Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
-    if (verification.verified !== true || !mayBeRevealed) return { verification, provenance: null }
+    if (verification.verified !== true) return { verification, provenance: null }
     const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
     const token = { contractAddress: contract_address, tokenId: token_id }
     const check = await verifyProvenance(verifier.chain, verifier.storage, token)
