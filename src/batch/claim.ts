@@ -81,6 +81,38 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   if (taken.keys.size > 0) throw alreadyAccepted(taken, drop.setId === null)
 }
 
+/**
+ * Throws where another run of the collection minted an NFT that this run would change: a manifest of the same name in
+ * another folder has the same reference IDs.
+ *
+ * @param positions of rows in `temp.draft`
+ * @throws GdnError `already_accepted`
+ */
+export function refuseNftsOfOthers(sql: Sql, store: RunStore, positions: readonly number[]): void {
+  const { drop } = store
+  const collections = new Set(store.collections(sql))
+  for (const other of listDrops(sql)) {
+    const isSameName = other.id !== drop.id && other.scope === drop.scope
+    if (!isSameName || !collections.has(other.collectionId)) continue
+    const rows = sql.all<{ key: string; line: number }>(
+      `SELECT r.key, r.line FROM json_each(?) p CROSS JOIN temp.draft r ON r.position = p.value
+        JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ORDER BY r.line`,
+      JSON.stringify(positions),
+      other.id,
+      other.scope,
+    )
+    const [first] = rows
+    if (first === undefined) continue
+    const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
+    throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
+      hint: `Nothing was sent. If both manifests are one, add --run ${other.name}. Otherwise, give this one another --run.`,
+      details: {
+        rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
+      },
+    })
+  }
+}
+
 function enterChecked(sql: Sql, { rows, pending, renamed = [] }: Checked): void {
   sql.script(`DROP TABLE IF EXISTS temp.checked;
     CREATE TEMP TABLE checked (key TEXT PRIMARY KEY, line INTEGER NOT NULL, twin TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)`)

@@ -115,9 +115,6 @@ export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
-/** The sender of a stored text. */
-const senderOf = (body: Uint8Array): string | null => partsOf(body)[1] || null
-
 /** Restores a row from its stored text. */
 export function rowOfParts(
   parts: readonly string[],

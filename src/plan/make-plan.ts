@@ -1,5 +1,5 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { refuseTaken } from '../batch/claim.ts'
+import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { findEdits } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
@@ -76,6 +76,7 @@ class Planner {
   readonly #deps: PlanDeps
   readonly #saved: SavedChanges
   readonly #mints: number[] = []
+  readonly #changed: number[] = []
   #noTransfers: string | null | undefined
 
   constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges) {
@@ -238,6 +239,7 @@ class Planner {
       if (changes.length === 0) counts.unchanged++
       for (const { action, reason } of changes) {
         counts[action]++
+        if (action === 'update' || action === 'transfer') this.#changed.push(position)
         if (action !== 'mint') continue
         this.#mints.push(position)
         if (reason?.startsWith(FAILED) === true) counts.retries++
@@ -245,8 +247,11 @@ class Planner {
     }
   }
 
-  /** @throws GdnError `already_accepted` if another run on this machine has rows to be minted */
+  /** @throws GdnError `already_accepted` if another run on this machine has rows to be minted, or NFTs to be changed */
   async #refuseTaken(): Promise<void> {
+    if (this.#changed.length > 0) {
+      await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store, this.#changed))
+    }
     const pending = this.#mints
     if (pending.length === 0) return
     const options = this.#options

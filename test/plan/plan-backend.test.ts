@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
 import { cli } from '../cli/harness.ts'
@@ -158,6 +158,23 @@ describe('gdn plan and apply against a backend', () => {
     const plain = csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB])
     for (const command of ['apply', 'batch mint']) await (await machine(collection)).run(command.split(' '), plain)
     expect(await nftsOf(collection)).toHaveLength(2)
+  })
+
+  test('changes no NFT that a manifest of the same name in another folder minted', async () => {
+    const collection = await collectionOf({ dynamic: true })
+    const one = await machine(collection)
+    await one.mint(csv(['a', 'Dawn', ALICE]))
+    await mkdir(one.path('other'))
+    await writeFile(one.path('other/drop.csv'), csv(['a', 'Dusk', ALICE]))
+    const target = ['-c', collection.address, '-b', 'polygon', '--json']
+    for (const argv of [['plan'], ['apply', '--yes']]) {
+      const { code, stderr } = await one.cli(...argv, one.path('other/drop.csv'), ...target)
+      expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error]).toMatchObject([
+        2,
+        { code: 'already_accepted', message: expect.stringMatching(/^1 NFT that would change belongs to another run/) },
+      ])
+    }
+    expect(await one.plan(csv(['a', 'Dusk', ALICE]))).toEqual(['update update a, title Dawn → Dusk'])
   })
 
   test('says that a row without an id vanished when it was edited', async () => {
