@@ -22,10 +22,8 @@ export interface LeftRow {
   reason: string
 }
 
-/** What a reveal would do. */
-export interface RevealPlan {
-  run: RunRef
-  rows: number
+/** Rows by what is to be done. */
+interface RevealCounts {
   /** Rows whose NFTs are revealed already. */
   revealed: number
   /** Rows to reveal now. */
@@ -36,7 +34,13 @@ export interface RevealPlan {
   left: number
   /** The first rows of both. */
   leftRows: LeftRow[]
-  /** Yields the updates of the rows to reveal. */
+}
+
+/** What a reveal would do. */
+export interface RevealPlan extends RevealCounts {
+  run: RunRef
+  rows: number
+  /** Yields the updates of the rows to reveal. Afterwards the counts are those of then. */
   updates(): AsyncGenerator<Update>
 }
 
@@ -69,11 +73,16 @@ export async function withRevealPlan<Result>(
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const plan: RevealPlan = {
       run: { id: store.drop.id, name: store.drop.name },
-      ...{ rows: 0, revealed: 0, pending: 0, notMinted: 0, left: 0, leftRows: [] },
+      ...{ rows: 0, ...noCounts() },
       async *updates() {
+        // An update in progress may have ended, and a row may be minted by now.
+        const counts = noCounts()
         for await (const found of rowsWithNfts(store, place)) {
-          if (stateOf(found, rows).kind === 'pending') yield await updateOf(found, rows)
+          const state = stateOf(found, rows)
+          count(counts, found, state)
+          if (state.kind === 'pending') yield await updateOf(found, rows)
         }
+        Object.assign(plan, counts)
       },
     }
     const moved: { line: number; row: string }[] = []
@@ -82,10 +91,7 @@ export async function withRevealPlan<Result>(
       plan.rows++
       const state = stateOf(found, rows)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
-      else plan[state.kind]++
-      if ('reason' in state && plan.leftRows.length < MAX_LEFT) {
-        plan.leftRows.push({ ...nameOf(candidate), reason: state.reason })
-      }
+      count(plan, found, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
     if (moved.length > 0) throw otherRows(moved)
@@ -94,6 +100,15 @@ export async function withRevealPlan<Result>(
     }
     return await use(plan)
   })
+}
+
+const noCounts = (): RevealCounts => ({ revealed: 0, pending: 0, notMinted: 0, left: 0, leftRows: [] })
+
+function count(counts: RevealCounts, { candidate }: Found, state: RowState): void {
+  if (state.kind !== 'moved') counts[state.kind]++
+  if ('reason' in state && counts.leftRows.length < MAX_LEFT) {
+    counts.leftRows.push({ ...nameOf(candidate), reason: state.reason })
+  }
 }
 
 const nameOf = ({ row }: Candidate) => ({ key: shownKey(row.key), line: row.row.line })

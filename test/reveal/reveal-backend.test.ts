@@ -10,6 +10,7 @@ import {
   startTestBackend,
   type TestBackend,
   type TestCollection,
+  until,
   WALLETS,
 } from '../helpers/backend.ts'
 import { holdSettling } from '../helpers/hold.ts'
@@ -313,14 +314,40 @@ test('reveals rows once they are minted, and names them before', async () => {
   expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
 })
 
-test('reveals every row where the server ends an update late', async () => {
+test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const letGo = await holdSettling(data.path, 'update')
   expect((await one.reveal(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
-  await letGo()
-  const other = await machine(collection)
-  expect(JSON.parse((await other.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, to_reveal: 0 })
+  let looks = 0
+  const relay = await startHttpServer(async ({ method, path, headers, body }) => {
+    // The first look is that of the plan.
+    if (path.endsWith('/getnfts') && ++looks === 2) {
+      await letGo()
+      await until(
+        () => nftsOf(collection),
+        (nfts) => nfts.every(({ revision }) => revision > 0),
+      )
+    }
+    const kept = ['x-api-key', 'content-type'].flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))
+    const init = { method, headers: Object.fromEntries(kept) }
+    const answer = await fetch(
+      `${backend.url}${path}`,
+      method === 'GET' ? init : { ...init, body: new Uint8Array(body) },
+    )
+    const { 'content-encoding': _, 'content-length': _length, ...sent } = Object.fromEntries(answer.headers)
+    return { status: answer.status, headers: sent, text: await answer.text() }
+  })
+  try {
+    const other = await machine(collection)
+    await writeFile(other.path('drop.csv'), ROWS)
+    const argv = ['reveal', other.path('drop.csv'), '-c', collection.address, '-b', collection.blockchain, '--json']
+    const { stdout, stderr } = await other.cliAt(relay.url, ...argv, '--rpc-url', `${backend.url}/rpc/polygon`)
+    expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 3, to_reveal: 0 })
+    expect(looks).toBeGreaterThan(1)
+  } finally {
+    await relay.close()
+  }
 })
 
 test('a dry run commits to nothing, and shows what would be minted', async () => {
