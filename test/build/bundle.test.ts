@@ -85,7 +85,7 @@ describe('the bundle', () => {
       'src/api/same-address.ts',
     ])
     expect(loaded.size).toBeLessThan(8)
-    expect(bytesOf(loaded)).toBeLessThan(212_000)
+    expect(bytesOf(loaded)).toBeLessThan(213_000)
   })
 
   test('loads no zod before a command needs it', () => {
@@ -93,13 +93,13 @@ describe('the bundle', () => {
     expect([...packagesIn(sourcesOf(loaded))]).toEqual(['commander'])
   })
 
-  test('loads no server code for other commands, and at most 64 files', () => {
+  test('loads no server code for other commands, and at most 66 files', () => {
     expect(commands.length).toBeGreaterThan(50)
     for (const command of commands) {
       const loaded = loadedWith(...ALWAYS, new RegExp(`^${command}$`))
       expect(sourcesOf(loaded), command).toContain(command)
       expect(sourcesOf(loaded).filter((source) => source.startsWith('src/server/'))).toEqual([])
-      expect(loaded.size, command).toBeLessThanOrEqual(64)
+      expect(loaded.size, command).toBeLessThanOrEqual(66)
     }
   })
 

@@ -314,6 +314,17 @@ test('reveals rows once they are minted, and names them before', async () => {
   expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
 })
 
+test('reveals a renamed manifest under its former name, and says that it needs that', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  const other = await machine(collection)
+  await writeFile(other.path('renamed.csv'), ROWS)
+  const argv = ['reveal', other.path('renamed.csv'), '-c', collection.address, '-b', collection.blockchain]
+  expect((await other.cli(...argv)).stderr).toContain('If the file was renamed since the mint, add --run')
+  const { stdout, stderr } = await other.cli(...argv, '--run', 'drop.csv', '--json')
+  expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 3 })
+})
+
 test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)

@@ -142,12 +142,13 @@ async function checkCommitment(
 
 const MAX_NAMED = 5
 
-function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): void {
+function printLeft({ io }: Deps, { rows, notMinted, left, leftRows }: RevealPlan): void {
   const all = notMinted + left
   if (all === 0) return
   io.note(`${count(all, 'row')} not revealed:`)
   for (const { line, reason } of leftRows.slice(0, MAX_NAMED)) io.note(`  line ${line}: ${safe(reason)}`)
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
+  if (notMinted === rows) io.note('If the file was renamed since the mint, add --run with its former name.')
 }
 
 /** @throws GdnError `not_confirmed` */
