@@ -24,7 +24,8 @@ interface Transfer extends Accepted<PlannedChange> {
 /**
  * Sends the transfers of a plan, each at most once, and waits for their outcome. The ID of an operation is the reference
  * ID of its change. So after a kill the same transfer is resumed, and the server has one transfer for all machines. The
- * sender is the owner in the plan: the server rejects the transfer of an NFT that has another one.
+ * sender is the owner in the plan: the server rejects the transfer of an NFT that has another one, or that was
+ * transferred there and back.
  *
  * @throws GdnError as `makeChanges`; `run_busy` if another process applies the same change
  */
@@ -56,7 +57,7 @@ async function transfer(
   state: State,
   change: PlannedChange,
 ): Promise<Transfer> {
-  const { nftGdnId, tokenId, reference, fields } = change
+  const { nftGdnId, tokenId, reference, fields, transfers } = change
   const [{ from: sender, to: receiver } = { from: null, to: null }] = fields
   if (nftGdnId === null || reference === null || sender === null || receiver === null) {
     throw new Error('a transfer without NFT, owner or reference ID was planned')
@@ -81,7 +82,10 @@ async function transfer(
       again: false,
       operationId: reference,
       mayForget: false,
-      request: async () => ({ contract_address: contract, blockchain, token_id: tokenId, ...parties }),
+      request: async () => ({
+        ...{ contract_address: contract, blockchain, token_id: tokenId, ...parties },
+        ...(transfers === null ? {} : { replaces_transfers: transfers }),
+      }),
     },
     async ({ id, accepted }) => {
       found = { change, operationId: id, transactionId: accepted.transaction_gdn_id }

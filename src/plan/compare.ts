@@ -26,6 +26,8 @@ export interface Change {
   tokenId: string | null
   /** The revision of the metadata that the change replaces; null where the server has none. */
   revision: number | null
+  /** How often the server has transferred the NFT, which a transfer carries; null where the server doesn't count. */
+  transfers: number | null
   /** The reference ID of the request; null for a mint, which has that of its row. */
   reference: string | null
 }
@@ -69,7 +71,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
-  const of = { nftGdnId, tokenId, revision, reference: null }
+  const of = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
   if (status === 'failed') {
     const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
     return [{ ...of, action: 'impossible', want: 'mint', fields: [], reason }]

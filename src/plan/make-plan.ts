@@ -276,7 +276,7 @@ class Planner {
 
 const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
 const FAILED = 'its last mint failed'
-const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, reference: null, fields: [] }
+const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
 /** Returns the mint of a row without an NFT; null if it has one. */
 function mintOf({ nftGdnId, sent }: Candidate): Change | null {

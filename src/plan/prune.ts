@@ -97,6 +97,7 @@ function burnOf(row: GoneRow, nft: NftRecord, named: string, noBurns: string | n
     nftGdnId: row.nftGdnId,
     tokenId: nft.token_id ?? null,
     revision: nft.revision ?? null,
+    transfers: nft.transfers ?? null,
     reference,
   }
 }

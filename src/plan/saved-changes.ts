@@ -8,8 +8,8 @@ const PAGE = 1_000
 const MAX_MOVED = 50
 
 /** What must be the same when a saved plan is applied. A reason is only for people. */
-const essence = ({ action, want, fields, nftGdnId, revision, reference }: Change): string =>
-  JSON.stringify([action, want, fields, nftGdnId, revision, reference])
+const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: Change): string =>
+  JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 
 /** The changes of a saved plan by the positions of their rows, in a temporary table. */
 export class SavedChanges {

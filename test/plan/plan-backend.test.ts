@@ -500,6 +500,15 @@ describe('gdn plan and apply against a backend', () => {
       expect(await nftsOf(collection)).toHaveLength(2)
     })
 
+    test('sends nothing if an NFT was transferred there and back since', async () => {
+      const { collection, apply } = await planned()
+      await move(collection, 'Dawn', BOB)
+      await move(collection, 'Dawn', ALICE)
+      const { code, stderr } = await apply()
+      expect([code, stderr]).toEqual([5, expect.stringContaining('changed since the plan was made: line 2')])
+      expect(await nftsOf(collection)).toHaveLength(2)
+    })
+
     test('has paths relative to its folder, and is rejected if a local file changed since', async () => {
       const collection = await collectionOf({ dynamic: true })
       const one = await machine(collection)
