@@ -4,7 +4,8 @@ import { cutToWidth, displayWidth } from '../text/display-width.ts'
 const GAP = 2
 
 const MIN_WIDTH = 8
-const ADDRESS = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{43,44})$/
+/** An address, or the hash of a transaction. */
+const ADDRESS = /^(0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})|[1-9A-HJ-NP-Za-km-z]{43,44})$/
 
 type Rows = readonly (readonly string[])[]
 

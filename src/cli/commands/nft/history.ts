@@ -4,7 +4,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { type HistoryEvent, shortHash, whatOf } from '../../render/history-event.ts'
+import { type HistoryEvent, whatOf } from '../../render/history-event.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
@@ -25,7 +25,8 @@ const VIEW: View = {
     date: record.block_date ?? record.accepted_date,
     what: whatOf(record as HistoryEvent),
     block: record.block_number,
-    transaction: shortHash(record.transaction_hash),
+    // Not the column that is never shortened, so that a terminal has room for what happened.
+    transaction: record.transaction_hash,
   }),
 }
 
