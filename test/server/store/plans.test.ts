@@ -87,6 +87,7 @@ const NEED_STATISTICS = [
   /^select page\.transaction_id as id, count\(\*\) as count from/,
   // The history of an NFT.
   /^with requested as \(/,
+  /^select number, timestamp from chain_blocks where/,
   // The watch for burned tokens on Solana.
   /^select seq, id, token_id, owner from nfts where collection_id = \? and seq > \? order by seq limit/,
   // Metrics, and the removal of deliveries pending for removed listeners.
