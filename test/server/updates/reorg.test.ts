@@ -244,8 +244,10 @@ it('updates the token that an NFT has after a reorg gave it another one, and sho
   })
   await letGo()
   await minedUntil(() => isDeployed(made), Boolean)
-  const shown = await showNfts(backend, ids)
-  expect(shown.map(({ revision }) => revision)).toEqual([2, 1])
+  const shown = await until(
+    () => showNfts(backend, ids),
+    (nfts) => nfts.map(({ revision }) => revision).join() === '2,1',
+  )
   expect(await titleOnChain(backend, collection, shown[0], reader())).toBe('A')
   expect(shown[1]?.metadata_url).not.toBe(minted[1]?.metadata_url)
 })
