@@ -186,6 +186,13 @@ const signedRows = () =>
     db.selectFrom('transactions').select('id').where('state', '=', 'signed').execute(),
   )
 
+/** Resolves when every transaction is final: a burn isn't signed before its mint is. */
+async function allFinal(): Promise<void> {
+  const watched = () =>
+    withStore(place.dataDir, ({ db }) => db.selectFrom('transactions').select('id').where('watched', '=', 1).execute())
+  expect(await until(watched, (rows) => rows.length === 0)).toEqual([])
+}
+
 /** Same as `settled`, for any number of NFTs. */
 async function allSettled(ids: readonly string[]): Promise<NftRecord[]> {
   const all: NftRecord[] = []
@@ -255,6 +262,7 @@ describe('a backup of a pending burn, restored after its completion', () => {
   it.each(NAMES)('%s: settles it by its transaction', async (step) => {
     const collection = await deployedCollection({ enable_burn: true })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+    await allFinal()
     const letGo = await STEPS[step]('burn')
     const body = { contract_address: collection.address, nft_gdn_id: nft?.nft_gdn_id, holder_wallet_address: BOB }
     const id = (await call(backend, 'burnnft', body)).response.transaction_gdn_id
