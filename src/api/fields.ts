@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Blockchain, isBlockchain, isEvm, misspelled } from './blockchains.ts'
+import { referenceFields } from './reference-id.ts'
 import { shortText, text } from './text.ts'
 import { API_VERSIONS } from './versions.ts'
 
@@ -25,6 +26,12 @@ export const transferBlockchain = blockchain.check((context) => {
 export const address = shortText(100)
 export const transactionGdnId = shortText(100)
 export const acceptedDate = z.string()
+/** The `response` of an endpoint that starts a transaction. */
+export const transactionResponse = z.looseObject({
+  transaction_gdn_id: transactionGdnId,
+  accepted_date: acceptedDate,
+  ...referenceFields,
+})
 
 /** A version of the API in a configuration. YAML reads 1.2 without quotes as a number. */
 export const apiVersion = z.preprocess(

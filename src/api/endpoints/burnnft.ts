@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, transactionGdnId } from '../fields.ts'
+import { address, transactionResponse } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
-import { referenceFields, referenceId } from '../reference-id.ts'
+import { referenceId } from '../reference-id.ts'
 
 export const burnnft = defineCreatingEndpoint({
   name: 'burnnft',
@@ -32,7 +32,7 @@ export const burnnft = defineCreatingEndpoint({
       nft_gdn_id: z.string(),
       holder_wallet_address: z.string(),
     }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+    response: transactionResponse,
   }),
   example: {
     request: {

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, transactionGdnId } from '../fields.ts'
-import { referenceFields, referenceId } from '../reference-id.ts'
+import { address, transactionResponse } from '../fields.ts'
+import { referenceId } from '../reference-id.ts'
 
 /** A SHA-256 hash as the contract has it: 0x and 64 hex digits, not all of them 0. In lower case. */
 export const provenance = z
@@ -29,7 +29,7 @@ export const commitprovenance = defineCreatingEndpoint({
     .check(checkAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), provenance: z.string() }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+    response: transactionResponse,
   }),
   example: {
     request: {

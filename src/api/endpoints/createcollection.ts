@@ -3,9 +3,9 @@ import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, blockchain, transactionGdnId } from '../fields.ts'
+import { address, blockchain, transactionResponse } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
-import { referenceFields, referenceId } from '../reference-id.ts'
+import { referenceId } from '../reference-id.ts'
 import { shortText, text } from '../text.ts'
 
 export const createcollection = defineCreatingEndpoint({
@@ -62,7 +62,7 @@ export const createcollection = defineCreatingEndpoint({
     }),
   response: z.looseObject({
     request: z.looseObject({ name: z.string(), blockchain: z.string(), wallet_address: z.string() }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+    response: transactionResponse,
   }),
   example: {
     request: {

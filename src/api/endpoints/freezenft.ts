@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, oneOrMore, transactionGdnId } from '../fields.ts'
+import { address, oneOrMore, transactionResponse } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
-import { referenceFields, referenceId } from '../reference-id.ts'
+import { referenceId } from '../reference-id.ts'
 
 /** Maximum number of NFTs in one freezenft request: as many as one transaction freezes. */
 export const MAX_FROZEN_PER_REQUEST = 200
@@ -30,7 +30,7 @@ export const freezenft = defineCreatingEndpoint({
     .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+    response: transactionResponse,
   }),
   example: {
     request: {

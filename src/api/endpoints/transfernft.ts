@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
+import { address, tokenId, transactionResponse, transferBlockchain } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
-import { referenceFields, referenceId } from '../reference-id.ts'
+import { referenceId } from '../reference-id.ts'
 
 /** The parameter table says `token_id`, the request sample `tokenid`. Both are accepted, as token_id. */
 function spellTokenId(body: unknown): unknown {
@@ -69,7 +69,7 @@ export const transfernft = defineCreatingEndpoint({
       blockchain: z.string().optional(),
       sender_wallet_address: z.string(),
     }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+    response: transactionResponse,
   }),
   example: { request: { ...example, blockchain: 'polygon' }, response: answerTo({ blockchain: 'polygon' }) },
   v12: { request: transferRequest12, example: { request: example, response: answerTo({}) } },

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, transactionGdnId } from '../fields.ts'
+import { address, transactionResponse } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
 import { nftGdnId } from '../nft-record.ts'
-import { referenceFields, referenceId } from '../reference-id.ts'
+import { referenceId } from '../reference-id.ts'
 
 export const updatednft = defineCreatingEndpoint({
   name: 'updatednft',
@@ -35,7 +35,7 @@ export const updatednft = defineCreatingEndpoint({
     .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string(), contract_address: z.string(), metadata: z.unknown() }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
+    response: transactionResponse,
   }),
   example: {
     request: {
