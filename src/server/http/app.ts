@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
-import { HEADERS } from '../../api/headers.ts'
+import { HEADERS, RESPONSE_HEADERS } from '../../api/headers.ts'
 import { type ApiVersion, DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
@@ -43,22 +43,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 
 /** Routes that pages of other origins may use. */
 const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
-const CORS = {
-  methods: ['GET', 'POST'],
-  exposedHeaders: [
-    'Retry-After',
-    'RateLimit',
-    'RateLimit-Policy',
-    'Error-Code',
-    'Idempotency-Replayed',
-    'Idempotency-Supported',
-    'Reference-Ids-Supported',
-    'Updates-Supported',
-    'Gdn-Backend-Id',
-    'Gdn-Incarnation',
-    'x-request-id',
-  ],
-}
+const CORS = { methods: ['GET', 'POST'], exposedHeaders: Object.values(RESPONSE_HEADERS) }
 
 export interface AppOptions {
   deps: ServiceDeps

@@ -9,9 +9,6 @@ import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** Header that marks a response as injected. */
-const FAULT_HEADER = 'x-gdn-fault'
-
 const MESSAGE = 'an injected fault: this server runs with --faults'
 
 const TITLE_OF = { 429: TITLES.tooManyRequests, 500: TITLES.internal, 503: TITLES.unavailable } as const
@@ -31,12 +28,12 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
     const { delayMs, verdict } = injected
     injectedFaults.set(request, injected)
     if (delayMs > 0) {
-      reply.header(FAULT_HEADER, 'latency')
+      reply.header(HEADERS.fault, 'latency')
       await delay(delayMs)
     }
     if (verdict === null) return
     log.warn({ request: request.id, ...verdict, endpoint }, 'injected a fault')
-    reply.header(FAULT_HEADER, verdict.fault)
+    reply.header(HEADERS.fault, verdict.fault)
     if (verdict.fault === 'cut' && verdict.when === 'before') {
       reply.hijack()
       request.raw.socket.destroy()

@@ -31,7 +31,7 @@ export function createRateLimit(
     loading ??= load()
     const { allowed, remaining, msBeforeNext } = await (await loading)(keyId)
     const wait = seconds(msBeforeNext)
-    const headers = { ...policy, ratelimit: `"${name}";r=${remaining};t=${wait}` }
+    const headers = { ...policy, [HEADERS.rateLimit]: `"${name}";r=${remaining};t=${wait}` }
     if (allowed) return headers
     throw new Refusal(429, TITLES.tooManyRequests, `the limit is ${ratePerSecond} requests a second: wait ${wait} s`, {
       ...headers,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SECURITY_HEADERS } from '../../../src/server/http/security-headers.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -295,6 +296,24 @@ describe('every endpoint', () => {
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-headers')?.toLowerCase()).toContain('x-api-key')
   })
+
+  it('lets web pages read every header of the API', async () => {
+    // Headers of HTTP and of CORS.
+    const standard = /^(access-control-|content-|date$|connection$|keep-alive$|transfer-encoding$|vary$)/
+    const security = new Set(Object.keys(SECURITY_HEADERS))
+    const origin = { origin: 'https://shop.example' }
+    const answers = [
+      await backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, origin),
+      await backend.post('/api/v1/getnfts', {}, { ...origin, 'x-api-key': '' }),
+    ]
+    for (const { headers } of answers) {
+      const exposed = headers.get('access-control-expose-headers')?.toLowerCase().split(', ')
+      const own = [...headers.keys()].filter((name) => !standard.test(name) && !security.has(name))
+      expect(own).toContain('nft-history-supported')
+      expect(exposed).toEqual(expect.arrayContaining(own))
+    }
+  })
+
   it('other routes, such as /healthz, send no CORS headers', async () => {
     const response = await backend.get('/healthz', { origin: 'https://shop.example' })
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, null])
