@@ -212,7 +212,7 @@ describe('the present state of its NFTs', () => {
       'id-4': MINTED,
     }
     const history = { 'id-3': [event('transfer', { from: OWNER, to: OTHER }), event('burn', { from: OTHER })] }
-    const { html } = await reported(
+    const { stdout, html } = await reported(
       await backend({ present, history }),
       ['A', 'B', 'C', 'D', 'E'].map((title) => row(title)),
     )
@@ -227,6 +227,7 @@ describe('the present state of its NFTs', () => {
     expect(cards(html)[2]).toContain(`<dt>Receiver</dt><dd><code>${OWNER}</code></dd>`)
     expect(cards(html)[3]).toContain(`<dt>Last owner</dt><dd><code>${OTHER}</code>`)
     expect(html).toContain('<b>2</b><span>owners</span>')
+    expect(JSON.parse(stdout)).toMatchObject({ deployed: 5, changed: 3 })
     expect(html).toContain('id="only-changed">Changed 3<')
     expect(html.match(/<article class="[^"]*is-changed/g)).toHaveLength(3)
   })

@@ -575,7 +575,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'batch report': {
     shape: 'object',
-    json: 'file run run_id rows errors deployed accepted pending failed unknown pictures gas_used',
+    json: 'file run run_id rows errors deployed accepted pending failed unknown changed pictures gas_used',
     prepare: () => onRun(service(), [], 'batch', 'report', 'drop', '--force'),
   },
   'batch rm': {

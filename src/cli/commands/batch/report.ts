@@ -39,6 +39,7 @@ const FIELDS = [
   'pending',
   'failed',
   'unknown',
+  'changed',
   'pictures',
   ...SPENT_FIELDS,
 ]
@@ -139,6 +140,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     rows: tally.rows,
     errors: tally.counts.failed + tally.counts.unknown,
     ...tally.counts,
+    changed: tally.changed,
     pictures: pictures.embedded,
     ...(facts.spent ?? {}),
     gas_used: facts.gasUsed,
