@@ -67,6 +67,7 @@ const sameCase = (value: unknown) =>
  */
 export function operationDigest<Name extends Operation>(operation: Name, fields: OperationFields[Name]): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  const spelled = given.map(([name, value]) => [name, name.endsWith('_address') ? sameCase(value) : value])
+  const isAddress = (name: string) => name.endsWith('_address') || name === 'royalty_receiver'
+  const spelled = given.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
   return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(spelled) }), 'hex')}`
 }

@@ -73,6 +73,13 @@ describe('the digest', () => {
     const reordered = JSON.parse(JSON.stringify({ ...others, title }, null, 4))
     expect(digest(reordered, RECEIVER.toLowerCase())).toBe(digest(RICH))
     expect(digest(RICH, `0x${RECEIVER.slice(2).toUpperCase()}`)).toBe(digest(RICH))
+    const [royalty, lower] = [RECEIVER, RECEIVER.toLowerCase()].map((royalty_receiver) =>
+      operationDigest('createcollection', {
+        ...{ wallet_address: RECEIVER, name: 'First light', blockchain: 'polygon', royalty_bps: 500 },
+        royalty_receiver,
+      }),
+    )
+    expect(royalty).toBe(lower)
   })
 
   it('differs if metadata, receiver or sender differ', () => {
