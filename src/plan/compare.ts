@@ -158,7 +158,7 @@ function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, 
     .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))
 }
 
-/** Returns metadata field by field. A tag may occur several times. */
+/** Returns metadata field by field. A tag may occur several times, and may have any characters. */
 function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
   const fields: Fields = new Map()
   for (const [name, value] of Object.entries(texts)) {
@@ -166,9 +166,9 @@ function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, 
   }
   for (const { key, url } of pairsIn(file_fields)) fields.set(fileField(textOf(key)), textOf(url))
   for (const { tag, value } of pairsIn(attribute)) {
-    const name = `attr:${textOf(tag)}`
-    let field = name
-    for (let copy = 2; fields.has(field); copy++) field = `${name}#${copy}`
+    const name = textOf(tag)
+    let field = `attr:${name}`
+    for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
     fields.set(field, textOf(value))
   }
   return fields

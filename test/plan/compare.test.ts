@@ -50,6 +50,20 @@ describe('compareRow', () => {
     expect(compareRow(rowOf(), seenOf({ receiver_wallet_address: ALICE?.toLowerCase() }), CAN)).toEqual([])
   })
 
+  test('sees the difference between a repeated tag and one that is spelled with its number', () => {
+    const withTags = (second: string) => ({
+      ...METADATA,
+      attribute: ['Mood', second].map((tag, n) => ({ tag, value: String(n) })),
+    })
+    for (const second of ['Mood#2', 'attr#2:Mood', 'Mood']) {
+      const row = rowOf({ metadata: withTags(second) })
+      for (const other of ['Mood#2', 'attr#2:Mood', 'Mood']) {
+        const changes = compareRow(row, seenOf({ request_metadata: withTags(other) }), CAN)
+        expect(changes, `${other} → ${second}`).toHaveLength(other === second ? 0 : 1)
+      }
+    }
+  })
+
   test('names each field that differs, before and after', () => {
     const metadata = {
       ...{ title: 'Dusk', description: '', file_fields: [{ key: 'art', url: 'ipfs://b' }] },
@@ -73,7 +87,7 @@ describe('compareRow', () => {
       { field: 'title', from: 'Dawn', to: 'Dusk' },
       { field: 'extra:year', from: null, to: '2026' },
       { field: 'file:art', from: 'ipfs://a', to: 'ipfs://b' },
-      { field: 'attr:Mood#2', from: null, to: 'dark' },
+      { field: 'attr#2:Mood', from: null, to: 'dark' },
       { field: 'extra:place', from: 'sea', to: null },
     ])
   })
