@@ -139,8 +139,8 @@ export interface OwnerHistory {
 }
 
 /**
- * Returns the history of owners. The reference ID of a transfer has the receiver and the number of the copy. So each
- * machine finds the transfers of this manifest to the present owner and to the receiver.
+ * Returns the history of owners. The reference ID of a transfer has the receiver and the number of earlier transfers of
+ * the NFT. So each machine finds whether the last one was made by this manifest, to the present owner.
  *
  * @param scope identifies the collection in reference IDs of transfers
  */
@@ -148,90 +148,79 @@ export async function ownerHistories(
   store: RunStore,
   place: Place,
   scope: string,
-  moved: readonly { candidate: Candidate; nft: NftRecord }[],
+  moved: readonly Moved[],
 ): Promise<Map<number, OwnerHistory>> {
-  const named = await lastTransfers(
-    store,
-    place,
-    new Set(
-      moved.flatMap(({ candidate, nft }) => [
-        transferName(scope, candidate, nft.receiver_wallet_address ?? ''),
-        transferName(scope, candidate, candidate.row.row.receiver),
-      ]),
-    ),
-  )
+  const counted = place.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
+  const found = new Map<string, Found>()
+  const ids = counted.flatMap((one) => Object.values(transfersOf(scope, one)))
+  for (let from = 0; from < ids.length; from += MAX_IDS_PER_REQUEST) {
+    const page = await lookUp(place, 'transfernft', new Set(ids.slice(from, from + MAX_IDS_PER_REQUEST)))
+    for (const [id, one] of page) found.set(id, one)
+  }
   const histories = new Map<number, OwnerHistory>()
-  for (const { candidate, nft } of moved) {
-    const owner = nft.receiver_wallet_address ?? ''
-    const name = transferName(scope, candidate, candidate.row.row.receiver)
-    const there = named.get(name)
-    const here = named.get(transferName(scope, candidate, owner))
-    const isMoving = there?.status === 'initiated'
-    const wasThere = there?.status === 'deployed'
-    const isOurs =
-      here === undefined
-        ? !wasThere && (await isMintedTo(store, candidate, nft, owner))
-        : !(wasThere && there.accepted_date > here.accepted_date)
-    const copy = isMoving ? there.copy : (there?.copy ?? -1) + 1
-    histories.set(candidate.row.position, { isOurs, isMoving, reference: `${name}:${copy}` })
+  for (const one of moved) {
+    const { candidate, nft } = one
+    const { last, next } = transfersOf(scope, one)
+    const history = counted.includes(one)
+      ? {
+          isOurs: nft.transfers === 0 ? await isMintedTo(store, one) : found.has(last),
+          isMoving: found.get(next)?.status === 'initiated',
+          reference: next,
+        }
+      : await sentHistory(store, scope, one)
+    histories.set(candidate.row.position, history)
   }
   return histories
+}
+
+interface Moved {
+  candidate: Candidate
+  nft: NftRecord
 }
 
 /** The beginning of the reference IDs of all transfers of a row. */
 export const transfersPrefix = (scope: string, reference: string): string => `${referenceId(scope, reference)}:to:`
 
 const transferName = (scope: string, { reference }: Candidate, receiver: string): string =>
-  transfersPrefix(scope, reference) + receiver.toLowerCase()
+  `${transfersPrefix(scope, reference)}${receiver.toLowerCase()}:`
 
-interface Transfer {
-  copy: number
-  status: string
-  accepted_date: string
-}
-
-/** Returns the last transfer under each name that may have had an effect. */
-async function lastTransfers(
-  store: RunStore,
-  place: Place,
-  names: ReadonlySet<string>,
-): Promise<Map<string, Transfer>> {
-  const last = new Map<string, Transfer>()
-  let open = [...names]
-  for (let copy = 0; open.length > 0; copy++) {
-    const found = new Map<string, Pick<Found, 'status' | 'accepted_date'>>()
-    for (let from = 0; from < open.length; from += MAX_IDS_PER_REQUEST) {
-      const ids = new Set(open.slice(from, from + MAX_IDS_PER_REQUEST).map((name) => `${name}:${copy}`))
-      const page = place.hasReferences ? await lookUp(place, 'transfernft', ids) : await sentTransfers(store, ids)
-      for (const [id, one] of page) found.set(id, one)
-    }
-    open = open.filter((name) => {
-      const one = found.get(`${name}:${copy}`)
-      if (one !== undefined) last.set(name, { copy, status: one.status, accepted_date: one.accepted_date })
-      return one !== undefined
-    })
+/** Returns the reference IDs of the transfer that made the present owner, and of one to the receiver of the row. */
+function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; next: string } {
+  const n = nft.transfers ?? 0
+  return {
+    last: `${transferName(scope, candidate, nft.receiver_wallet_address ?? '')}${n - 1}`,
+    next: `${transferName(scope, candidate, candidate.row.row.receiver)}${n}`,
   }
-  return last
 }
 
 /** The same from the state, for servers without reference IDs. A transfer of unknown outcome is in progress. */
-async function sentTransfers({ state }: RunStore, ids: ReadonlySet<string>) {
-  const rows = await state.read((sql) =>
-    sql.all<{ id: string; state: OperationState; accepted_date: string | null }>(
-      "SELECT id, state, accepted_date FROM operations WHERE id IN (SELECT value FROM json_each(?)) AND state <> 'failed'",
-      JSON.stringify([...ids]),
+async function sentHistory(store: RunStore, scope: string, moved: Moved): Promise<OwnerHistory> {
+  const { candidate, nft } = moved
+  const prefix = transfersPrefix(scope, candidate.reference)
+  const sent = await store.state.read((sql) =>
+    sql.all<{ id: string; state: OperationState }>(
+      `SELECT id, state FROM operations WHERE id > ? AND id < ? AND state <> 'failed'
+        ORDER BY accepted_at IS NULL, accepted_at`,
+      prefix,
+      `${prefix}~`,
     ),
   )
-  return new Map(
-    rows.map(({ id, state, accepted_date }) => [
-      id,
-      { status: state === 'deployed' ? 'deployed' : 'initiated', accepted_date: accepted_date ?? '' },
-    ]),
-  )
+  const name = transferName(scope, candidate, candidate.row.row.receiver)
+  const moving = sent.find(({ id, state }) => id.startsWith(name) && state !== 'deployed')
+  const last = sent.findLast((one) => one !== moving)
+  return {
+    isOurs:
+      last === undefined
+        ? await isMintedTo(store, moved)
+        : last.id.startsWith(transferName(scope, candidate, nft.receiver_wallet_address ?? '')),
+    isMoving: moving !== undefined,
+    reference: moving?.id ?? `${name}${sent.length}`,
+  }
 }
 
-/** Whether a row was minted to this owner: by the record of its NFT, or by its request in the state. */
-async function isMintedTo({ state }: RunStore, { sent }: Candidate, nft: NftRecord, owner: string): Promise<boolean> {
+/** Whether a row was minted to the present owner: by the record of its NFT, or by its request in the state. */
+async function isMintedTo({ state }: RunStore, { candidate: { sent }, nft }: Moved): Promise<boolean> {
+  const owner = nft.receiver_wallet_address ?? ''
   if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
   if (sent === null) return false
   const request = await state.read((sql) =>

@@ -40,7 +40,8 @@ export async function* burnsOf(
     for (const row of page) {
       const nft = records.get(row.nftGdnId)
       if (nft === undefined || nft.status === 'failed' || nft.burned === true) continue
-      yield burnOf(row, nft, await namedOwner(store, scope, row), place.hasUpdates ? noBurns : NO_BURNS)
+      const isOurs = await isOwnerNamed(store, scope, row, nft)
+      yield burnOf(row, nft, isOurs, place.hasUpdates ? noBurns : NO_BURNS)
     }
   }
 }
@@ -66,8 +67,13 @@ async function goneRows({ state, drop }: RunStore, after: Pick<GoneRow, 'line' |
   )
 }
 
-/** Returns whom the manifest named last as the owner of an NFT. */
-async function namedOwner({ state }: RunStore, scope: string, { reference, receiver }: GoneRow): Promise<string> {
+/** Whether the manifest named the owner of an NFT last, and it was not transferred since. */
+async function isOwnerNamed(
+  { state }: RunStore,
+  scope: string,
+  { reference, receiver }: GoneRow,
+  nft: NftRecord,
+): Promise<boolean> {
   const prefix = transfersPrefix(scope, reference)
   const last = await state.read((sql) =>
     sql.get<{ id: string }>(
@@ -77,14 +83,15 @@ async function namedOwner({ state }: RunStore, scope: string, { reference, recei
       `${prefix}~`,
     ),
   )
-  return last?.id.slice(prefix.length).split(':')[0] ?? receiver
+  const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
+  // A restored backend knows fewer transfers.
+  return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 
-function burnOf(row: GoneRow, nft: NftRecord, named: string, noBurns: string | null): PlannedChange {
+function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
-  const isOurs = sameAddress(owner, named)
   const obstacle =
     noBurns ?? (nft.status === 'deployed' ? (isGoingOn ? null : pendingChange(nft)) : 'the NFT is not deployed yet')
   const { title } = (nft.request_metadata ?? {}) as { title?: unknown }

@@ -12,12 +12,19 @@ async function machine(text = CSV) {
   const { path, options } = await folder({ 'drop.csv': text })
   const { createnft, getnfts } = service()
   const owners = new Map<string, string>()
+  let transfers = 0
   const api = await fakeApi({
     '*': (body: never, { path: asked }): Reply => {
       const name = asked.split('/').at(-1)
       if (name === 'createnft') return createnft(body)
       if (name === 'getnftgdnids') {
         return { body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] } }
+      }
+      if (name === 'transfernft') {
+        const { nft_gdn_id, receiver_wallet_address } = body as Record<string, string>
+        owners.set(nft_gdn_id ?? '', receiver_wallet_address ?? '')
+        const response = { transaction_gdn_id: `tx-${++transfers}`, accepted_date: '2026-01-31 12:00:00' }
+        return { body: { requests: body, response } }
       }
       if (name !== 'getnfts') return { status: 404, body: { error: { title: 'Not Found', message: 'no' } } }
       const reply = getnfts(body) as { body: { nfts: { nft_gdn_id: string; receiver_wallet_address: string }[] } }
@@ -35,6 +42,7 @@ async function machine(text = CSV) {
     owners,
     write: (manifest: string) => writeFile(path('drop.csv'), manifest),
     mint: () => cli(['batch', 'mint', path('drop.csv'), ...target, '--rate', '100'], options),
+    apply: () => cli(['apply', path('drop.csv'), ...target, '--yes'], options),
     plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
   }
 }
@@ -60,6 +68,23 @@ describe('gdn plan', () => {
     expect(moved.stdout.split('\n').map((line) => line && JSON.parse(line).action)).toEqual(['impossible', 'drift', ''])
     const extensions = ['getreferences', 'getcollections', 'updatednft', 'burnnft', 'freezenft', 'gettransactions']
     for (const name of extensions) expect(api.bodies(name)).toEqual([])
+  })
+
+  test('names owners that others changed back after a transfer where the server counts none', async () => {
+    const { owners, write, mint, plan, apply } = await machine()
+    await mint()
+    const rows = (receiver: string) => CSV.replace(`Dawn,x,${OWNER}`, `Dawn,x,${receiver}`)
+    for (const receiver of [OTHER, OWNER, OTHER]) {
+      await write(rows(receiver))
+      const applied = await apply()
+      expect(applied.code, applied.stderr).toBe(0)
+      expect(await plan()).toMatchObject({ code: 0, stdout: '' })
+    }
+    await write(rows(CONTRACT))
+    const action = async () => (await plan('-o', 'csv', '--fields', 'action,reason')).stdout.split('\r\n')[1]
+    expect(await action()).toBe('transfer,')
+    owners.set('id-0', OWNER)
+    expect(await action()).toBe('drift,its owner was changed elsewhere')
   })
 
   test('shows the first 50 changes, and tells how to print all', async () => {

@@ -136,6 +136,27 @@ describe('gdn plan and apply against a backend', () => {
     }
   })
 
+  test.each([[[BOB]], [[BOB, ALICE, CAROL]]])(
+    'names an owner that others changed back after transfers to %j, whatever the row says now',
+    async (receivers) => {
+      const collection = await collectionOf()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE]))
+      for (const receiver of receivers) {
+        expect((await one.run(['apply'], csv(['a', 'Dawn', receiver]), '--yes')).code).toBe(0)
+      }
+      await move(collection, 'Dawn', ALICE)
+      const next = `0x${'7'.repeat(40)}`
+      for (const each of [one, await machine(collection)]) {
+        expect(await each.plan(csv(['a', 'Dawn', next]))).toEqual([
+          `drift transfer a, receiver ${ALICE} → ${next}, its owner was changed elsewhere`,
+        ])
+      }
+      expect((await one.run(['apply'], csv(['a', 'Dawn', next]), '--yes', '--take-over')).code).toBe(0)
+      expect(await one.plan(csv(['a', 'Dawn', BOB]))).toEqual([`transfer transfer a, receiver ${next} → ${BOB}`])
+    },
+  )
+
   test('plans a row that was minted by a sender as its receiver has it', async () => {
     const collection = await collectionOf({ wallet_address: ALICE })
     const granted = `id,title,description,receiver,sender\na,Dawn,x,${BOB},${ALICE}`
@@ -426,6 +447,13 @@ describe('gdn plan and apply against a backend', () => {
       await move(collection, 'Dusk', BOB)
       expect(await one.plan(without, '--prune')).toEqual([expect.stringContaining('drift burn b')])
       expect(await stateOf(collection)).toEqual([false, false, false])
+    })
+
+    test('leave an NFT alone that another machine transferred and others transferred back', async () => {
+      const { collection, one } = await pruned()
+      await (await machine(collection)).run(['apply'], rows.replace(BOB, ALICE), '--yes')
+      await move(collection, 'Dusk', BOB)
+      expect(await one.plan(without, '--prune')).toEqual([expect.stringContaining('drift burn b')])
     })
 
     test('are made only where the run is that minted the NFTs', async () => {
