@@ -17,6 +17,7 @@ const onPostgres = [
   'test/server/transfers/owner-block.test.ts',
   'test/server/updates/{updatednft,burnnft,commitprovenance,nft-history,reorg,solana}.test.ts',
   'test/server/database/*.test.ts',
+  'test/server/setup/first-version.test.ts',
   'test/server/webhooks/{events,delivery,outbox}.test.ts',
   'test/server/postgres/**/*.test.ts',
   'test/server/storage/settings.test.ts',

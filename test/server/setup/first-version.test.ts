@@ -19,15 +19,21 @@ import {
   mint,
   plainMetadata,
   settled,
+  showCollection,
+  showNfts,
   startTestBackend,
   type TestBackend,
   until,
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { show } from '../../helpers/explorer.ts'
+import { returnToMigration } from '../../helpers/former-schema.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { insertCollection } from '../../helpers/rows.ts'
+import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
+import { ended, historyOf } from '../../helpers/updates.ts'
 
 const gdn = vi.hoisted(() => ({ version: 2 }))
 
@@ -126,6 +132,64 @@ describe('an embedded chain of the first version', () => {
       db.selectFrom('transactions').select('nonce').where('kind', '=', 'factory').orderBy('nonce').execute(),
     )
     expect(deployments).toEqual([{ nonce: 0 }, { nonce: 1 }])
+  })
+
+  it('migrates a database that was filled before, and finishes what was pending', async () => {
+    const holder = newWallet()
+    const old = await createTestCollection(backend, { enable_transfer: true })
+    const minted = await settled(backend, await mint(backend, old, plainMetadata(4), { receiver: holder.address }))
+    const [first, second, third] = minted.map(({ nft_gdn_id }) => nft_gdn_id)
+    const transferNft = async (id = '', token_id: string) => {
+      const wallets = { sender_wallet_address: holder.address, receiver_wallet_address: WALLETS[0] }
+      const body = { nft_gdn_id: id, token_id, blockchain: 'polygon', contract_address: old.address, ...wallets }
+      return (await call(backend, 'transfernft', body)).response.transaction_gdn_id
+    }
+    const done = await transferNft(first, '1')
+    await ended(backend, done)
+    const args: [Hex, Hex, bigint] = [holder.address, WALLETS[2], 2n]
+    expect(await rpcOf(backend).send(holder, old.address, { functionName: 'transferFrom', args })).toBe('success')
+    await until(
+      () => historyOf(backend, second ?? ''),
+      (events) => events.length === 2,
+    )
+
+    await backend.close()
+    const only = new Set() as never
+    backend = await startTestBackend(dir.path, { only })
+    const waiting = await mint(backend, old, plainMetadata(2, 'Waiting'))
+    const pending = await transferNft(third, '3')
+    const ids = [...minted.map(({ nft_gdn_id }) => nft_gdn_id), ...waiting]
+    const collection = `collections/${old.id}`
+    const pages = ['overview', collection, `${collection}/nfts`, ...ids.map((id) => `nfts/${id}`), 'search?q=waiting']
+    const answers = async () => ({
+      nfts: await showNfts(backend, ids),
+      collection: await showCollection(backend, old.id),
+      transactions: await call(backend, 'gettransactions', { transaction_gdn_ids: [done, pending] }),
+      histories: await Promise.all(ids.map((id) => historyOf(backend, id))),
+      pages: await Promise.all(pages.map((page) => show(backend, page))),
+    })
+    const before = await answers()
+    await backend.close()
+    await returnToMigration(dir.path, '0003-costs')
+    gdn.version = 2
+    backend = await startTestBackend(dir.path, { only })
+    expect(await answers()).toEqual(before)
+    expect(before.nfts.slice(3)).toMatchObject([
+      { status: 'deployed' },
+      { status: 'initiated' },
+      { status: 'initiated' },
+    ])
+    await backend.close()
+
+    backend = await startTestBackend(dir.path)
+    expect((await settled(backend, waiting)).map(({ token_id }) => token_id)).toEqual(['5', '6'])
+    expect(await ended(backend, pending)).toMatchObject({ status: 'deployed' })
+    expect((await historyOf(backend, third ?? '')).map(({ kind, to }) => [kind, to])).toEqual([
+      ['mint', holder.address],
+      ['transfer', WALLETS[0]],
+    ])
+    const young = await createTestCollection(backend)
+    expect(await settled(backend, await mint(backend, young, plainMetadata(1)))).toMatchObject([{ token_id: '1' }])
   })
 
   it('deploys a collection that was accepted before the upgrade', async () => {
