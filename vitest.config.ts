@@ -13,7 +13,7 @@ const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 6
 const onPostgres = [
   'test/server/store/{leases,plans,transfers,due-times}.test.ts',
   'test/server/http/{idempotency,rate-limits,references}.test.ts',
-  'test/server/pipeline/{busy-collection,minting,mints-in-flight,follow-owners,remote-signer,requested-actions,reordered-mints,reordered-transfers,watch-settled,restored-database,restored-cluster,solana-changes,lost-commits,optimize-step}.test.ts',
+  'test/server/pipeline/{busy-collection,lost-tokens,minting,mints-in-flight,follow-owners,remote-signer,requested-actions,reordered-mints,reordered-transfers,watch-settled,restored-database,restored-cluster,solana-changes,lost-commits,optimize-step}.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/updates/{updatednft,burnnft,commitprovenance,nft-history,reorg,solana}.test.ts',
   'test/server/database/*.test.ts',

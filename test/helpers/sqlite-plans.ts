@@ -13,6 +13,7 @@ const FEW = [
   'transactions_hash (hash=?',
   // Of a run with a limit of its cost: one for up to 200 NFTs.
   'transactions_run (collection_id=? AND run=?',
+  'transfers_collection (collection_id=? AND transaction_id=?',
   'transfers_nft (nft_id=?',
   'transfers_transaction (transaction_id=?',
   // A freeze has up to 200 NFTs.

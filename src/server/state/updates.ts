@@ -44,13 +44,26 @@ export async function failClaimedUpdate(db: Db, claimed: Claimed, error: string)
   return failed
 }
 
-/** Assigns updates to their transaction. Returns how many were still waiting: if fewer, the caller must roll back. */
+/**
+ * Assigns updates to their transaction. Returns how many were still waiting, and have an NFT with a token: if fewer, the
+ * caller must roll back.
+ */
 export async function assignUpdates(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('updates')
     .set({ step: 'chain', transaction_id: transactionId })
     .where('seq', 'in', seqs)
     .where('step', '=', 'sign')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('nfts')
+            .select('nfts.id')
+            .whereRef('nfts.id', '=', 'updates.nft_id')
+            .where('nfts.status', '<>', sql.lit('deployed')),
+        ),
+      ),
+    )
     .executeTakeFirst()
   return Number(numUpdatedRows)
 }

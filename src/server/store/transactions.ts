@@ -150,6 +150,8 @@ export interface Unfinished {
   waiting: number
   /** Whether one of them reverted, in a block that isn't final. */
   hasReverted: boolean
+  /** Whether a signed transfer, burn, update or freeze names a token whose mint a reorg removed. */
+  hasLostToken: boolean
   signers: readonly string[]
 }
 
@@ -162,6 +164,7 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
     .where('state', '=', sql.lit('signed'))
     .groupBy(['collection_id', 'signer', 'mined'])
     .execute()
+  const lost = await withLostTokens(db, collectionIds)
   return (id) => {
     const found = rows.filter(({ collection_id }) => collection_id === id)
     const sum = (some: typeof rows) => some.reduce((total, { count }) => total + Number(count), 0)
@@ -169,9 +172,36 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
       count: sum(found),
       waiting: sum(found.filter(({ mined }) => mined === null)),
       hasReverted: found.some(({ mined }) => mined === 'reverted'),
+      hasLostToken: lost.has(id),
       signers: [...new Set(found.map(({ signer }) => signer))],
     }
   }
+}
+
+/** Returns those of these collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
+async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
+  // Transactions of transfers have no collection. With the few that are signed, each is one lookup by index.
+  const signed = db
+    .selectFrom('transactions')
+    .select('id')
+    .where('collection_id', 'is', null)
+    .where('state', '=', sql.lit('signed'))
+  const transfers = db
+    .selectFrom('transfers')
+    .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
+    .select('transfers.collection_id')
+    .where('transfers.collection_id', 'in', collectionIds)
+    .where('transfers.transaction_id', 'in', signed)
+    .where('nfts.status', '<>', sql.lit('deployed'))
+  const updates = db
+    .selectFrom('updates')
+    .innerJoin('nfts', 'nfts.id', 'updates.nft_id')
+    .select('updates.collection_id')
+    .where('updates.collection_id', 'in', collectionIds)
+    .where('updates.step', '=', sql.lit('chain'))
+    .where('nfts.status', '<>', sql.lit('deployed'))
+  const rows = await transfers.union(updates).execute()
+  return new Set(rows.map(({ collection_id }) => collection_id))
 }
 
 /**

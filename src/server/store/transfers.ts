@@ -105,7 +105,10 @@ export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number
     .execute()
 }
 
-/** Returns those of these transfers that are unsigned and that no other worker is signing at the moment. */
+/**
+ * Returns those of these transfers that are unsigned, whose NFTs still have a token, and that no other worker is signing
+ * at the moment.
+ */
 export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('transfers')
@@ -113,6 +116,14 @@ export async function lockForSigning(db: Db, ids: readonly string[]): Promise<Re
     .where('id', 'in', ids)
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('nfts')
+          .select('nfts.id')
+          .whereRef('nfts.id', '=', 'transfers.nft_id')
+          .where('nfts.status', '=', sql.lit('deployed')),
+      ),
+    )
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
     .execute()
   return new Set(rows.map((row) => row.id))

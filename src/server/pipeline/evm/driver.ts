@@ -52,9 +52,11 @@ const MOST_UNCONFIRMED = 64
 export function hasRoom(
   mostWaiting: number,
   { batch_limit }: Pick<CollectionRow, 'batch_limit'>,
-  { count, waiting, hasReverted, signers }: Unfinished,
+  { count, waiting, hasReverted, hasLostToken, signers }: Unfinished,
   more: number,
 ): boolean {
+  // Another NFT could get the token, and the signed transaction would change that one. Until then, it reverts.
+  if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
   // After a reorg, transactions of another signer may be pending again, and nonces don't order those of several.
   if (hasReverted || signers.length > 1) return false

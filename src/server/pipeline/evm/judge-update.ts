@@ -43,6 +43,8 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
     (await updatesFollowUnfinal(store.db, { id, blockchain, collectionId: collection.id }))
   )
     return wait
+  // A reorg has removed a mint that can't be mined again. The update step fails the update, or waits for another mint.
+  if (updates.some(({ nft_status }) => nft_status !== null && nft_status !== 'deployed')) return { verdict: 'again' }
   // A lagging node may not have the latest update. For a block that it lacks, it returns nothing.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const terms = await readUpdateTerms(network, collection, block)
