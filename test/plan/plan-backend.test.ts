@@ -137,7 +137,7 @@ describe('gdn plan and apply against a backend', () => {
   })
 
   test.each([[[BOB]], [[BOB, ALICE, CAROL]]])(
-    'names an owner that others changed back after transfers to %j, whatever the row says now',
+    'names an owner that others changed back after transfers to %j, for any new receiver',
     async (receivers) => {
       const collection = await collectionOf()
       const one = await machine(collection)
