@@ -213,11 +213,11 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
     'batch rehearse') REPLY='flags-0f92c0 run-b1e55e server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
+    'batch mint') REPLY='flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
@@ -528,9 +528,9 @@ __gdn_flags() {
     'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
-    'cost-930bd0') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-a42fcb') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
---max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD
+--max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
     'flags-a453fe') REPLY='--costs - - Show what the run has spent, from its server' ;;

@@ -297,15 +297,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-0f92c0 run-b1e55e server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+      printf '%s\n' 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
       printf '%s\n' 'flags-a453fe server-b79987 output-766381'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     case 'batch results'
@@ -711,10 +711,10 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'cost-930bd0'
+    case 'cost-a42fcb'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
-        '--max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD' \
+        '--max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD' \
         '--max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'

@@ -209,11 +209,11 @@ api Call an API endpoint and print the raw response'
     'batch validate' = 'flags-425e53 server-b79987 output-766381'
     'batch preview' = 'flags-78549a server-b79987 output-766381'
     'batch rehearse' = 'flags-0f92c0 run-b1e55e server-f6609b output-766381'
-    'batch mint' = 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+    'batch mint' = 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'flags-a453fe server-b79987 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-930bd0 server-b79987 output-766381'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
@@ -521,9 +521,9 @@ api Call an API endpoint and print the raw response'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'cost-930bd0' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-a42fcb' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
---max-cost - text Most that the transactions of the run may cost: 0.5 (coins) or 10USD
+--max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
     'flags-a453fe' = '--costs - - Show what the run has spent, from its server'

@@ -42,7 +42,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'run' }
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says. A limit that gdn batch mint --max-cost has set counts only mints.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],

@@ -151,7 +151,7 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command, 'all NFTs are deployed')
   addVerifyFlags(command)
   addCostFlags(command)
-  valueFlag(command, '--max-cost <amount>', 'Most that the transactions of the run may cost: 0.5 (coins) or 10USD', {
+  valueFlag(command, '--max-cost <amount>', 'Most that the mints of the run may cost: 0.5 (coins) or 10USD', {
     group: 'Cost',
     parse: maxCost,
   })
