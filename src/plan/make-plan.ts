@@ -78,6 +78,7 @@ class Planner {
   readonly #mints: number[] = []
   readonly #changed: number[] = []
   #noTransfers: string | null | undefined
+  #isUnrevealed: boolean | undefined
 
   constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges) {
     this.#store = store
@@ -180,8 +181,10 @@ class Planner {
   ): Promise<Change[]> {
     const { row } = candidate.row
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-    if (missing !== null)
+    if (missing !== null) {
+      this.#isUnrevealed ??= await this.#readUnrevealed()
       return [this.#isUnrevealed ? { ...missing, action: 'impossible', reason: UNREVEALED } : missing]
+    }
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)
     const seen: Seen = {
@@ -203,9 +206,10 @@ class Planner {
     )
   }
 
-  /** Whether the rows of the run are minted with a placeholder. */
-  get #isUnrevealed(): boolean {
-    return this.#store.drop.reading.provenance !== undefined
+  /** Returns whether the rows are minted with a placeholder: by the run, or before it has begun by the collection. */
+  async #readUnrevealed(): Promise<boolean> {
+    const { reading, setId } = this.#store.drop
+    return setId === null ? await this.#options.isCommitted() : reading.provenance !== undefined
   }
 
   /** Plans the burns of NFTs whose rows are gone. */

@@ -9,6 +9,8 @@ export interface PlanOptions extends BatchOptions {
   takeOver?: boolean
   /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
+  /** Whether the collection is committed to the manifest, whose rows are minted unrevealed. */
+  isCommitted(): Promise<boolean>
   /** Burn NFTs of this run whose rows are no longer in the manifest. */
   prune?: boolean
   /** Why the collection doesn't permit burns; null if it does, or if that isn't known. */

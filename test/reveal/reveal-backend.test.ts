@@ -131,6 +131,28 @@ test('mints nothing as it is where the manifest is minted unrevealed', async () 
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
 })
 
+test('mints nothing as it is on another machine once the collection is committed, unless --again says so', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const letGo = await holdSettling(data.path, 'provenance')
+  expect((await one.mint(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
+  const other = await machine(collection)
+  const open = (...more: string[]) => other.run(['batch', 'mint'], ROWS, ...more)
+  for (const { error } of [await open(), await open(), await other.run(['apply'], ROWS, '--only', 'mint', '--yes')]) {
+    if (error !== null) expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining('committed') })
+    expect(await nftsOf(collection)).toEqual([])
+  }
+  const { stdout } = await other.run(['plan'], ROWS)
+  expect(JSON.parse(stdout)[0]).toMatchObject({ action: 'impossible', reason: expect.stringContaining('unrevealed') })
+  await letGo()
+  expect((await open()).error).toMatchObject({ code: 'refused', hint: expect.stringContaining('--again') })
+  expect((await other.run(['batch', 'mint'], csv('Dawn', 'Noon'), '--run', 'b')).code).toBe(0)
+  expect((await open('--again')).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dawn', 'Dusk', 'Noon', 'Noon'])
+  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(await titlesOf(collection)).toContain('Hidden')
+})
+
 test('mints nothing unrevealed where the manifest is minted as it is', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)

@@ -27,7 +27,7 @@ interface Unrevealed {
 
 /**
  * Returns how a manifest is minted with `--unrevealed`: its rows with the metadata of the placeholder, after the chain
- * has what commits to them. Without the flag, returns it as it is.
+ * has what commits to them. Without the flag, returns it as it is, and refuses it where the collection is committed to it.
  *
  * @throws GdnError `refused` if the run was begun the other way, or the manifest was edited since; `invalid_input`
  */
@@ -46,7 +46,16 @@ export async function openUnrevealed(
           'To resume it, add --unrevealed <file>. To reveal, run `gdn reveal`.',
         )
   }
-  if (file === undefined) return { options, read }
+  if (file === undefined) {
+    // A run that has begun, or that --again begins, mints its rows as they are on purpose.
+    if (kept !== undefined || flags.again === true) return { options, read }
+    return {
+      ...{ options, read },
+      beforeSending: async ({ rows }, connection) => {
+        if (rows.pending > 0 && (await isCommitted(deps, connection, options, read))) throw committed()
+      },
+    }
+  }
   const { blockchain, contractAddress, stateDir } = options
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
@@ -73,6 +82,35 @@ export async function openUnrevealed(
       await keepLeaves(stateDir, rows)
     },
   }
+}
+
+const committed = () =>
+  otherRun(
+    'the collection is committed to this manifest, whose rows are revealed later',
+    'Add --unrevealed <file>. To mint the rows as they are in addition, add --again.',
+  )
+
+/** Whether a collection is committed to a manifest. Where it has no commitment, the manifest is not read. */
+export async function isCommitted(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { blockchain, contractAddress: contract_address, manifestPath }: BatchOptions,
+  read: () => AsyncIterable<ManifestItem>,
+): Promise<boolean> {
+  // Standard input can't be read again, and is never committed to.
+  if (!isEvm(blockchain) || manifestPath === null) return false
+  await client.learnIdempotency({ signal })
+  if (client.supportsUpdates() !== true) return false
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal })
+    .catch((error: unknown) => {
+      const status = statusOf(error)
+      if (status !== 403 && status !== 404 && status !== 405) throw error
+      return { provenances: [] }
+    })
+  const valid = provenances.filter(({ status }) => status !== 'failed')
+  const rows = valid.length === 0 ? null : await readCommitment(read())
+  return valid.some(({ provenance }) => provenance === rows?.commitment.provenance)
 }
 
 /** @throws GdnError `usage`: the manifest is read more than once */

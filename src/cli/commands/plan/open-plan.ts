@@ -11,6 +11,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import { notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
+import { isCommitted } from '../batch/unrevealed.ts'
 
 export interface PlanFlags extends BatchMintFlags {
   takeOver?: boolean
@@ -52,6 +53,8 @@ export async function openPlan<Result>(
     prune,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
+    isCommitted: () =>
+      isCommitted(deps, connection, options, () => read({ row: async () => {}, burn: async () => {} })),
     noBurns: () => noBurns(deps, connection, options),
   }
   try {
