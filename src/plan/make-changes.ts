@@ -56,6 +56,7 @@ export interface MakingDeps {
   onProgress(outcomes: Outcomes): void
 }
 
+export const RESUME_HINT = 'Run the same command again: it resumes what is in progress.'
 /** Requests in flight. The client limits the rate. */
 const IN_FLIGHT = 8
 /** Accepted changes that have not ended: further ones wait, so that memory does not grow with their number. */
@@ -157,14 +158,22 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
       }
       await Promise.race([...(isSending ? [sending] : []), sleep(LOOK_MS, signal)])
     }
+  } catch (error) {
+    stopped ??= { error }
   } finally {
     isOver = true
     await sending
   }
   // As an object, because the compiler does not see that workers set it.
   const { error } = (stopped ?? { error: null }) as { error: unknown }
-  if (error !== null) throw error
+  if (error !== null) throw withHint(error)
   return outcomes
+}
+
+/** Says in the message of Ctrl-C how to resume. */
+function withHint(error: unknown): unknown {
+  if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
+  return new GdnError(error.code, error.message, { hint: RESUME_HINT, cause: error })
 }
 
 /** Whether the server, or a proxy in front of it, may respond again soon. */

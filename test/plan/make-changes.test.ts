@@ -11,7 +11,7 @@ const down = () => new GdnError('unreachable', 'the server is down')
 const proxyError = () => new GdnError('bad_answer', 'a page of the proxy', { details: { status: 502 } })
 
 /** Makes the changes on a server that is down at these times. Resolves with the outcomes, and what was sent. */
-async function make(isDown: (now: number) => boolean, error = down) {
+async function make(isDown: (now: number) => boolean, error = down, stopAfter = Number.POSITIVE_INFINITY) {
   let now = 0
   const sent: string[] = []
   async function* changes() {
@@ -36,6 +36,7 @@ async function make(isDown: (now: number) => boolean, error = down) {
       now: () => now,
       async sleep(ms) {
         now += ms
+        if (now > stopAfter) throw new GdnError('interrupted', 'interrupted')
         await new Promise(setImmediate)
       },
       ...{ signal: new AbortController().signal, timeoutMs: 600_000, onProgress: () => {} },
@@ -56,4 +57,12 @@ test.each([
 
 test('ends where the server stays unreachable', async () => {
   await expect(make((now) => now > 50)).rejects.toMatchObject({ code: 'unreachable' })
+})
+
+test('tells how to resume after Ctrl-C, while it waits and while it sends', async () => {
+  for (const isDown of [() => false, (now: number) => now > 50]) {
+    await expect(make(isDown, down, 100)).rejects.toMatchObject({
+      ...{ code: 'interrupted', hint: 'Run the same command again: it resumes what is in progress.' },
+    })
+  }
 })

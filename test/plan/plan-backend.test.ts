@@ -417,6 +417,17 @@ describe('gdn plan and apply against a backend', () => {
       expect(unsaved.stderr).toContain('burned only by a plan that was saved with --prune and --out')
       expect(await one.plan(without)).toEqual([])
       expect(await one.plan(without, '--prune')).toEqual([burn])
+      expect((await one.run(['plan'], without, '--prune')).stdout).toMatch(/^burn\t.*Dusk/)
+      for (const empty of ['', rows.slice(0, rows.indexOf('\n') + 1)]) {
+        for (const command of [
+          ['plan', '--prune', '--out', one.path('empty.json')],
+          ['apply', '--yes'],
+        ]) {
+          const { code, stderr } = await one.run(command, empty)
+          expect([code, stderr]).toEqual([2, expect.stringContaining('drop.csv: ')])
+        }
+      }
+      await expect(stat(one.path('empty.json'))).rejects.toThrow('ENOENT')
       const refused = await apply()
       expect(refused.code).toBe(5)
       expect(JSON.parse(refused.stderr).error.message).toBe('the plan burns 1 NFT, and --max-burns permits 0')

@@ -17,7 +17,7 @@ import { sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
-import { countsText, firstChanges, PLAN_VIEW, pendingCount, printPlanNotes } from './plan/plan-view.ts'
+import { changesIn, countsText, firstChanges, PLAN_VIEW, pendingCount, printPlanNotes } from './plan/plan-view.ts'
 
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
@@ -102,7 +102,7 @@ async function confirmPlan(
 ): Promise<void> {
   const { counts } = plan
   const isTable = !io.settings.machine && !io.settings.quiet
-  if (isTable && counts.rows > counts.unchanged) {
+  if (isTable && changesIn(counts) > 0) {
     const { renderTable } = await import('../render/table.ts')
     const rows: DataRecord[] = []
     for await (const change of firstChanges(plan)) rows.push(PLAN_VIEW.cells?.(change) ?? change)

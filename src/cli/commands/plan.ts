@@ -14,7 +14,7 @@ import { TARGET_ALIASES } from './batch/flags.ts'
 import { openManifest } from './batch/mint-manifest.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from './plan/open-plan.ts'
 import { planMarkdown } from './plan/plan-markdown.ts'
-import { firstChanges, PLAN_VIEW, pendingCount, planRecord, printPlanNotes } from './plan/plan-view.ts'
+import { changesIn, firstChanges, PLAN_VIEW, pendingCount, planRecord, printPlanNotes } from './plan/plan-view.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
@@ -68,7 +68,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const isTable = !isMarkdown && output.mode === 'table'
       if (isMarkdown) await io.data(await planMarkdown(manifest, found))
       else if (isTable) {
-        if (found.counts.rows > found.counts.unchanged) await output.many(firstChanges(found))
+        if (changesIn(found.counts) > 0) await output.many(firstChanges(found))
       } else await output.many(records(found.changes()))
       printPlanNotes(io, found, isTable)
       if (saveAs !== null) {

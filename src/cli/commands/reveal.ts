@@ -2,7 +2,7 @@ import { isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { provenanceOf } from '../../nft/abi.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
-import { noOutcomes, type Outcomes } from '../../plan/make-changes.ts'
+import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
@@ -188,7 +188,7 @@ async function send(
 }
 
 function problemOf({ failed, unknown, pending, unsent }: Outcomes): GdnError | null {
-  const hint = 'Run the same command again: it resumes what is in progress.'
+  const hint = RESUME_HINT
   const details = { failed_rows: failed.first, unknown_rows: unknown.first }
   const reasons = [...unknown.first, ...failed.first]
     .slice(0, MAX_NAMED)

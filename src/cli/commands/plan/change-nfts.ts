@@ -2,7 +2,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { applyBurns } from '../../../plan/apply-burns.ts'
 import { applyTransfers } from '../../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../../plan/apply-updates.ts'
-import { type MakingDeps, noOutcomes, type Outcomes, type Problem } from '../../../plan/make-changes.ts'
+import { type MakingDeps, noOutcomes, type Outcomes, type Problem, RESUME_HINT } from '../../../plan/make-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../../plan/planned.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -99,7 +99,6 @@ export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
 }
 
 const MAX_NAMED = 5
-const HINT = 'Run the same command again: it resumes what is in progress.'
 
 /** Returns the error of changes that did not take effect; null if all did. */
 export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
@@ -113,10 +112,10 @@ export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
   const unknown = number((one) => one.unknown.count)
   if (unknown !== '') {
     const message = `the outcome of ${unknown} is unknown${reasonsOf(details.unknown_rows)}`
-    return new GdnError('unknown_outcome', message, { hint: HINT, details })
+    return new GdnError('unknown_outcome', message, { hint: RESUME_HINT, details })
   }
   const pending = number((one) => one.pending)
-  if (pending !== '') return new GdnError('pending', `${pending} still pending`, { hint: HINT, details })
+  if (pending !== '') return new GdnError('pending', `${pending} still pending`, { hint: RESUME_HINT, details })
   const failed = number((one) => one.failed.count)
   if (failed === '') return null
   return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {

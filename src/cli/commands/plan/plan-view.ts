@@ -55,7 +55,8 @@ export async function* firstChanges(plan: ChangePlan): AsyncGenerator<DataRecord
 export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
   mint + update + transfer + burn + impossible
 
-const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
+/** The changes that a plan shows. */
+export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
 
 /** Returns the counts as a sentence: `2 to mint, 1 to transfer, 97 unchanged`. */
 export function countsText(counts: PlanCounts): string {
