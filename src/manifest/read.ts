@@ -1,4 +1,5 @@
 import { fastKeccakLoaded } from '../api/address.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { type Blocks, csvBlocks, jsonBlocks, type ReadContext } from './blocks.ts'
 import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
@@ -9,7 +10,7 @@ import { jsonLines, openJson } from './json.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
-import { type ManifestFormat, type ManifestSource, openSource } from './source.ts'
+import { type ManifestFormat, type ManifestSource, openSource, PLAN_BEGINNING } from './source.ts'
 import type { ManifestTarget } from './target.ts'
 
 export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, ManifestTarget }
@@ -125,6 +126,13 @@ async function* readFormat(source: ManifestSource, context: ReadContext, fingerp
   const { head, text } = await peek(withNames(decodeText(fingerprint.watch(open), open.name), context.options))
   if (head.trim() === '') {
     throw new ManifestError({ place: { file: open.name }, message: 'is empty', hint: 'Add at least one NFT.' })
+  }
+  if (head.startsWith(PLAN_BEGINNING)) {
+    throw new ManifestError({
+      place: { file: open.name },
+      message: 'is a saved plan, not a manifest',
+      hint: `To apply it, run \`gdn apply ${'path' in source ? shellWord(open.name) : '<file>'}\`.`,
+    })
   }
   const format = open.format ?? sniff(head)
   if (format === 'csv') {

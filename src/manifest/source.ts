@@ -8,6 +8,9 @@ export type ManifestFormat = 'csv' | 'json' | 'jsonl'
 
 export type ManifestSource = { path: string } | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat }
 
+/** How a plan begins that `gdn plan --out` saved. */
+export const PLAN_BEGINNING = '{"gdn_plan":'
+
 export interface OpenSource {
   /** Its name in messages. */
   name: string

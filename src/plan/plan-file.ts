@@ -10,11 +10,11 @@ import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { ManifestItem } from '../manifest/read.ts'
+import { PLAN_BEGINNING } from '../manifest/source.ts'
 import type { Change } from './compare.ts'
 import type { ChangePlan, PlannedChange, SavedReader } from './planned.ts'
 
 const VERSION = 1
-const BEGINNING = '{"gdn_plan":'
 
 const header = z.object({
   gdn_plan: z.number(),
@@ -138,8 +138,8 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   try {
     // A pipe can be read only once: it has a manifest.
     if (!(await file.stat()).isFile()) return false
-    const { buffer } = await file.read({ buffer: Buffer.alloc(BEGINNING.length), position: 0 })
-    return buffer.toString('latin1') === BEGINNING
+    const { buffer } = await file.read({ buffer: Buffer.alloc(PLAN_BEGINNING.length), position: 0 })
+    return buffer.toString('latin1') === PLAN_BEGINNING
   } finally {
     await file.close()
   }

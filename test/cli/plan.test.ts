@@ -44,6 +44,7 @@ async function machine(text = CSV) {
     mint: () => cli(['batch', 'mint', path('drop.csv'), ...target, '--rate', '100'], options),
     apply: () => cli(['apply', path('drop.csv'), ...target, '--yes'], options),
     plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
+    run: (...args: string[]) => cli([...args, ...target], options),
   }
 }
 
@@ -96,6 +97,17 @@ describe('gdn plan', () => {
     expect(stderr).toContain('60 rows: 60 to mint.')
     expect((await plan('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(60)
     expect((await plan('--json')).stderr).toBe('')
+  })
+
+  test('names a saved plan that is given as a manifest, and the command that takes it', async () => {
+    const { path, plan, run } = await machine()
+    expect(await plan('--out', path('plan.json'))).toMatchObject({ code: 0 })
+    for (const command of [['plan'], ['batch', 'validate'], ['batch', 'mint']]) {
+      const { code, stderr } = await run(...command, path('plan.json'))
+      expect(code).toBe(2)
+      expect(stderr).toContain(`${path('plan.json')}: is a saved plan, not a manifest`)
+      expect(stderr).toContain(`To apply it, run \`gdn apply ${path('plan.json')}\`.`)
+    }
   })
 
   test('fails without sending anything for a row ID twice', async () => {

@@ -1,5 +1,6 @@
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/planned.ts'
 import { safe } from '../../io/io.ts'
+import { escapeHtml } from '../../sheet/html.ts'
 
 /** GitHub accepts comments of up to 65,536 characters. */
 const MAX_CHARS = 60_000
@@ -63,16 +64,8 @@ function rowOf({ action, line, title, fields, reason }: PlannedChange): string {
 
 const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
 /** Returns text from outside as inert code. */
 function code(text: string): string {
   const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
-  return `<code>${safe(short).replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '')}</code>`
+  return `<code>${escapeHtml(safe(short))}</code>`
 }
