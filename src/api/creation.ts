@@ -100,3 +100,10 @@ export const acceptedTransaction = ({ response }: TransactionResponse): Accepted
   transaction_gdn_id: response.transaction_gdn_id,
   accepted_date: response.accepted_date,
 })
+
+/** What the endpoints that change what exists have in common for a client. */
+export const startingTransaction = {
+  problem: transactionProblem,
+  accepted: acceptedTransaction,
+  transactionsFrom: 'gettransactions',
+} as const

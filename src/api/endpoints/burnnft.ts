@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, transactionResponse } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
@@ -12,9 +12,7 @@ export const burnnft = defineCreatingEndpoint({
   origin: 'extension',
   permissions: ['nft:burn'],
   creates: {
-    problem: transactionProblem,
-    accepted: acceptedTransaction,
-    transactionsFrom: 'gettransactions',
+    ...startingTransaction,
     effect: { in: 'none', reason: 'the API has no list of burns' },
     hints: { request: 'Run `gdn nft show` to check whether the NFT was burned.', command: REPEAT_LATER },
   },

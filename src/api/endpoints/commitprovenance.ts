@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, transactionResponse } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
@@ -18,9 +18,7 @@ export const commitprovenance = defineCreatingEndpoint({
   origin: 'extension',
   permissions: ['nft:update'],
   creates: {
-    problem: transactionProblem,
-    accepted: acceptedTransaction,
-    transactionsFrom: 'gettransactions',
+    ...startingTransaction,
     effect: { in: 'none', reason: 'getprovenances lists it' },
     hints: { request: 'You can repeat the request: a hash is committed once.', command: REPEAT_LATER },
   },

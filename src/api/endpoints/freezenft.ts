@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, oneOrMore, transactionResponse } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
@@ -15,9 +15,7 @@ export const freezenft = defineCreatingEndpoint({
   origin: 'extension',
   permissions: ['nft:update'],
   creates: {
-    problem: transactionProblem,
-    accepted: acceptedTransaction,
-    transactionsFrom: 'gettransactions',
+    ...startingTransaction,
     effect: { in: 'none', reason: 'the API has no list of freezes' },
     hints: { request: 'You can repeat the request: a frozen NFT stays frozen.', command: REPEAT_LATER },
   },

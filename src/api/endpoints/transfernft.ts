@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, tokenId, transactionResponse, transferBlockchain } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
@@ -52,9 +52,7 @@ export const transfernft = defineCreatingEndpoint({
   summary: 'Transfer an NFT to a new owner',
   permissions: ['nft:transfer'],
   creates: {
-    problem: transactionProblem,
-    accepted: acceptedTransaction,
-    transactionsFrom: 'gettransactions',
+    ...startingTransaction,
     effect: { in: 'owner' },
     hints: { request: 'Run `gdn nft show` to check the present owner.', command: REPEAT_LATER },
   },

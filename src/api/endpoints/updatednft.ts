@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, REPEAT_LATER, transactionProblem } from '../creation.ts'
+import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, transactionResponse } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
@@ -14,9 +14,7 @@ export const updatednft = defineCreatingEndpoint({
   v12: { origin: 'reference' },
   permissions: ['nft:update'],
   creates: {
-    problem: transactionProblem,
-    accepted: acceptedTransaction,
-    transactionsFrom: 'gettransactions',
+    ...startingTransaction,
     effect: { in: 'none', reason: 'the API has no list of updates' },
     hints: {
       request:
