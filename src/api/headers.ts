@@ -1,15 +1,7 @@
-/** Headers of requests alone. */
-const REQUEST_HEADERS = {
+/** Header names of the API, in lower case as in Node. */
+export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
-  /** The batch run of a request: a hash, which reveals nothing about the manifest. */
-  run: 'gdn-run',
-  /** The most that the transactions of that run may cost: wei, and `;set` where a person has set it. */
-  runMaxCost: 'gdn-run-max-cost',
-} as const
-
-/** Headers of responses, which web pages may read too. */
-export const RESPONSE_HEADERS = {
   /** Code of an error for programs; see `IDEMPOTENCY_ERRORS` and `REFERENCE_ERRORS`. */
   errorCode: 'error-code',
   idempotencySupported: 'idempotency-supported',
@@ -21,6 +13,10 @@ export const RESPONSE_HEADERS = {
   /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
+  /** The batch run of a request: a hash, which reveals nothing about the manifest. */
+  run: 'gdn-run',
+  /** The most that the transactions of that run may cost: wei, and `;set` where a person has set it. */
+  runMaxCost: 'gdn-run-max-cost',
   /** `yes`: the server limits the cost of runs. */
   runMaxCostSupported: 'run-max-cost-supported',
   /** `yes`: the server limits the fees of runs, with `setrunmaxfee`. */
@@ -30,15 +26,9 @@ export const RESPONSE_HEADERS = {
   /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
   backendId: 'gdn-backend-id',
   incarnation: 'gdn-incarnation',
-  rateLimit: 'ratelimit',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
-  /** Marks a response with an injected fault. */
-  fault: 'x-gdn-fault',
 } as const
-
-/** Header names of the API, in lower case as in Node. */
-export const HEADERS = { ...REQUEST_HEADERS, ...RESPONSE_HEADERS }
 
 /** Values of the header `Error-Code`: why an Idempotency-Key is rejected. */
 export const IDEMPOTENCY_ERRORS = {

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
-import { HEADERS, RESPONSE_HEADERS } from '../../api/headers.ts'
+import { HEADERS } from '../../api/headers.ts'
 import { type ApiVersion, DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
@@ -20,7 +20,7 @@ import { addDraining } from './draining.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
 import { addExplorer } from './explorer.ts'
 import { addExplorerPage } from './explorer-page.ts'
-import { addFaults } from './faults.ts'
+import { addFaults, FAULT_HEADER } from './faults.ts'
 import { addFileRoutes } from './files.ts'
 import { addHealthRoutes } from './health.ts'
 import { createHostCheck } from './hosts.ts'
@@ -28,6 +28,7 @@ import { addIpfsRoutes } from './ipfs.ts'
 import { addJsonBodies, refuseEncodedBodies } from './json-body.ts'
 import { addMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
+import { RATE_LIMIT_HEADER } from './rate-limits.ts'
 import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import { addRequestIds, requestIdOf } from './request-id.ts'
 import { addRequestLog } from './request-log.ts'
@@ -43,7 +44,11 @@ const REQUEST_TIMEOUT_MS = 60_000
 
 /** Routes that pages of other origins may use. */
 const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
-const CORS = { methods: ['GET', 'POST'], exposedHeaders: Object.values(RESPONSE_HEADERS) }
+const { apiKey, idempotencyKey, run, runMaxCost, ...RESPONSE_HEADERS } = HEADERS
+const CORS = {
+  methods: ['GET', 'POST'],
+  exposedHeaders: [...Object.values(RESPONSE_HEADERS), RATE_LIMIT_HEADER, FAULT_HEADER],
+}
 
 export interface AppOptions {
   deps: ServiceDeps

@@ -9,6 +9,9 @@ import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 
+/** Header that marks a response as injected. */
+export const FAULT_HEADER = 'x-gdn-fault'
+
 const MESSAGE = 'an injected fault: this server runs with --faults'
 
 const TITLE_OF = { 429: TITLES.tooManyRequests, 500: TITLES.internal, 503: TITLES.unavailable } as const
@@ -28,12 +31,12 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
     const { delayMs, verdict } = injected
     injectedFaults.set(request, injected)
     if (delayMs > 0) {
-      reply.header(HEADERS.fault, 'latency')
+      reply.header(FAULT_HEADER, 'latency')
       await delay(delayMs)
     }
     if (verdict === null) return
     log.warn({ request: request.id, ...verdict, endpoint }, 'injected a fault')
-    reply.header(HEADERS.fault, verdict.fault)
+    reply.header(FAULT_HEADER, verdict.fault)
     if (verdict.fault === 'cut' && verdict.when === 'before') {
       reply.hijack()
       request.raw.socket.destroy()

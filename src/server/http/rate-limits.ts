@@ -8,6 +8,9 @@ import { countRequest } from '../store/rate-windows.ts'
 /** Counts a request of a key against an endpoint's limit; resolves with the rate limit headers. */
 export type RateLimit = (keyId: string) => Promise<Record<string, string>>
 
+/** Header with what is left of a limit. */
+export const RATE_LIMIT_HEADER = 'ratelimit'
+
 const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
 
 /** The limit of an endpoint, per key. Without a limit, `RateLimit-Policy` has no quota. */
@@ -31,7 +34,7 @@ export function createRateLimit(
     loading ??= load()
     const { allowed, remaining, msBeforeNext } = await (await loading)(keyId)
     const wait = seconds(msBeforeNext)
-    const headers = { ...policy, [HEADERS.rateLimit]: `"${name}";r=${remaining};t=${wait}` }
+    const headers = { ...policy, [RATE_LIMIT_HEADER]: `"${name}";r=${remaining};t=${wait}` }
     if (allowed) return headers
     throw new Refusal(429, TITLES.tooManyRequests, `the limit is ${ratePerSecond} requests a second: wait ${wait} s`, {
       ...headers,
