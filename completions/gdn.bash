@@ -204,16 +204,16 @@ __gdn_bundles() {
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
     'nft show') REPLY='flags-7e3b14 server-b79987 output-766381' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
-    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381' ;;
-    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381' ;;
-    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381' ;;
+    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381' ;;
     'nft history') REPLY='server-b79987 output-766381' ;;
     'nft verify') REPLY='flags-bd33af verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
-    'batch validate') REPLY='flags-425e53 server-b79987 output-766381' ;;
-    'batch preview') REPLY='flags-78549a server-b79987 output-766381' ;;
-    'batch rehearse') REPLY='flags-0f92c0 run-b1e55e server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
+    'batch validate') REPLY='flags-fa68fc server-b79987 output-766381' ;;
+    'batch preview') REPLY='flags-637b18 server-b79987 output-766381' ;;
+    'batch rehearse') REPLY='flags-684e16 run-b1e55e server-f6609b output-766381' ;;
+    'batch mint') REPLY='flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
@@ -222,10 +222,10 @@ __gdn_bundles() {
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
-    'plan') REPLY='flags-545e81 server-b79987 output-eb3ce9' ;;
-    'apply') REPLY='flags-ea77a2 sending-and-waiting-abf460 server-b79987 output-766381' ;;
-    'reveal') REPLY='flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381' ;;
-    'cost') REPLY='flags-c103d0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
+    'plan') REPLY='flags-8d2daa server-b79987 output-eb3ce9' ;;
+    'apply') REPLY='flags-b87df2 sending-and-waiting-abf460 server-b79987 output-766381' ;;
+    'reveal') REPLY='flags-de8212 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381' ;;
+    'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
     'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
     'wallet url') REPLY='flags-6d551a server-b79987 output-766381' ;;
@@ -402,26 +402,26 @@ __gdn_flags() {
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
     'flags-ec86c7') REPLY='--file -f file JSON metadata (- for standard input) that replaces all of it
 --blockchain -b =blockchain Blockchain of the NFT' ;;
-    'sending-and-waiting-37c0e5') REPLY='--wait - - Wait until it is updated (the default)
+    'sending-and-waiting-9ef8ba') REPLY='--wait - - Wait until it is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
---dry-run - - Print the request without sending it
+--dry-run - - Show the difference without sending it
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'flags-eca1f2') REPLY='--blockchain -b =blockchain Blockchain of the NFT' ;;
-    'sending-and-waiting-af6537') REPLY='--wait - - Wait until they are frozen (the default)
+    'sending-and-waiting-723e85') REPLY='--wait - - Wait until they are frozen (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
---dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network
+--dry-run - - Show the NFTs without sending anything
+--yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
-    'sending-and-waiting-254b3a') REPLY='--wait - - Wait until they are burned (the default)
+    'sending-and-waiting-9d2cd9') REPLY='--wait - - Wait until they are burned (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
---dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network
+--dry-run - - Show the NFTs without sending anything
+--yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'flags-bd33af') REPLY='--receiver - @wallets Owner of the NFT (alias: --owner)
@@ -440,9 +440,9 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-425e53') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-fa68fc') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -452,13 +452,13 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --check-files - - Request every file URL first, a few at a time
 --preview - - Draw the images of the first rows (terminal only)' ;;
-    'flags-78549a') REPLY='--to - file File to write (<manifest>-preview.html)
+    'flags-637b18') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
 --remote-images - - Let the page load images from the web
---contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -466,9 +466,9 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' ;;
-    'flags-0f92c0') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-684e16') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -496,9 +496,9 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
-    'flags-c63d04') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-85aef7') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -553,9 +553,9 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-545e81') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-8d2daa') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -577,9 +577,9 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-ea77a2') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-b87df2') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -595,9 +595,9 @@ __gdn_flags() {
 --new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
     'sending-and-waiting-abf460') REPLY='--timeout - text How long to wait after acceptance (5m)
 --yes -y - Don'\''t prompt' ;;
-    'flags-6624e3') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-de8212') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
@@ -609,9 +609,9 @@ __gdn_flags() {
     'sending-and-waiting-725aa6') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long to wait after acceptance (5m)
 --yes -y - Don'\''t prompt' ;;
-    'flags-c103d0') REPLY='--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'flags-7e26e0') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver of rows that specify none
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none

@@ -279,11 +279,11 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-9d182f server-b79987 output-766381'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-37c0e5 server-b79987 output-766381'
+      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-af6537 server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-254b3a server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381'
     case 'nft history'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft verify'
@@ -291,13 +291,13 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-797821 server-f6609b output-b31709'
     case 'batch validate'
-      printf '%s\n' 'flags-425e53 server-b79987 output-766381'
+      printf '%s\n' 'flags-fa68fc server-b79987 output-766381'
     case 'batch preview'
-      printf '%s\n' 'flags-78549a server-b79987 output-766381'
+      printf '%s\n' 'flags-637b18 server-b79987 output-766381'
     case 'batch rehearse'
-      printf '%s\n' 'flags-0f92c0 run-b1e55e server-f6609b output-766381'
+      printf '%s\n' 'flags-684e16 run-b1e55e server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-c63d04 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+      printf '%s\n' 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
@@ -315,13 +315,13 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-766381'
     case 'plan'
-      printf '%s\n' 'flags-545e81 server-b79987 output-eb3ce9'
+      printf '%s\n' 'flags-8d2daa server-b79987 output-eb3ce9'
     case 'apply'
-      printf '%s\n' 'flags-ea77a2 sending-and-waiting-abf460 server-b79987 output-766381'
+      printf '%s\n' 'flags-b87df2 sending-and-waiting-abf460 server-b79987 output-766381'
     case 'reveal'
-      printf '%s\n' 'flags-6624e3 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-de8212 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
-      printf '%s\n' 'flags-c103d0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
       printf '%s\n' 'flags-3a5d8d server-b79987 output-766381'
     case 'wallet import'
@@ -568,30 +568,30 @@ function __gdn_flags
     case 'flags-ec86c7'
       printf '%s\n' '--file -f file JSON metadata (- for standard input) that replaces all of it' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-37c0e5'
+    case 'sending-and-waiting-9ef8ba'
       printf '%s\n' '--wait - - Wait until it is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
-        '--dry-run - - Print the request without sending it' \
+        '--dry-run - - Show the difference without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'flags-eca1f2'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-af6537'
+    case 'sending-and-waiting-723e85'
       printf '%s\n' '--wait - - Wait until they are frozen (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
-        '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--dry-run - - Show the NFTs without sending anything' \
+        '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'sending-and-waiting-254b3a'
+    case 'sending-and-waiting-9d2cd9'
       printf '%s\n' '--wait - - Wait until they are burned (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
-        '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--dry-run - - Show the NFTs without sending anything' \
+        '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'flags-bd33af'
@@ -615,10 +615,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-425e53'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-fa68fc'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -628,14 +628,14 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-78549a'
+    case 'flags-637b18'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open it in the browser' \
         '--remote-images - - Let the page load images from the web' \
-        '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+        '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -643,10 +643,10 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    case 'flags-0f92c0'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-684e16'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -675,10 +675,10 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-c63d04'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-85aef7'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -747,10 +747,10 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-545e81'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-8d2daa'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -773,10 +773,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-ea77a2'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-b87df2'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -793,10 +793,10 @@ function __gdn_flags
     case 'sending-and-waiting-abf460'
       printf '%s\n' '--timeout - text How long to wait after acceptance (5m)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-6624e3'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-de8212'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
@@ -809,10 +809,10 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-c103d0'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'flags-7e26e0'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver of rows that specify none' \
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \

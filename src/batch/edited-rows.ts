@@ -233,7 +233,7 @@ function editedRows(
   return new GdnError('edited_rows', `${sent} not in the manifest anymore, and ${added}: ${run}`, {
     hint: [
       'Nothing was sent. An edited row without an ID would be minted a second time.',
-      'If you edited rows, revert the edit: a minted NFT cannot be changed.',
+      'If you edited rows, revert the edit: without an ID, an edited row has no NFT to update.',
       'To edit the other rows later, revert the edit and add an id column.',
       'To mint the new rows as well, add --new-rows.',
     ].join('\n'),

@@ -18,10 +18,20 @@ export function addTimeoutFlag(command: GdnCommand, what = 'How long to wait'): 
   })
 }
 
-/** @param until the condition that the command waits for, as the end of "Wait until …" */
-export function addWaitFlags(command: GdnCommand, until = 'it is deployed'): GdnCommand {
+/**
+ * @param until the condition that the command waits for, as the end of "Wait until …"
+ * @param texts descriptions of flags that do something else in this command
+ */
+export function addWaitFlags(
+  command: GdnCommand,
+  until = 'it is deployed',
+  {
+    dryRun = 'Print the request without sending it',
+    yes = "Don't prompt before spending on a public network",
+  }: { dryRun?: string; yes?: string } = {},
+): GdnCommand {
   eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)
   addTimeoutFlag(command, 'How long to wait after acceptance')
-  switchFlag(command, '--dry-run', 'Print the request without sending it', WAITING)
-  return switchFlag(command, '-y, --yes', "Don't prompt before spending on a public network", WAITING)
+  switchFlag(command, '--dry-run', dryRun, WAITING)
+  return switchFlag(command, '-y, --yes', yes, WAITING)
 }

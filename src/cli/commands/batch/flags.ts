@@ -59,7 +59,7 @@ export const TARGET_ALIASES = {
 
 /** Adds flags for the collection and the wallets that rows of a manifest don't specify. */
 export function addTargetFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
+  valueFlag(command, '-c, --contract <address>', 'Collection of the drop', { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(command, '--receiver <address>', 'Receiver of rows that specify none', { parse: address })
   valueFlag(command, '--sender <address>', 'First owner of rows that specify none', { parse: address })

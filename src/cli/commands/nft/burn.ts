@@ -21,7 +21,10 @@ export function command(deps: Deps, run = burn): GdnCommand {
   })
   burnCommand.argument('<nft_gdn_id...>')
   addBlockchainFlag(burnCommand)
-  addWaitFlags(burnCommand, 'they are burned')
+  addWaitFlags(burnCommand, 'they are burned', {
+    dryRun: 'Show the NFTs without sending anything',
+    yes: "Don't prompt",
+  })
   addOperationFlags(burnCommand)
   addServerFlags(burnCommand)
   addOutputFlags(burnCommand)

@@ -20,7 +20,10 @@ export function command(deps: Deps, run = freeze): GdnCommand {
   })
   freezeCommand.argument('<nft_gdn_id...>')
   addBlockchainFlag(freezeCommand)
-  addWaitFlags(freezeCommand, 'they are frozen')
+  addWaitFlags(freezeCommand, 'they are frozen', {
+    dryRun: 'Show the NFTs without sending anything',
+    yes: "Don't prompt",
+  })
   addOperationFlags(freezeCommand)
   addServerFlags(freezeCommand)
   addOutputFlags(freezeCommand)

@@ -44,7 +44,7 @@ export function command(deps: Deps, run = update): GdnCommand {
     parse: notEmpty,
   })
   addBlockchainFlag(updateCommand)
-  addWaitFlags(updateCommand, 'it is updated')
+  addWaitFlags(updateCommand, 'it is updated', { dryRun: 'Show the difference without sending it' })
   addOperationFlags(updateCommand)
   addServerFlags(updateCommand)
   addOutputFlags(updateCommand)
