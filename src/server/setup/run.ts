@@ -19,9 +19,9 @@ import { findDeployment, hasEnded } from './plan.ts'
 import { until } from './until.ts'
 
 /**
- * Deploys the factory and appoints the operators, also in those of earlier versions that have collections, as far as that isn't done yet. Resolves with the factory's address
- * once everything is final. If it is interrupted, the next run resumes: transactions are stored before they are sent,
- * and stay the same.
+ * Deploys the factory and appoints the operators, as far as that isn't done yet. They are appointed as well in factories
+ * of earlier versions that have collections. Resolves with the factory's address once everything is final. If it is
+ * interrupted, the next run resumes: transactions are stored before they are sent, and stay the same.
  */
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, operators, plan, now } = options

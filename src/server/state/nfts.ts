@@ -6,6 +6,7 @@ import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
+import { type Claimed, updateClaimed } from './update-claimed.ts'
 
 /** An NFT of an accepted request. Its step says whether its files have to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
@@ -20,20 +21,6 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
   }
 }
 
-type Claimed = Pick<NftRow, 'seq' | 'generation'>
-
-/** Changes a claimed NFT. Returns false, and writes nothing, if another worker has claimed it. */
-async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NewRow<'nfts'>>): Promise<boolean> {
-  const { numUpdatedRows } = await stateDb(db)
-    .updateTable('nfts')
-    .set({ ...changes, lease_until: 0 })
-    .where('seq', '=', claimed.seq)
-    .where('generation', '=', claimed.generation)
-    .where('step', '=', 'files')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
-
 /** Records the stored files: the NFT is ready for a batch, and can be searched by them. */
 export async function passOnToMint(
   db: Db,
@@ -41,14 +28,14 @@ export async function passOnToMint(
   given: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const files = JSON.stringify(given)
-  const passed = await updateClaimed(db, claimed, { step: 'mint', files, attempts: 0, error: null })
+  const passed = await updateClaimed(db, 'nfts', claimed, { step: 'mint', files, attempts: 0, error: null })
   if (passed) await indexFiles(db, { ...claimed, files })
   return passed
 }
 
 /** Marks the NFT as failed because its files can't be fetched. */
 export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, error: string): Promise<boolean> {
-  const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+  const failed = await updateClaimed(db, 'nfts', claimed, { status: 'failed', step: 'done', error })
   if (failed && (await hasWebhooks(db))) await tellNfts(db, 'nft.failed', [claimed])
   return failed
 }

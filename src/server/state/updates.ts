@@ -3,9 +3,9 @@ import { tellUpdates } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { reindexed } from '../store/title-index.ts'
 import type { TransactionRow } from '../store/transactions.ts'
-import type { UpdateRow } from '../store/updates.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import type { NewTransaction } from './transactions.ts'
+import { type Claimed, updateClaimed } from './update-claimed.ts'
 
 export type NewUpdate = Omit<NewRow<'updates'>, 'status' | 'step'> & { step: 'files' | 'sign' }
 
@@ -19,27 +19,13 @@ export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise
   return Number(numInsertedOrUpdatedRows ?? 0n) === updates.length
 }
 
-type Claimed = Pick<UpdateRow, 'seq' | 'generation'>
-
-/** Changes a claimed update. Returns false, and writes nothing, if another worker has claimed it. */
-async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NewRow<'updates'>>): Promise<boolean> {
-  const { numUpdatedRows } = await stateDb(db)
-    .updateTable('updates')
-    .set({ ...changes, lease_until: 0 })
-    .where('seq', '=', claimed.seq)
-    .where('generation', '=', claimed.generation)
-    .where('step', '=', 'files')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
-
 /** Records the stored files: the update is ready to be signed. */
 export const passOnToSign = (db: Db, claimed: Claimed, files: Readonly<Record<string, string>>): Promise<boolean> =>
-  updateClaimed(db, claimed, { step: 'sign', files: JSON.stringify(files), attempts: 0, error: null })
+  updateClaimed(db, 'updates', claimed, { step: 'sign', files: JSON.stringify(files), attempts: 0, error: null })
 
 /** Marks the update as failed because its files can't be fetched. */
 export async function failClaimedUpdate(db: Db, claimed: Claimed, error: string): Promise<boolean> {
-  const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+  const failed = await updateClaimed(db, 'updates', claimed, { status: 'failed', step: 'done', error })
   if (failed) await tellUpdates(db, 'failed', [claimed.seq])
   return failed
 }

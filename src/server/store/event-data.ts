@@ -103,7 +103,10 @@ export async function transferSubject(db: Db, id: string): Promise<Subject & { k
   }
 }
 
-/** Returns updates, freezes and commitments with the fields of their requests and gettransactions, in the order of acceptance. */
+/**
+ * Returns updates, freezes and commitments with the fields of their requests and gettransactions, in the order of
+ * acceptance.
+ */
 export async function updateSubjects(db: Db, seqs: readonly number[]): Promise<(Subject & { kind: UpdateKind })[]> {
   const rows = await db
     .selectFrom('updates')

@@ -73,8 +73,9 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 }
 
 /**
- * Counts distinct owners of a collection's NFTs after a given one, without that of burned NFTs, within this many index entries, and returns the last
- * of them; null if there are no more. The caller continues after it, which skips that owner's other tokens.
+ * Counts distinct owners of a collection's NFTs after a given one, within this many index entries. That of burned NFTs
+ * isn't counted. Returns the last of them too, and null if there are no more. The caller continues after it, which skips
+ * that owner's other tokens.
  */
 export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
   const { rows } = await sql<{ count: number; last: string | null }>`

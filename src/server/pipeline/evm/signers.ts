@@ -11,6 +11,9 @@ import type { Db } from '../../store/schema.ts'
  */
 const MOST_PENDING = 64
 
+/** Number of pending transactions of each signer that are reserved for mints and collections. */
+export const LEFT_FREE = 16
+
 /** A signer, and how many more of its transactions may be signed before a pending one is in a block. */
 export interface SignerRoom {
   signer: Signer

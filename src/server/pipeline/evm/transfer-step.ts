@@ -8,11 +8,9 @@ import type { DriverOptions, OnSigned, SignedTransaction } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { commitSigned } from './commit-signed.ts'
 import { type Draft, signAndStoreAll } from './sign.ts'
-import { roomOfSigners } from './signers.ts'
+import { LEFT_FREE, roomOfSigners } from './signers.ts'
 import { transferCall } from './transfer-call.ts'
 
-/** Number of pending transactions of each signer that are reserved for mints and collections. */
-const LEFT_FREE = 16
 /** How long a burn waits before its mint is looked at again. */
 const UNFINAL_MS = 1000
 /** Enough gas for any signer. */

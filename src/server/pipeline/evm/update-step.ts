@@ -29,11 +29,8 @@ import { commitSigned } from './commit-signed.ts'
 import { atFinality } from './judge-reverted-call.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
 import { type Draft, signAndStore } from './sign.ts'
-import { lockSigner, roomOfSigners } from './signers.ts'
+import { LEFT_FREE, lockSigner, roomOfSigners } from './signers.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
-
-/** Number of pending transactions of each signer that are reserved for mints and collections. */
-const LEFT_FREE = 16
 
 /** How long a freeze waits before its mints are looked at again. */
 const UNFINAL_MS = 1000

@@ -1,0 +1,25 @@
+import type { NftRow } from '../store/nfts.ts'
+import type { Db } from '../store/schema.ts'
+import { type NewRow, stateDb } from './state-db.ts'
+
+export type Claimed = Pick<NftRow, 'seq' | 'generation'>
+
+/**
+ * Changes a claimed row whose files were fetched, and ends its claim. Returns false, and writes nothing, if another worker
+ * has claimed it.
+ */
+export async function updateClaimed(
+  db: Db,
+  table: 'nfts' | 'updates',
+  { seq, generation }: Claimed,
+  changes: Partial<NewRow<'nfts' | 'updates'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable(table)
+    .set({ ...changes, lease_until: 0 })
+    .where('seq', '=', seq)
+    .where('generation', '=', generation)
+    .where('step', '=', 'files')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
