@@ -11,7 +11,6 @@ import type { Connection, Deps } from '../../deps.ts'
 import { notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
-import { isCommitted } from '../batch/unrevealed.ts'
 
 export interface PlanFlags extends BatchMintFlags {
   takeOver?: boolean
@@ -53,8 +52,10 @@ export async function openPlan<Result>(
     prune,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
-    isCommitted: () =>
-      isCommitted(deps, connection, options, () => read({ row: async () => {}, burn: async () => {} })),
+    async isCommitted() {
+      const { isCommitted } = await import('../batch/unrevealed.ts')
+      return await isCommitted(deps, connection, options, () => read({ row: async () => {}, burn: async () => {} }))
+    },
     noBurns: () => noBurns(deps, connection, options),
   }
   try {
