@@ -20,7 +20,7 @@ interface Question {
 /** What the service may do with tokens of a collection, by the chain. */
 export interface Rights {
   state: { revoked: boolean; enableApi: boolean }
-  lifecycle: { frozen: boolean; enableBurn: boolean }
+  lifecycle: { frozen: boolean; enableBurn: boolean; updateCount: number }
   tokens: { revision: number; dynamic: boolean; frozen: boolean; burned: boolean }[]
   /** The owner of the token that was asked for; on Solana null if it isn't the holder that was named. */
   owner: string | null
@@ -47,7 +47,7 @@ export async function readRights(
     })
   }
   const state = { revoked: false, enableApi: collection.enable_api === 1 }
-  const lifecycle = { frozen: false, enableBurn: collection.enable_burn === 1 }
+  const lifecycle = { frozen: false, enableBurn: collection.enable_burn === 1, updateCount: 0 }
   if (tokens.length === 0 && held === undefined) return { state, lifecycle, tokens: [], owner: null }
   return await askSolana(deps, blockchain, subject, async (network) => {
     const isHolder = held !== undefined && (await holds(network, keyOf(held.holder), keyOf(held.tokenId)))

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { updatednft } from '../../api/endpoints/updatednft.ts'
+import { MAX_UPDATES } from '../chain/evm/collection-updates.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
@@ -75,6 +76,7 @@ function refuseUnlessUpdatable(
   refuseUnlessService(state)
   if (token?.burned) throw badRequest('the NFT was burned')
   if (lifecycle.frozen) throw badRequest('the metadata of the collection is frozen')
+  if (lifecycle.updateCount >= MAX_UPDATES) throw badRequest('the collection has had the maximum number of updates')
   if (token?.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
   if (!token?.dynamic) {
     throw badRequest(

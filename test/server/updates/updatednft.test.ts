@@ -1,5 +1,5 @@
 import { getAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type Answer,
   call,
@@ -20,6 +20,20 @@ import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, metadataOf, TOKEN_ABI, titles, update } from '../../helpers/updates.ts'
 
 const [OWNER, BOB, CAROL] = WALLETS
+
+const chain = vi.hoisted(() => ({ updateCount: null as number | null }))
+
+// 16 million updates would take too long.
+vi.mock(import('../../../src/server/chain/evm/collection-reads.ts'), async (original) => {
+  const reads = await original()
+  return {
+    ...reads,
+    async readLifecycle(...given) {
+      const lifecycle = await reads.readLifecycle(...given)
+      return lifecycle && { ...lifecycle, updateCount: chain.updateCount ?? lifecycle.updateCount }
+    },
+  }
+})
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -293,6 +307,8 @@ it('fails pending updates when the owner freezes the collection first, and the o
   const { collection, ids } = await dynamicNfts(backend, ['a'], { wallet_address: owner.address })
   const letGo = await holdSigning(dataDir.path, 'update')
   const id = await update(backend, collection, ids[0] ?? '', 'b')
+  const freezing = await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids })
+  expectRefused(freezing, /an update of the NFT .* is pending/)
   await rpcOf(backend).send(owner, collection.address, { functionName: 'freezeMetadata' })
   await letGo()
   expect(await ended(backend, id)).toMatchObject({
@@ -301,6 +317,27 @@ it('fails pending updates when the owner freezes the collection first, and the o
     transaction_hash: null,
   })
   expect(await titles(backend, collection, ids)).toEqual({ chain: ['a'], api: ['a'] })
+})
+
+it('refuses and fails updates of a collection that has had as many as its contract counts', async () => {
+  const { collection, ids } = await dynamicNfts(backend, ['a', 'b'])
+  const letGo = await holdSigning(dataDir.path, 'update')
+  const pending = await update(backend, collection, ids[0] ?? '', 'c')
+  chain.updateCount = 2 ** 24 - 1
+  await withStore(dataDir.path, ({ db }) =>
+    db
+      .updateTable('collections')
+      .set({ update_count: chain.updateCount ?? 0 })
+      .where('id', '=', collection.id)
+      .execute(),
+  )
+  await letGo()
+  const error = 'the collection has had the maximum number of updates'
+  expect(await ended(backend, pending)).toMatchObject({ status: 'failed', error })
+  const metadata = [metadataOf('c')]
+  const refused = await post('updatednft', { contract_address: collection.address, nft_gdn_id: ids[1], metadata })
+  chain.updateCount = null
+  expectRefused(refused, new RegExp(error))
 })
 
 it('fails an update whose file does not exist, and updates the NFT with the next one', async () => {

@@ -4,6 +4,9 @@ import type { Hex } from './network.ts'
 
 const { abi } = gdnCollection
 
+/** Maximum number of updates of a collection: its contract has 24 bits for the number of each. */
+export const MAX_UPDATES = 2 ** 24 - 1
+
 /** An update of tokens' metadata: at most `MAX_BATCH` of them. */
 export interface UpdateBatch {
   /** The number of the update in its collection, from 1: the contract accepts only the next one. */

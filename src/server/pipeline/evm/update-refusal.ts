@@ -5,6 +5,7 @@ import {
   readCollectionState,
   readLifecycle,
 } from '../../chain/evm/collection-reads.ts'
+import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { TransactionKind } from '../../store/schema.ts'
@@ -32,7 +33,9 @@ export async function readUpdateTerms(
 export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
   if (state.revoked) return "the collection's owner has revoked the service's rights"
   if (!state.enableApi) return "the collection's owner has switched off enable_api"
-  return kind === 'update' && lifecycle.frozen ? "the collection's owner has frozen its metadata" : null
+  if (kind !== 'update') return null
+  if (lifecycle.frozen) return "the collection's owner has frozen its metadata"
+  return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has had the maximum number of updates'
 }
 
 /** Whether no reorg can restore the rights. True if no node has the required state. */

@@ -41,3 +41,24 @@ contract PanickingReceiver {
 
 /// Has no onERC721Received at all.
 contract NonReceiver {}
+
+/// Makes calls to the collection while it receives a token. It emits how each has ended.
+contract ReenteringReceiver {
+    event Called(bool success, bytes answer);
+
+    bytes[] private _calls;
+
+    function prepare(bytes[] calldata calls) external {
+        for (uint256 i; i < calls.length; ++i) _calls.push(calls[i]);
+    }
+
+    function onERC721Received(address, address, uint256, bytes calldata) external returns (bytes4) {
+        bytes[] memory calls = _calls;
+        delete _calls;
+        for (uint256 i; i < calls.length; ++i) {
+            (bool success, bytes memory answer) = msg.sender.call(calls[i]);
+            emit Called(success, answer);
+        }
+        return this.onERC721Received.selector;
+    }
+}

@@ -1,3 +1,4 @@
+import { numberToHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Reader, readLifecycle, readMetadataState } from '../../../../../src/server/chain/evm/collection-reads.ts'
 import { encodeFreeze, encodeUpdate } from '../../../../../src/server/chain/evm/collection-updates.ts'
@@ -104,6 +105,29 @@ describe('an update', () => {
     expect(await revisions([1n, 2n])).toEqual([2, 0])
     expect(await collection.updateRevert([1n], { sequence: 2 ** 24 - 1 })).toBe('StaleSequence')
     expect(await collection.updateRevert([1n], { sequence: 0 })).toBe('StaleSequence')
+  })
+
+  test('is refused after 16,777,215 others, and none begins at 0 again', async () => {
+    await mint(2)
+    const LAST = 2 ** 24 - 1
+    // The slot with the owner has the number of updates above all flags.
+    const at = { address: collection.address, slot: numberToHex(2, { size: 32 }) }
+    const word = BigInt(await chain.node.request<Hex>('eth_getStorageAt', [at.address, at.slot, 'latest']))
+    expect(word & (2n ** 160n - 1n)).toBe(BigInt(chain.owner))
+    const value = numberToHex(word | (BigInt(LAST - 1) << 224n), { size: 32 })
+    await chain.node.request('anvil_setStorageAt', [at.address, at.slot, value])
+    const before = await collection.read.state()
+    await collection.update([1n], { sequence: LAST })
+    expect(await revisions([1n, 2n])).toEqual([LAST, 0])
+    for (const sequence of [0, 1, LAST]) expect(await collection.updateRevert([1n], { sequence })).toBe('StaleSequence')
+    const data = encodeUpdate({ sequence: LAST, tokenIds: [1n], digest: random(32) })
+    const larger = data.replace('ffffff', '1000000').replace('00000000', '0000000') as Hex
+    expect(larger).toHaveLength(data.length)
+    expect(await chain.revertOf(chain.operator, collection.address, larger)).toBe('unknown')
+    expect(await collection.read.lifecycle()).toMatchObject({ updateCount: LAST, frozen: false, dynamic: true })
+    expect(await collection.read.state()).toEqual(before)
+    await freeze([2n])
+    expect(await collection.read.metadataState([2n])).toMatchObject({ frozen: true, revision: 0 })
   })
 
   test('requires minted tokens, a directory, and as many counts as runs', async () => {
