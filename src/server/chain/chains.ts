@@ -5,7 +5,7 @@ import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { blockJournal } from '../store/block-journal.ts'
-import { findChain, isAwaited, rememberChain } from '../store/chains.ts'
+import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import { nextNoncesOf } from '../store/transactions.ts'
 import { CONTRACT_VERSION, type Factory, factoryOf } from './evm/contract-version.ts'
@@ -115,10 +115,7 @@ export async function openChains({
     if (known?.factory_version === CONTRACT_VERSION) return known
     const [{ factoryAddress }, { admin }] = await Promise.all([import('./evm/factory.ts'), signers()])
     // The factory of another version stays beside it, for its collections.
-    const next = (await nextNoncesOf(on, blockchain, [admin.address])).get(admin.address) ?? 0
-    const isNext = known?.factory_address === factoryAddress(admin.address, next)
-    // Collections that were accepted before it was deployed keep that nonce for it.
-    const nonce = isNext && (await isAwaited(on, blockchain, known.factory_address)) ? next + 1 : next
+    const nonce = (await nextNoncesOf(on, blockchain, [admin.address])).get(admin.address) ?? 0
     await rememberChain(on, {
       blockchain,
       genesis_timestamp: Math.floor(now() / 1000),

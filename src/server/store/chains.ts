@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { ChainsTable, Db } from './schema.ts'
 
@@ -28,19 +28,6 @@ export async function rememberChain(db: Db, chain: Insertable<ChainsTable>): Pro
         .where('chains.factory_version', '<', factory_version),
     )
     .execute()
-}
-
-/** Whether a collection that isn't deployed yet needs a factory. */
-export async function isAwaited(db: Db, blockchain: Blockchain, factory: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('collections')
-    .select('id')
-    .where('blockchain', '=', blockchain)
-    .where('factory_address', '=', factory)
-    .where('status', '=', sql.lit('initiated'))
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 /**

@@ -73,7 +73,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
 
     async collection(collection): Promise<Prepared | { waitMs: number } | { error: string }> {
       const to = collection.factory_address as Hex
-      const factory = await findFactory(options, terms, collection)
+      const factory = await findFactory(options, terms, to)
       if (factory !== null) return factory
       if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
       const init = collectionInit(collection)
@@ -138,7 +138,7 @@ type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 async function findFactory(
   { store, blockchain, now, onSigned }: EvmSigningOptions,
   { chainId, signers: { admin, operators }, fees }: Terms,
-  { factory_address: factory, contract_version }: CollectionRow,
+  factory: Hex,
 ): Promise<{ waitMs: number } | { error: string } | null> {
   const find = async (db: Db) =>
     (await listFactoryTransactions(db, blockchain)).find(
@@ -154,19 +154,13 @@ async function findFactory(
   }
   // A process with the admin's key deploys the factory before any collection is accepted.
   if (admin === null) return null
-  const encode =
-    contract_version === 1
-      ? (await import('../../chain/evm/contracts/first-factory.ts')).encodeDeployFirstFactory
-      : encodeDeployFactory
   const signed = await store.transaction(async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
     if ((await find(db)) !== undefined) return null
     const nonce = (await nextNoncesOf(db, blockchain, [admin.address])).get(admin.address) ?? 0
-    // That of the first version comes before it, for collections that wait for it.
-    if (factoryAddress(admin.address, nonce + 1) === factory) return null
     if (factoryAddress(admin.address, nonce) !== factory) throw new Error(`no key deploys the factory ${factory}`)
     const addresses = operators.map(({ address }) => address)
-    const call = { to: null, data: encode(addresses), gas: deployFactoryGasLimit(addresses) }
+    const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
     return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())
   })
   if (signed !== null) onSigned([signed], [])
