@@ -50,6 +50,7 @@ const LONG = [
   'test/server/pipeline/{busy-collection,chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',
   'test/server/chain/evm/embedded/replay-property.test.ts',
   'test/server/pipeline/shared-owners.test.ts',
+  'test/plan/restored-burns.test.ts',
   'test/e2e/{external-network,ipfs-gateway,local-port,network,process-secrets}.test.ts',
   'test/e2e/{start-with-silent-storage,start-without-database,stop-without-answers}.test.ts',
   // Fuzz tests, and figures of time and memory.
