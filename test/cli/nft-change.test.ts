@@ -134,7 +134,8 @@ test('gdn nft freeze makes metadata final after a confirmation, once', async () 
     stderr: expect.stringContaining('Nothing to change.'),
   })
   const refused = await gdn('nft', 'update', id, '--title', 'x')
-  expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('is frozen') })
+  expect(refused.code).toBe(5)
+  expect(refused.stderr).toBe(`error: ${id} is frozen, so its metadata can't change\n`)
 })
 
 test('gdn nft burn names title and owner first, and burns once', async () => {
@@ -147,6 +148,10 @@ test('gdn nft burn names title and owner first, and burns once', async () => {
   expect(await gdn('nft', 'burn', id, '--yes')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('It is burned already.'),
+  })
+  expect(await gdn('nft', 'verify', id)).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining(`${id} is burned: it has no owner`),
   })
 })
 

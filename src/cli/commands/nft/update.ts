@@ -93,10 +93,10 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
 
 function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft): void {
   if (burned) throw new GdnError('refused', `${id} is burned`)
-  const reason = is_frozen ? 'is frozen' : is_dynamic === false ? 'was not created as a dynamic NFT' : null
-  if (reason === null) return
-  throw new GdnError('refused', `${id} ${reason}, so its metadata can't change`, {
-    hint: 'Dynamic NFTs are created by creatednft, or in a collection created with --dynamic.',
+  if (is_frozen) throw new GdnError('refused', `${id} is frozen, so its metadata can't change`)
+  if (is_dynamic !== false) return
+  throw new GdnError('refused', `${id} was not created as a dynamic NFT, so its metadata can't change`, {
+    hint: 'To mint a dynamic NFT, add --dynamic to `gdn nft mint`, or create its collection with --dynamic.',
   })
 }
 

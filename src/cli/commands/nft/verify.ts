@@ -186,6 +186,11 @@ async function complete(
   }
   const [record] = await fetchNfts(deps, client, [id])
   if (record === undefined) throw unknownNfts([id])
+  if (record.burned === true && flags.receiver === undefined) {
+    throw new GdnError('verify_failed', `${id} is burned: it has no owner`, {
+      hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its past.`,
+    })
+  }
   const owner = flags.receiver ?? record.receiver_wallet_address ?? ''
   if (owner === '') {
     throw new GdnError('pending', `the owner of ${id} is not known yet: the NFT is ${record.status}`, {
